@@ -2,8 +2,8 @@
 /*
  * tracesmithd: copies records out of the shared memory of processes with libtsinject.so and writes
  * them as traces. main() parses options, checks them for the mode, and calls ts_server_run(). The
- * first argument can select another role: prober or inspector. --symbolize names the stacks of a
- * trace instead.
+ * first argument can select another role: sampler, prober or inspector. --symbolize names the
+ * stacks of a trace instead.
  */
 #include <getopt.h>
 #include <inttypes.h>

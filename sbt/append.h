@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adds to a finished file what was found out later: strings and file-wide definitions. The new
- * blocks follow the last block, where the index was, and a new index follows them. Recorded blocks
- * are not changed.
+ * Adds strings and definitions of the whole file, such as symbols, to a finished file. The new
+ * blocks replace the index behind the last block, and a new index follows them. Recorded blocks are
+ * not changed.
  *
  * Everything added is held in memory, and only ts_sbt_append_commit() changes the file. Commit
  * allocates the space first, so a full disk leaves the file unchanged. If the process is killed
@@ -42,21 +42,21 @@ struct ts_sbt_reader *ts_sbt_append_reader(struct ts_sbt_append *append);
 
 /*
  * Interns a string among the added ones. A string that the file already has gets a new id. -E2BIG:
- * more than 1 MiB. -EFBIG: TS_SBT_APPEND_MAX_BYTES are reached.
+ * more than 1 MiB. -EFBIG: the additions would exceed TS_SBT_APPEND_MAX_BYTES.
  */
 int ts_sbt_append_string(struct ts_sbt_append *append, const char *bytes, size_t n_bytes,
 			 uint32_t *ret_id);
 /*
  * Adds a row of type TS_ROW_IMAGE or TS_ROW_SYMBOL; the row is copied. -EINVAL: another type.
- * -EFBIG: TS_SBT_APPEND_MAX_BYTES are reached.
+ * -EFBIG: the additions would exceed TS_SBT_APPEND_MAX_BYTES.
  */
 int ts_sbt_append_row(struct ts_sbt_append *append, unsigned type, const void *row);
 
 /*
  * Adds an item of a TS_ROW_STATE or TS_ROW_STATE_HEAD block; ts_sbt_reader_items() returns it.
  * Items of a type are added in order of time, and a block records the first and the last time of
- * its items. -EINVAL: another type. -E2BIG: more than TS_SBT_APPEND_MAX_ITEM bytes. -EFBIG:
- * TS_SBT_APPEND_MAX_BYTES are reached.
+ * its items. -EINVAL: another type. -E2BIG: more than TS_SBT_APPEND_MAX_ITEM bytes. -EFBIG: the
+ * additions would exceed TS_SBT_APPEND_MAX_BYTES.
  */
 #define TS_SBT_APPEND_MAX_ITEM (32u * 1024 * 1024)
 int ts_sbt_append_item(struct ts_sbt_append *append, unsigned type, uint64_t time_ns,

@@ -8,13 +8,14 @@
  * parts of a recording that was split, or that another daemon continued. Threads, devices, modules,
  * names and rows that several parts have are written once.
  *
- * Times. Sources from one machine since one boot share their clock. Such sources have the same
- * `boot_id` in their metadata. Without `boot_id`, such sources have the same hostname and the same
- * distance between CLOCK_REALTIME and CLOCK_MONOTONIC, within a second. Other sources are aligned
- * by CLOCK_REALTIME. The clock of the machine that was up longest stays; times of all other
- * machines are shifted by a constant. The error of the shift is bounded by the error of the clock
- * snapshots and by the change of the distance between snapshots. The error between the machines'
- * CLOCK_REALTIMEs is unknown and not included.
+ * Times. Sources that were recorded on one machine without a reboot between them share their clock.
+ * These sources have the same `boot_id` in their metadata. If a `boot_id` is missing, sources share
+ * their clock if they have the same hostname and, within a second, the same distance between
+ * CLOCK_REALTIME and CLOCK_MONOTONIC. Other sources are aligned by CLOCK_REALTIME. The copy uses
+ * the clock of the machine that was up longest; the times of all other machines are shifted by a
+ * constant. The error of the shift is bounded by the error of the clock snapshots and by the change
+ * of the distance between snapshots. The difference between the CLOCK_REALTIMEs of two machines is
+ * unknown and not included.
  *
  * A window [from, to] keeps all rows that touch it, and:
  * - all rows of an operation if one of them touches the window (its call, its device rows);
@@ -61,8 +62,8 @@ struct ts_sbt_copy_report {
 	/* name of the source file that is damaged; NULL: no source is */
 	const char *damaged;
 	/*
-	 * Captured operations of the sources. A copy has none, because the blobs that they
-	 * refer to are not copied.
+	 * Number of captured operations of the sources. A copy has none of them, because the blobs
+	 * that they refer to are not copied.
 	 */
 	uint64_t n_left_out;
 };

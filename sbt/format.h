@@ -96,10 +96,11 @@ enum ts_sbt_encoding {
 
 /* Prediction from which the residuals of a VARINTS or PLANES column are computed. */
 enum ts_sbt_predictor {
-	TS_SBT_NONE = 0,    /* 0 */
-	TS_SBT_COLUMN = 1,  /* column `base` in the same row */
-	TS_SBT_LAST = 2,    /* column `base` in the last row with the same `key`; 0 in the first */
-	TS_SBT_GROUPED = 3, /* index columns: 0; values lie in order of `key`, not of rows */
+	TS_SBT_NONE = 0,   /* 0 */
+	TS_SBT_COLUMN = 1, /* column `base` in the same row */
+	TS_SBT_LAST = 2,   /* column `base` in the last row with the same `key`; 0 in the first */
+	/* index columns: 0; the values are stored in order of `key`, not of rows */
+	TS_SBT_GROUPED = 3,
 	TS_SBT_PREDICTOR_COUNT
 };
 
@@ -107,7 +108,7 @@ enum ts_sbt_predictor {
 #define TS_SBT_COLUMN_INDEXED \
 	(1u << 1) /* one value per item of the dictionary; `key` is the id of the index column */
 #define TS_SBT_COLUMN_CENTRED \
-	(1u << 2) /* PLANES: half the range of planes is added, so numbers may be negative */
+	(1u << 2) /* PLANES: half the range of the planes is added, so numbers may be negative */
 
 /* Index columns hold the dictionary item of each row, and are no fields of a row. */
 #define TS_SBT_COLUMN_PLACE 65520u
@@ -122,10 +123,11 @@ struct ts_sbt_column_header {
 	uint8_t encoding;
 	uint8_t flags;
 	uint8_t predictor;
-	uint8_t trend;	  /* 0: none; else the shift of the trend, plus 1 */
-	uint16_t base;	  /* id of the base column; index columns: the highest index */
-	uint16_t key;	  /* id of an index column; 0: all rows have the same key */
-	uint16_t context; /* id of an index column for the trend; 0: the same for all rows */
+	uint8_t trend; /* 0: none; else the shift of the trend, plus 1 */
+	uint16_t base; /* id of the base column; index columns: the highest index */
+	uint16_t key;  /* id of an index column; 0: all rows have the same key */
+	/* id of the index column that selects a row's trend; 0: all rows share one trend */
+	uint16_t context;
 	uint8_t n_planes; /* PLANES: number of planes */
 	uint8_t reserved;
 	uint32_t n_values;

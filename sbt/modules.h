@@ -24,16 +24,18 @@ void ts_modules_free(struct ts_modules *modules);
 void ts_modules_freep(struct ts_modules **modules);
 
 /*
- * Returns the module that was mapped last at that address by that time. If there was none yet,
- * returns the next one, because a module is recorded only when it is noticed. Returns NULL if no
- * module was mapped there. The row belongs to the reader.
+ * Returns the last module that was mapped at the address before `time_ns` or at it. If there is
+ * none, returns the first module that was mapped there later, because the trace has the time at
+ * which a mapping was noticed. Returns NULL if no module was mapped there. The row belongs to the
+ * reader.
  */
 const struct ts_row_module *ts_modules_find(const struct ts_modules *modules, uint32_t session,
 					    uint64_t address, uint64_t time_ns);
 
 /*
- * Stores up to `max` different files that were ever mapped at the address, and returns their
- * number. The search is bounded, so it may miss files. The rows belong to the reader.
+ * Stores modules that were mapped at the address at any time, one for each different file, at most
+ * `max`. Returns their number. The search is bounded, so it may miss files. The rows belong to the
+ * reader.
  */
 size_t ts_modules_all(const struct ts_modules *modules, uint32_t session, uint64_t address,
 		      size_t max, const struct ts_row_module **ret_found);

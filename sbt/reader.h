@@ -46,18 +46,18 @@ enum ts_sbt_file_state {
  * Opens a trace. `fd` must be seekable (-ESPIPE) and stays the caller's; the reader keeps a
  * duplicate. The caller frees *ret_reader. After a failure, *ret_error (if not NULL) has the cause
  * and the offset. TS_SBT_E_NOT_SBT: no trace. TS_SBT_E_VERSION: written by a version that this
- * reader does not know. -EISDIR: a directory. Damage does not prevent opening: the list of blocks
- * ends there, see ts_sbt_reader_state() and ts_sbt_reader_tail_bytes().
+ * reader does not know. -EISDIR: a directory. A damaged file can be opened, and its list of blocks
+ * ends at the damage: see ts_sbt_reader_state() and ts_sbt_reader_tail_bytes().
  */
 int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_error *ret_error);
 
-/* Accepts NULL. The caller frees all cursors first. */
+/* Frees the reader. Accepts NULL. The caller frees all cursors first. */
 void ts_sbt_reader_free(struct ts_sbt_reader *reader);
 TS_DEFINE_CLEANUP(struct ts_sbt_reader *, ts_sbt_reader_freep, ts_sbt_reader_free)
 
 /*
- * Lists the blocks that were appended since the last look. Existing cursors do not read them. Does
- * nothing for a finished file, and after ts_sbt_reader_join().
+ * Lists the blocks that were appended since the file was opened or last refreshed. Existing cursors
+ * do not read them. Does nothing for a finished file, and after ts_sbt_reader_join().
  */
 int ts_sbt_reader_refresh(struct ts_sbt_reader *reader);
 
@@ -68,17 +68,18 @@ int ts_sbt_reader_refresh(struct ts_sbt_reader *reader);
 int ts_sbt_reader_part(const struct ts_sbt_reader *reader, struct ts_row_part *ret_part);
 
 /*
- * Returns true if `before` is the file right before `after` in the same recording. Neither may be
- * joined.
+ * Returns true if `before` is the file right before `after` in the same recording. Neither reader
+ * may be joined with others.
  */
 bool ts_sbt_reader_is_before(const struct ts_sbt_reader *before, const struct ts_sbt_reader *after);
 
 /*
  * Joins the files of a recording: the reader then reads them as one trace, with the blocks of
  * earlier files first. `before` holds the readers of the files before the reader's, the newest
- * first, without a gap. The function frees these readers in any case. State, tail and format stay
- * those of the reader's own file. No cursor may exist. TS_SBT_E_NOT_FOUND: a file is not the
- * predecessor; the reader is unchanged. TS_SBT_E_LIMIT: too many blocks.
+ * first, without a gap. The function frees these readers, also on an error. State, tail and format
+ * stay those of the reader's own file. No cursor may exist. TS_SBT_E_NOT_FOUND: a file in `before`
+ * is not the predecessor of the next newer file; the reader is unchanged. TS_SBT_E_LIMIT: too many
+ * blocks.
  */
 int ts_sbt_reader_join(struct ts_sbt_reader *reader, struct ts_sbt_reader **before,
 		       size_t n_before);
@@ -93,13 +94,13 @@ char *ts_sbt_part_path(const char *path, uint32_t number);
 const struct ts_sbt_error *ts_sbt_reader_error(const struct ts_sbt_reader *reader);
 
 /*
- * Returns the first definition that was requested and could not be read, or NULL. Unreadable
- * definitions look as if they did not exist. Sessions, threads, devices, modules, names and
- * metadata are read on opening; strings and stacks when they are requested.
+ * Returns the error of the first definition that was requested and could not be read, or NULL.
+ * Unreadable definitions look as if they did not exist. Sessions, threads, devices, modules, names
+ * and metadata are read on opening; strings and stacks when they are requested.
  */
 const struct ts_sbt_error *ts_sbt_reader_lost_definitions(const struct ts_sbt_reader *reader);
 
-/* Returns the state of the file at the last look. */
+/* Returns the state of the file when it was opened or last refreshed. */
 enum ts_sbt_file_state ts_sbt_reader_state(const struct ts_sbt_reader *reader);
 
 /*
@@ -122,9 +123,10 @@ struct ts_sbt_block {
 	uint64_t duration_ns;  /* event blocks: sum of end - start */
 	uint64_t amount_bytes; /* sum of the type's TS_ROLE_BYTES column */
 	uint32_t n_rows;
-	uint32_t session;  /* 0: the whole file's */
-	uint32_t first_id; /* strings and stacks: id of the first row; the others follow */
-	uint16_t type;	   /* enum ts_row_type, or unknown */
+	uint32_t session; /* 0: the block belongs to the whole file */
+	/* strings and stacks: id of the first row; each next row has the next id */
+	uint32_t first_id;
+	uint16_t type; /* enum ts_row_type, or unknown */
 	uint16_t flags;
 };
 
@@ -181,11 +183,13 @@ int ts_sbt_reader_blob(struct ts_sbt_reader *reader, uint32_t session, uint32_t 
 /* Returns the number of blobs of a session, which is also the highest blob number. */
 uint32_t ts_sbt_reader_n_blobs(const struct ts_sbt_reader *reader, uint32_t session);
 
-/* Sessions in order of their number, each as in its last row. */
+/*
+ * Return sessions: by position in order of their number, or by number (NULL: there is no such
+ * session). If a session has several rows, the last one is returned.
+ */
 size_t ts_sbt_reader_n_sessions(const struct ts_sbt_reader *reader);
 const struct ts_row_session *ts_sbt_reader_session_at(const struct ts_sbt_reader *reader, size_t i);
 const struct ts_row_session *ts_sbt_reader_session(const struct ts_sbt_reader *reader,
-						   /* Returns NULL if there is no such session. */
 						   uint32_t session);
 
 /* Threads by session, then id. */
@@ -269,8 +273,8 @@ struct ts_sbt_summary {
 };
 
 /*
- * Returns the totals of a session, or of all (0). The cost for one session is proportional to its
- * own blocks.
+ * Returns the totals of a session; 0: of all sessions. The cost for one session is proportional to
+ * its own blocks.
  */
 int ts_sbt_reader_summary(struct ts_sbt_reader *reader, uint32_t session,
 			  struct ts_sbt_summary *ret_summary);
@@ -285,10 +289,11 @@ int ts_sbt_reader_summary(struct ts_sbt_reader *reader, uint32_t session,
 #define TS_SBT_BY_THREAD  (1u << 3)
 
 /*
- * Options of a cursor: it returns rows of these types that touch [from_ns, to_ns], that is start <=
- * to and end >= from. Only blocks that overlap the window are decoded. With a filter, rows of types
- * without such a column are left out. Most blocks without a row of that stream or thread are not
- * decoded, because summaries list the streams and threads of a block. The ids are a session's.
+ * Options of a cursor. The cursor returns rows of these types that touch [from_ns, to_ns], that is
+ * start <= to and end >= from. It decodes only blocks that overlap this window. With a filter, it
+ * leaves out rows of types that lack a column of the filter. It does not decode most blocks without
+ * a row of the filter's stream or thread, because summaries list the streams and threads of a
+ * block. Ids of a device, context, stream or thread are unique only within a session.
  */
 struct ts_sbt_cursor_options {
 	uint64_t types;	  /* TS_ROW_BIT(type) of event types, ORed; 0: all events */
@@ -304,9 +309,10 @@ struct ts_sbt_cursor_options {
 };
 
 /*
- * The position of a caller that read all earlier rows once, and noted the blocks with rows left.
- * Rows that start earlier are left out. Blocks that begin earlier and are not in `begun` are not
- * decoded. The types in early_types have an earlier position than all others.
+ * The position at which a caller continues. The caller has read all rows that start before
+ * `start_ns`, and `begun` lists the blocks that begin before it and have rows left. The cursor
+ * leaves out rows that start earlier, and does not decode other blocks that begin earlier. For the
+ * types in early_types, the position is early_ns.
  */
 struct ts_sbt_resume {
 	uint64_t start_ns;
@@ -358,9 +364,9 @@ struct ts_sbt_row {
 
 /*
  * Creates a cursor. A cursor returns rows of several types and sessions in order of start_ns; rows
- * of one instant are in order of type, then of the file. Blocks are decompressed when their rows
- * are due. The cursor holds about 128 MiB of them at most, however many overlap. `options` NULL:
- * all events. The cursor refers to the reader.
+ * with the same start are in order of type, then of their position in the file. Blocks are
+ * decompressed when their rows are due. The cursor holds about 128 MiB of them at most, however
+ * many overlap. `options` NULL: all events. The cursor refers to the reader.
  */
 int ts_sbt_cursor_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		      struct ts_sbt_cursor **ret_cursor);
@@ -379,7 +385,7 @@ TS_DEFINE_CLEANUP(struct ts_sbt_cursor *, ts_sbt_cursor_freep, ts_sbt_cursor_fre
  * Returns the next row; it is valid until the next call. TS_SBT_E_END: there are no more rows.
  * TS_SBT_E_CORRUPT: a block is damaged (see ts_sbt_reader_error()); its remaining rows are left
  * out, and the next call continues with other blocks. TS_SBT_E_LIMIT: more than 16,384 blocks
- * overlap here; each further call returns the same.
+ * overlap at this time; each further call returns the same.
  */
 int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row);
 
@@ -410,22 +416,22 @@ struct ts_sbt_totals;
 
 /*
  * Sums the rows that a cursor with these options would return, by type and name. Names are: kernels
- * by name, API calls by function, copies by kind, all sets together, waits by kind, ranges by
- * domain and name. Types that cannot be summed are left out.
+ * by name, API calls by function, copies by kind, all memsets together, synchronisations by kind,
+ * ranges by domain and name. Types that cannot be summed are left out.
  *
  * The sums come from summaries. A block is decoded only if it lies partly outside the window, or if
- * it has no valid summary. With a filter, each block that may have such rows is decoded. The caller
- * frees *ret_totals. TS_SBT_E_LIMIT: more than 1 Mi names.
+ * it has no valid summary. With a filter, each block that may have rows for the filter is decoded.
+ * The caller frees *ret_totals. TS_SBT_E_LIMIT: more than 1 Mi names.
  */
 int ts_sbt_totals_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		      struct ts_sbt_totals **ret_totals);
-/* Accepts NULL. The reader may be freed before. */
+/* Frees the totals. Accepts NULL. The reader may be freed before. */
 void ts_sbt_totals_free(struct ts_sbt_totals *totals);
 TS_DEFINE_CLEANUP(struct ts_sbt_totals *, ts_sbt_totals_freep, ts_sbt_totals_free)
 
 /*
- * Totals in ascending order of type and key. ts_sbt_totals_at() returns NULL if `i` is out of
- * range.
+ * Return the number of totals, and total `i` in ascending order of type and key; NULL: `i` is out
+ * of range.
  */
 size_t ts_sbt_totals_count(const struct ts_sbt_totals *totals);
 const struct ts_sbt_total *ts_sbt_totals_at(const struct ts_sbt_totals *totals, size_t i);
@@ -440,8 +446,8 @@ uint64_t ts_sbt_totals_damaged(const struct ts_sbt_totals *totals);
 
 /*
  * Fills `row`, the type's struct, with the fields that all rows of a total share. These are a
- * kernel's `name`, a call's `domain` and `cbid`, a copy's `copy_kind`, a wait's `sync_type`, or a
- * range's `domain` and `name`. All other fields are 0.
+ * kernel's `name`, a call's `domain` and `cbid`, a copy's `copy_kind`, a synchronisation's
+ * `sync_type`, or a range's `domain` and `name`. All other fields are 0.
  */
 void ts_sbt_total_row(const struct ts_sbt_total *total, void *row);
 
@@ -464,20 +470,20 @@ struct ts_sbt_size {
 struct ts_sbt_sizes;
 
 /*
- * Measures the bytes of a file by type and column. All blocks of one session, or of all (0), are
- * read but not decoded. The stored bytes of a compressed block are shared out in proportion to the
- * columns' bytes before compression. The sum of all entries equals the sum of the blocks' bytes.
- * The caller frees *ret_sizes.
+ * Measures the bytes of a file by type and column. All blocks of the session (0: of all sessions)
+ * are read but not decoded. The stored bytes of a compressed block are shared out in proportion to
+ * the columns' bytes before compression. The sum of all entries equals the sum of the blocks'
+ * bytes. The caller frees *ret_sizes.
  */
 int ts_sbt_sizes_new(struct ts_sbt_reader *reader, uint32_t session,
 		     struct ts_sbt_sizes **ret_sizes);
-/* Accepts NULL. The reader may be freed before. */
+/* Frees the sizes. Accepts NULL. The reader may be freed before. */
 void ts_sbt_sizes_free(struct ts_sbt_sizes *sizes);
 TS_DEFINE_CLEANUP(struct ts_sbt_sizes *, ts_sbt_sizes_freep, ts_sbt_sizes_free)
 
 /*
- * Entries in ascending order of type and column. ts_sbt_sizes_at() returns NULL if `i` is out of
- * range.
+ * Return the number of entries, and entry `i` in ascending order of type and column; NULL: `i` is
+ * out of range.
  */
 size_t ts_sbt_sizes_count(const struct ts_sbt_sizes *sizes);
 const struct ts_sbt_size *ts_sbt_sizes_at(const struct ts_sbt_sizes *sizes, size_t i);

@@ -91,7 +91,7 @@ enum ts_waker_context {
 	TS_WAKER_INTERRUPT = 2, /* a timer or device; `waker_tid` is the interrupted thread */
 };
 
-#define TS_OFF_CPU_OPEN 1u /* flags: still off the CPU when the session ended, at end_ns */
+#define TS_OFF_CPU_OPEN 1u /* flags: off the CPU at the session's end, which is end_ns */
 
 enum ts_fault_kind {
 	TS_FAULT_UNKNOWN = 0,
@@ -132,18 +132,20 @@ enum ts_pressure_kind {
 	TS_PRESSURE_OOM_KILL = 4, /* the kernel chose the process to be killed, at start_ns */
 };
 
-#define TS_PRESSURE_OPEN 1u /* flags: not over when the session ended, at end_ns */
+#define TS_PRESSURE_OPEN 1u /* flags: had not ended at the session's end, which is end_ns */
 
 enum ts_driver_kind {
 	TS_DRIVER_OTHER = 0,
 	TS_DRIVER_FENCE_WAIT = 1, /* the thread waited for a fence */
-	TS_DRIVER_FENCE = 2,	  /* the thread made a fence; until it was signalled */
-	TS_DRIVER_JOB = 3,	  /* a GPU scheduler job, from submission to completion */
+	/* a fence of the thread, from its creation until it was signalled */
+	TS_DRIVER_FENCE = 2,
+	TS_DRIVER_JOB = 3, /* a GPU scheduler job, from submission to completion */
 };
 
-#define TS_DRIVER_OPEN	 1u /* flags: not over when the session ended, at end_ns */
+#define TS_DRIVER_OPEN 1u /* flags: had not ended at the session's end, which is end_ns */
 
-#define TS_SAMPLE_KERNEL 1u /* flags: the thread was in the kernel, called from the stack */
+/* flags: the thread was in the kernel, which the stack's innermost frame had called */
+#define TS_SAMPLE_KERNEL 1u
 
 /* How a session ended. */
 enum ts_session_end {
@@ -169,7 +171,7 @@ enum ts_session_source {
 enum ts_image_kind {
 	TS_IMAGE_ELF = 0,      /* ELF file: the file's own addresses, without a module's bias */
 	TS_IMAGE_PERF_MAP = 1, /* /tmp/perf-PID.map: the session's addresses outside of modules */
-	TS_IMAGE_JIT_DUMP = 2, /* /tmp/jit-PID.dump: the same addresses */
+	TS_IMAGE_JIT_DUMP = 2, /* /tmp/jit-PID.dump: addresses as in TS_IMAGE_PERF_MAP */
 };
 
 /* Result of the search for an image's symbols; a lower value is a better result. */
@@ -183,7 +185,8 @@ enum ts_image_result {
 	 * work
 	 */
 	TS_IMAGE_BAD_FILE = 4,
-	TS_IMAGE_NOT_TRIED = 5, /* the time was over, or no confined process could read the file */
+	/* the time limit was reached, or no confined process could read the file */
+	TS_IMAGE_NOT_TRIED = 5,
 };
 
 /* Keys of metadata that every daemon writes. Other keys are allowed. */
@@ -196,8 +199,9 @@ enum ts_image_result {
 #define TS_METADATA_QUANTUM	    "host_quantum_ns" /* decimal; only if host times were rounded */
 #define TS_METADATA_BOOT_ID	    "boot_id"	      /* of the machine, from the kernel */
 /*
- * Optional: the file in which a session began whose daemon died, and how a recording's command
- * ended.
+ * Optional metadata. TS_METADATA_CONTINUES: the file of a daemon that died, if a session in this
+ * file continues a session of that daemon. TS_METADATA_COMMAND_END: the signal that ended the
+ * recording's command.
  */
 #define TS_METADATA_CONTINUES	"continues"
 #define TS_METADATA_CUT_SHORT	"cut_short"   /* "the disk is full" */
@@ -211,8 +215,8 @@ enum ts_image_result {
 #define TS_METADATA_KERNEL_EVENTS	  "kernel_events"
 #define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"
 /*
- * Kinds without rows of their own. Counters of the domain "kernel TID" hold their number
- * ("sched.futex.count") and total time.
+ * The kinds whose events were only counted: these kinds have no event rows. Counter rows of the
+ * domain "kernel TID" have the number of events ("sched.futex.count") and their total time.
  */
 #define TS_METADATA_KERNEL_EVENTS_COUNTED "kernel_events_counted"
 /*
@@ -230,7 +234,8 @@ enum ts_image_result {
 #define TS_METADATA_SYSTEM_MISSING "system_missing"
 
 /*
- * The origin of a copy. Keys of merged files have the file's number and a dot in front ("2.file").
+ * The sources of a copy. If the copy has several sources, each key begins with the number of the
+ * source and a dot ("2.file").
  */
 #define TS_METADATA_CUT_FROM "cut_from"
 #define TS_METADATA_CUT_WINDOW \
@@ -294,7 +299,8 @@ const struct ts_row_schema *ts_row_schema(unsigned type);
 unsigned ts_row_type_by_name(const char *name);
 
 /*
- * Returns a column's value: sign-extended if signed, the bits of a double. Not for TS_ROLE_OCTETS.
+ * Returns a column's value, sign-extended if the column is signed; for a double, its bits. Not for
+ * TS_ROLE_OCTETS.
  */
 static inline uint64_t ts_column_get(const struct ts_column *column, const void *row)
 {
@@ -341,7 +347,8 @@ static inline uint64_t ts_row_end_ns(const struct ts_row_schema *schema, const v
 }
 
 /*
- * Returns the key of a loss reason in `lost` ("ring_full", ...), or NULL if the reason is unknown.
+ * Returns the name of a loss reason ("ring_full", ...), which is its key in `lost` of `tsctl info
+ * --json`. NULL: the reason is unknown.
  */
 const char *ts_loss_reason_name(unsigned reason);
 

@@ -54,8 +54,8 @@ const struct ts_row_symbol *ts_symbols_find(const struct ts_symbols *symbols, ui
 					    size_t *ret_n, const struct ts_row_image **ret_image);
 
 /*
- * All images, one per file, sorted by file. ts_symbols_image_at() returns NULL if `i` is out of
- * range.
+ * Return the number of images, and image `i`; NULL: `i` is out of range. The images are sorted by
+ * file, and each file has one.
  */
 size_t ts_symbols_n_images(const struct ts_symbols *symbols);
 const struct ts_row_image *ts_symbols_image_at(const struct ts_symbols *symbols, size_t i);

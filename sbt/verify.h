@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Verifies a trace file: every checksum, every structure, the index against the blocks, and every
- * id that a row refers to. The whole file is read, with bounded memory like a reader's. Any thread
- * may call it.
+ * id that a row refers to. Verifying reads the whole file and, like a reader, uses bounded memory.
+ * Any thread may call the function.
  */
 #pragma once
 
@@ -23,11 +23,12 @@ struct ts_sbt_verify_report {
 	uint64_t n_rows;
 	uint64_t counts[TS_ROW_EVENT_END]; /* event rows by type */
 	uint64_t file_bytes;
-	uint64_t good_bytes;	    /* valid up to here; == file_bytes if nothing was found */
+	/* the file is valid up to this offset; == file_bytes if there is no finding */
+	uint64_t good_bytes;
 	uint64_t n_findings;	    /* count of all findings */
 	struct ts_sbt_error first;  /* the finding nearest to the file's start; code 0: none */
-	uint64_t n_unknown_blocks;  /* skipped blocks of unknown types; no finding */
-	uint64_t n_unknown_columns; /* skipped unknown columns; no finding */
+	uint64_t n_unknown_blocks;  /* skipped blocks of unknown types; these are not findings */
+	uint64_t n_unknown_columns; /* skipped unknown columns; these are not findings */
 };
 
 /*
@@ -47,8 +48,8 @@ struct ts_sbt_verify_options {
 };
 
 /*
- * `fd` is a seekable file and stays the caller's. `options` may be NULL. *ret_report is always
- * filled. Returns:
+ * Verifies a file. `fd` is seekable and stays the caller's. `options` may be NULL. *ret_report is
+ * filled in any case. Returns:
  * - 0: the whole file was read; ret_report->n_findings is the result;
  * - a negative errno: the file could not be read, or there is no memory;
  * - TS_SBT_E_NOT_SBT, TS_SBT_E_VERSION: no trace, or of an unknown version; ret_report->first has

@@ -49,7 +49,7 @@ struct ts_sbt_writer;
 struct ts_sbt_session_writer;
 
 #define TS_SBT_BLOCK_ROWS 65536u
-/* limit for one session; beyond it, functions return TS_SBT_E_FULL */
+/* limit of the unwritten bytes of one session; beyond it, functions return TS_SBT_E_FULL */
 #define TS_SBT_MAX_PENDING_BYTES (128u * 1024 * 1024)
 #define TS_SBT_MAX_CHECKPOINT	 (1024u * 1024)	     /* bytes */
 #define TS_SBT_MAX_STRING	 (64u * 1024 * 1024) /* bytes */
@@ -120,12 +120,13 @@ int ts_sbt_writer_quantum(struct ts_sbt_writer *writer, uint64_t ns);
 /*
  * Continues the recording in another empty regular file, which then belongs to the writer as in
  * ts_sbt_writer_new(). The present file is finished, and its definitions are copied to the new one
- * with the same ids. The present file then has the number `number` in its name (FORMAT.md,
- * "Recordings in several files"). Any thread may call it, also while sessions are in use.
+ * with the same ids. `number`: the number that the caller puts into the present file's name
+ * (FORMAT.md, "Recordings in several files"). Any thread may call it, also while sessions are in
+ * use.
  *
- * On failure the writer continues in the present file, and `fd` stays the caller's; its content is
- * to be discarded. There is one exception: if the end of the present file could not be written, the
- * error stays. -EBADF: the present file cannot be read.
+ * On failure the writer continues in the present file, and `fd` stays the caller's, who discards
+ * its content. But if the end of the present file could not be written, the writer stores the error
+ * as for a failed write. -EBADF: the present file cannot be read.
  */
 int ts_sbt_writer_continue(struct ts_sbt_writer *writer, int fd, uint32_t number);
 
@@ -148,22 +149,26 @@ struct ts_sbt_space {
 	void *data;
 	/* Returns 0 if the file may use n_bytes more. -ENOSPC, -EDQUOT or -EFBIG: full. */
 	int (*take)(void *data, uint64_t n_bytes);
-	/* The file system has reserved the n_bytes of the last take(), if it can. */
+	/*
+	 * Called after take(), once the file system has reserved the n_bytes, if it can reserve
+	 * space.
+	 */
 	void (*settle)(void *data, uint64_t n_bytes);
-	/* The file does not need n_bytes of the bytes that it took. */
+	/* Called when the file does not need n_bytes of the bytes that it took. */
 	void (*give)(void *data, uint64_t n_bytes);
 };
 /*
  * Sets the functions before the first session. Takes the space of all writes so far and of the
  * file's end. Returns 0; the error of take(); or -ENOSPC, -EDQUOT or -EFBIG if the file system
- * cannot reserve the space because it is full. After an error nothing is accounted. If the file's
- * own limit lies below its end, nothing is taken, and the first write fails.
+ * cannot reserve the space because it is full. After an error nothing is accounted. If the limit of
+ * ts_sbt_writer_limit() is too small for the file and its end, nothing is taken, and the first
+ * write fails.
  */
 int ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space);
 
 /*
- * Returns the reason why only ends are accepted: -ENOSPC, -EDQUOT or -EFBIG. 0: everything is
- * accepted. Any thread may call this function.
+ * Returns -ENOSPC, -EDQUOT or -EFBIG if the file is full: then the writer accepts only the ends of
+ * sessions and of the file. 0: it accepts everything. Any thread may call this function.
  */
 int ts_sbt_writer_full(const struct ts_sbt_writer *writer);
 
@@ -230,8 +235,8 @@ int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigne
 				  const void *row);
 
 /*
- * Adds an array of n_rows rows in the same way. *ret_n_added is the number of added rows, also on
- * an error.
+ * Adds an array of n_rows rows as ts_sbt_session_writer_add_row() adds one. *ret_n_added is the
+ * number of added rows, also on an error.
  */
 int ts_sbt_session_writer_add_rows(struct ts_sbt_session_writer *session, unsigned type,
 				   const void *rows, size_t n_rows, size_t *ret_n_added);
@@ -248,8 +253,9 @@ int ts_sbt_session_writer_seal(struct ts_sbt_session_writer *session, const void
 
 /*
  * Drops everything that the session holds, after the file became full. ret_counts is the number of
- * dropped rows by type. Afterwards the session accepts only the rows of its end. Stacks, threads
- * and blobs are rejected (-EINVAL), and rows may refer only to sealed ones.
+ * dropped rows by type. Afterwards the session accepts only the rows of its end. New stacks,
+ * threads and blobs are rejected (-EINVAL). Rows may refer only to stacks, threads and blobs that
+ * were sealed before.
  */
 void ts_sbt_session_writer_drop(struct ts_sbt_session_writer *session,
 				uint64_t ret_counts[TS_ROW_EVENT_END]);

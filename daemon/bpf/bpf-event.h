@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
  * The agreement between the eBPF programs and the daemon: settings of a traced process, events in
- * the ring. Both sides are of one build, so nothing here has a version. Times are
+ * the ring. The programs and the daemon are of one build, so nothing here has a version. Times are
  * bpf_ktime_get_ns(): CLOCK_MONOTONIC. Numbers of processes and threads are those of the initial
  * pid namespace.
  *
@@ -23,13 +23,13 @@ enum ts_bpf_program {
 	TS_BPF_N_PROGRAMS = 8
 };
 
-/* Number of slots for counters. The slot of a session is its number modulo this. */
+/* Number of slots for counters. The slot of a session is its number modulo TS_BPF_SLOTS. */
 #define TS_BPF_SLOTS 1024
 
 /*
  * Settings of a process, by its number. An event belongs to the process only if the process started
- * in the span below. Unless uid is 0, also all six ids of the thread must be `uid` and `gid`, and
- * its memory must be dumpable.
+ * in the span below. Unless `uid` is 0, an event also needs a thread whose six ids are all `uid`
+ * and `gid`, and whose memory is dumpable.
  */
 struct ts_bpf_traced {
 	__u32 session;	/* the daemon's number of the session; never 0 */
@@ -49,13 +49,14 @@ struct ts_bpf_lost {
 	__u64 count[TS_BPF_N_PROGRAMS];
 };
 
-/* Programs that can count, and the number of tallies. */
+/* Programs that can count events, and the maximum number of tallies of all sessions together. */
 #define TS_BPF_COUNTABLE (1u << TS_BPF_SCHED | 1u << TS_BPF_FAULTS | 1u << TS_BPF_SYSCALLS)
 #define TS_BPF_TALLIES	 32768
 
 /*
- * `what` in a tally. TS_BPF_FAULTS: ts_bpf_fault.fault. TS_BPF_SYSCALLS: number of the system call.
- * TS_BPF_SCHED: number of the system call, TS_BPF_NO_SYSCALL or TS_BPF_PREEMPTED.
+ * Values of `what` in the key of a tally. TS_BPF_FAULTS: ts_bpf_fault.fault. TS_BPF_SYSCALLS:
+ * number of the system call. TS_BPF_SCHED: number of the system call, TS_BPF_NO_SYSCALL or
+ * TS_BPF_PREEMPTED.
  */
 #define TS_BPF_PREEMPTED 0xfffffffeu
 
@@ -66,7 +67,9 @@ struct ts_bpf_tally_key {
 	__u32 what;
 };
 
-/* Sums since the thread's first event of that kind. */
+/*
+ * Count and total time of the events of one thread and kind (the key), since the first such event.
+ */
 struct ts_bpf_tally {
 	__u64 count;
 	__u64 ns;
@@ -88,8 +91,8 @@ struct ts_bpf_event {
 #define TS_BPF_NO_SYSCALL 0xffffffffu
 
 /*
- * Stands for the tid of another thread whose number and name the peer may not learn. Its pid is 0
- * and its name is empty.
+ * Replaces the tid of another thread if the session's user may not see that thread. The thread's
+ * pid is then 0 and its name is empty.
  */
 #define TS_BPF_HIDDEN 0xffffffffu
 
@@ -181,7 +184,7 @@ struct ts_bpf_pressure {
 
 /*
  * A thread's wait for a fence, a fence, or a job of the GPU scheduler. `key` is the address of the
- * fence in the kernel (a job: of its scheduler fence).
+ * fence in the kernel; for a job, the address of the job's scheduler fence.
  */
 struct ts_bpf_driver {
 	struct ts_bpf_event event;

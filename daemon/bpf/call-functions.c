@@ -23,8 +23,8 @@ struct arguments {
 };
 
 /*
- * The first versions of the driver's functions have 32-bit sizes, and the upper half of such a
- * register is undefined. So only the _v2 versions are listed.
+ * The first versions of the driver's functions have 32-bit sizes, and the upper half of the
+ * register of such a size is undefined. So only the _v2 versions are listed.
  */
 static const struct arguments arguments[] = {
 	{"cudaLaunchKernel", NONE, NONE, 0, 0},

@@ -17,8 +17,8 @@ struct ts_call_function {
 };
 
 /*
- * Returns the functions, indexed by the number in the cookie. Functions that only name kernels
- * (TS_CALL_NAMES and such) have domain 0. The array is static.
+ * Returns the functions, indexed by the number in the cookie. Functions that are not recorded as
+ * calls (roles other than TS_CALL_PLAIN) have domain 0. The array is static.
  */
 const struct ts_call_function *ts_call_functions(size_t *ret_n);
 

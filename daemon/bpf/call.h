@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * The agreement between the eBPF programs on the vendors' libraries and the daemon. Both sides are
- * of one build. Times are bpf_ktime_get_ns(): CLOCK_MONOTONIC. Numbers of processes and threads are
- * those of the initial pid namespace.
+ * The agreement between the eBPF programs on the vendors' libraries and the daemon. The programs
+ * and the daemon are of one build. Times are bpf_ktime_get_ns(): CLOCK_MONOTONIC. Numbers of
+ * processes and threads are those of the initial pid namespace.
  *
  * Programs include this header and have no libc: fixed-width types come from linux/types.h.
  */
@@ -43,9 +43,10 @@ enum ts_call_role {
 
 /* State of a process, by its number. */
 struct ts_call_process {
-	__u32 excluded; /* 1: it has a session of its own, or is about to */
-	__u32 seen;	/* 1: an event of it was sent */
-	__u64 lost;	/* calls that were lost for lack of room */
+	/* 1: the process has a session of its own, or begins one; its calls are not reported */
+	__u32 excluded;
+	__u32 seen; /* 1: an event of the process was sent */
+	__u64 lost; /* calls of the process that were lost for lack of room */
 };
 
 enum ts_call_event_type {

@@ -28,8 +28,9 @@
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/grow.h"
 
-#define LOOK_MS		50	/* between reads of the ring, if it fills slowly */
-#define LEAST_NS	1000000 /* between reads of the ring, if it fills fast */
+/* milliseconds between reads of the ring, if the ring fills slowly */
+#define LOOK_MS		50
+#define LEAST_NS	1000000 /* nanoseconds between reads of the ring, if the ring fills fast */
 #define SECOND_NS	UINT64_C(1000000000)
 #define FEED_MAX_BYTES	(16u << 20)
 #define FEED_KEPT_BYTES (1u << 20) /* a larger buffer is freed when few events come */
@@ -449,7 +450,10 @@ static int feed_read_tallies(struct ts_kernel_feed *feed)
 	/* All feeds share the map, so a feed without counted events does not walk it. */
 	bool more = __atomic_load_n(&feed->has_counted, __ATOMIC_RELAXED) && fd >= 0 &&
 		    !bpf_map_get_next_key(fd, NULL, &tally.key);
-	/* If a key is deleted, the walk begins again; the limit ends such a walk. */
+	/*
+	 * If a key is deleted meanwhile, the kernel begins the walk again. This limit of steps ends
+	 * the walk in any case.
+	 */
 	size_t left = 2 * TS_BPF_TALLIES;
 
 	feed->n_tallies = 0;
@@ -522,8 +526,8 @@ static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key,
 }
 
 /*
- * Handles all notes of the feed in one map: threads that are off their CPU, or whose stack is not
- * recorded yet. The walk reads the next key before it deletes the current one.
+ * Handles all notes of the feed in one map of open intervals. The walk reads the next key before it
+ * deletes the current one.
  */
 static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool deliver)
 {
@@ -538,8 +542,8 @@ static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool deliver)
 }
 
 /*
- * Detaches the programs if all feeds are quiet. With `keep`, they stay attached while there is no
- * feed.
+ * Detaches the programs if all feeds are quiet: they watch no event. With `keep`, they stay
+ * attached while there is no feed.
  */
 static void detach_idle(struct ts_kernel_hub *hub)
 {

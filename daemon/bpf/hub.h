@@ -40,8 +40,8 @@ const char *ts_kernel_hub_missing(const struct ts_kernel_hub *hub);
 
 /*
  * The process of a session and its owner. The kernel delivers events of the process and of its
- * children. All six ids of the thread must be `uid` and `gid`, and its memory must be dumpable. If
- * `uid` is 0, the kernel delivers all events.
+ * children. If `uid` is not 0, it delivers an event only if all six ids of the thread are `uid` and
+ * `gid` and the thread's memory is dumpable.
  */
 struct ts_kernel_process {
 	pid_t pid;
@@ -52,8 +52,8 @@ struct ts_kernel_process {
 
 /*
  * Begins to watch a process. *ret_feed is NULL if no program is loaded. -EBUSY: all TS_BPF_SLOTS
- * slots are in use. -ENOMEM. Another errno: the programs could not be attached or the kernel's maps
- * have no room.
+ * slots are in use. -ENOMEM: no memory. Another errno: the programs could not be attached or the
+ * kernel's maps have no room.
  */
 int ts_kernel_feed_new(struct ts_kernel_hub *hub, const struct ts_kernel_process *process,
 		       struct ts_kernel_feed **ret_feed);
@@ -82,7 +82,10 @@ struct ts_kernel_tally {
 	struct ts_bpf_tally_key key;
 	struct ts_bpf_tally sum;
 };
-/* Returns all tallies so far. *ret_tallies is the feed's and valid until the next call. -ENOMEM. */
+/*
+ * Returns all tallies so far. *ret_tallies belongs to the feed and is valid until the next call.
+ * Returns 0 or -ENOMEM.
+ */
 int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_tally **ret_tallies,
 			   size_t *ret_n);
 
@@ -96,7 +99,7 @@ uint64_t ts_kernel_feed_memory(struct ts_kernel_feed *feed);
 size_t ts_kernel_event_bytes(uint32_t program);
 
 /*
- * Returns the number of events that were lost since the feed began: in the kernel's maps and ring,
- * and because the feed had no room.
+ * Returns the number of events of a program that were lost since the feed began, because the
+ * kernel's maps or ring, or the feed, had no room.
  */
 uint64_t ts_kernel_feed_lost(struct ts_kernel_feed *feed, unsigned program);

@@ -7,7 +7,7 @@
 
 struct ts_kernel_config {
 	uint32_t programs; /* bits of enum ts_bpf_program; 0: no kernel events */
-	uint32_t counted;  /* subset of `programs`: only count and sum of times */
+	uint32_t counted;  /* subset of `programs`: these only count events and sum their times */
 	uint64_t threshold_ns[TS_BPF_N_PROGRAMS];
 };
 

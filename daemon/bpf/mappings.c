@@ -4,8 +4,8 @@
  * mappings; serve/system/inspector.c reads the mappings of one process.
  *
  * Each CPU has a perf event that counts nothing, but makes the kernel write a record for each
- * executable mapping. The records lie in memory that the kernel shares. linux/perf_event.h
- * specifies the order of reads and writes.
+ * executable mapping. The records lie in memory that the kernel shares with this process.
+ * linux/perf_event.h specifies the order of reads and writes.
  */
 #include "daemon/bpf/mappings.h"
 
@@ -226,7 +226,7 @@ void ts_mappings_of(pid_t pid, ts_mapping_found *found, void *data)
 int ts_mappings_has(pid_t pid, const char *name)
 {
 	char path[32], line[PATH_MAX + 128];
-	/* A process that has ended and was not waited for has no mapping. */
+	/* A zombie process has no mapping. */
 	int r = -ESRCH;
 	FILE *file;
 

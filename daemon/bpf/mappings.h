@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executable mappings of processes, now and from now on. Sources: /proc, and a record of the kernel
- * for each new executable mapping (PERF_RECORD_MMAP2 of perf_event_open(2)). Not thread-safe.
+ * Finds the executable mappings of processes. /proc has the present mappings. For each new
+ * executable mapping, the kernel sends a record (PERF_RECORD_MMAP2 of perf_event_open(2)). Not
+ * thread-safe.
  */
 #pragma once
 
@@ -42,8 +43,8 @@ bool ts_mappings_take(struct ts_mappings *mappings, ts_mapping_found *found, voi
  * ts_mappings_of() calls `found` for each executable mapping of a process that is a vendor's
  * library (ts_call_is_library()). ts_mappings_has() returns 1 if the name of a mapping contains
  * `name`, 0 if none does, and -ESRCH if the process maps nothing. If /proc does not show the
- * process, it returns another negative errno. Both wait while the process holds its mmap lock;
- * before Linux 6.17 that wait can be endless. serve/system/inspector.c calls them.
+ * process, it returns another negative errno. Both functions wait while the process holds its mmap
+ * lock; before Linux 6.17 that wait can be endless. serve/system/inspector.c calls these functions.
  */
 void ts_mappings_of(pid_t pid, ts_mapping_found *found, void *data);
 int ts_mappings_has(pid_t pid, const char *name);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads, attaches and detaches the eBPF programs for kernel events by libbpf. Only hub.c calls this
- * module. system.c uses ts_bpf_obstacle().
+ * Loads, attaches and detaches the eBPF programs for kernel events by libbpf. hub.c calls this
+ * module; system.c calls only ts_bpf_obstacle().
  *
  * Each program is an object of its own: if the kernel refuses one object, the others still load.
  * The first object that has a shared map creates the map; later objects reuse its descriptor. This
- * module also words the reason of each failure, because the cause is known here.
+ * module also writes the message for each failure, because it knows the cause.
  */
 #include "daemon/bpf/programs.h"
 

@@ -29,15 +29,18 @@ enum ts_bpf_map {
 
 struct ts_bpf_programs {
 	/*
-	 * First the object that follows processes, then one for each enum ts_bpf_program, then the
-	 * jobs object, which belongs to TS_BPF_DRIVER.
+	 * First the object that adds child processes and removes processes that end, then one for
+	 * each enum ts_bpf_program, then the jobs object, which belongs to TS_BPF_DRIVER.
 	 */
 	struct bpf_object *objects[1 + TS_BPF_N_PROGRAMS + 1];
 	struct bpf_link **links;
 	size_t n_links;
 	uint32_t loaded;	/* bits of enum ts_bpf_program */
 	int fds[TS_BPF_N_MAPS]; /* -1: no loaded object has the map */
-	/* Bits of the parts that some kernels lack (programs.c), from the last attach. */
+	/*
+	 * The last attach sets a bit for each optional part (programs.c) that it attached; some
+	 * kernels lack these parts.
+	 */
 	uint32_t attached;
 	/* one line that lists the missing programs with reasons; empty: none is missing */
 	char why[TS_BPF_WHY_BYTES];

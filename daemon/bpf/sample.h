@@ -56,9 +56,10 @@ struct ts_bpf_python_stack {
 
 #define TS_BPF_SAMPLE_FDS 3
 enum ts_bpf_sample_fd {
-	TS_BPF_SAMPLE_PROGRAM, /* of type perf_event: the sampler sets it on its events */
-	TS_BPF_SAMPLE_CONFIG,  /* array map of one struct ts_bpf_python, to be mapped */
-	TS_BPF_SAMPLE_RING,    /* ring buffer map of struct ts_bpf_python_stack, to be mapped */
+	/* program of type perf_event; the sampler sets it on its perf events */
+	TS_BPF_SAMPLE_PROGRAM,
+	TS_BPF_SAMPLE_CONFIG, /* array map of one struct ts_bpf_python, to be mapped */
+	TS_BPF_SAMPLE_RING,   /* ring buffer map of struct ts_bpf_python_stack, to be mapped */
 };
 
 struct ts_bpf_sample;

@@ -4,9 +4,9 @@
  * serve/system/observer.c loads the programs and reads the events; serve/system/prober.c puts the
  * probes on files. This module calls libbpf, call-functions.c and ts_bpf_obstacle().
  *
- * All probes of a file are one link of the kernel (uprobe_multi, from Linux 6.6). The kernel needs
- * a tenth of a second to remove each single probe, but not for a link. The link is made by the
- * system call itself, so an older libbpf, which does not know such links, is enough.
+ * All probes of a file are one link of the kernel (uprobe_multi, from Linux 6.6). The kernel
+ * removes a link at once, but needs a tenth of a second for each probe without a link. The link is
+ * made by the system call itself, so an older libbpf, which does not know such links, is enough.
  */
 #include "daemon/bpf/system.h"
 
@@ -218,8 +218,9 @@ void ts_system_forget_calls(struct ts_system *system)
 }
 
 /*
- * Checks that the kernel allows such links, by a link at an impossible offset. -EPERM, -EACCES and
- * -ENOTSUP mean that it does not; the error of the offset itself means that it does.
+ * Checks that the kernel allows links of many probes: tries to make one at an impossible offset. If
+ * the kernel does not allow them, the error is -EPERM, -EACCES or -ENOTSUP; otherwise the error is
+ * about the offset.
  */
 static int check_links(struct ts_system *system)
 {

@@ -63,9 +63,8 @@ void ts_system_remove(struct ts_system_probes *probes);
 void ts_system_forget_calls(struct ts_system *system);
 
 /*
- * If `excluded` is true, the kernel reports no further event of the process. If it is false, the
- * kernel reports events again. The setting lasts until the process ends or executes another
- * program.
+ * Excludes a process or includes it again. While a process is excluded, the kernel reports no event
+ * of it. The setting lasts until the process ends or executes another program.
  */
 int ts_system_exclude(struct ts_system *system, pid_t pid, bool excluded);
 

@@ -77,7 +77,10 @@ static int id_map_set(struct ts_id_map *map, uint32_t id, uint32_t file_id,
 	return 0;
 }
 
-/* Definitions come in order: if the id is not the next one, it is malformed. */
+/*
+ * True if the id is the next one. Definitions come in order, so a definition with another id is
+ * malformed.
+ */
 static bool id_is_next(const struct ts_id_map *map, uint32_t id)
 {
 	return id == (map->n_known ? map->n_known : 1) && id <= TS_ARENA_MAX_IDS;
@@ -178,8 +181,8 @@ static int interpret(struct ts_arena_reader *reader, struct ts_definition *defin
 }
 
 /*
- * Handles the whole definitions at the start of the chunk. n_left is the published size from there
- * on, n_bytes the size of the chunk.
+ * Handles the whole definitions at the start of the chunk. n_left: the published bytes from the
+ * chunk's start on; n_bytes: the size of the chunk.
  */
 static int walk(struct ts_arena_reader *reader, size_t n_bytes, uint64_t n_left,
 		const struct ts_arena_sink *sink)

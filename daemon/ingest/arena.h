@@ -15,8 +15,8 @@
 
 /*
  * The sink receives definitions. Each function returns 0, a negative errno (which ends the
- * reading), or a positive number, which refuses that definition alone. Ids of other definitions
- * that it receives are the file's ids. The structs are private copies.
+ * reading), or a positive number, which refuses only this definition. If a definition refers to
+ * others, the sink gets the file's ids of these. The structs are private copies.
  */
 struct ts_arena_sink {
 	void *data;
@@ -30,8 +30,8 @@ struct ts_arena_sink {
 	int (*name)(void *data, const struct ts_definition_name *definition, uint32_t domain,
 		    uint32_t name);
 	/*
-	 * Optional. True if the reader may allocate n_bytes more for its maps. False: the id stays
-	 * unknown.
+	 * Optional. Returns true if the reader may allocate n_bytes more for its maps. False: the
+	 * id stays unknown.
 	 */
 	bool (*grant)(void *data, uint64_t n_bytes);
 	/*
@@ -64,7 +64,7 @@ struct ts_arena_reader {
 	uint8_t *chunk;
 };
 
-/* A zeroed struct is a valid reader. */
+/* Frees the memory of a reader. A zeroed struct is a valid reader. */
 void ts_arena_reader_deinit(struct ts_arena_reader *reader);
 
 /* Frees the memory that only a read needs. */
@@ -73,12 +73,12 @@ void ts_arena_reader_trim(struct ts_arena_reader *reader);
 uint64_t ts_arena_reader_memory(const struct ts_arena_reader *reader);
 
 /*
- * Reads the definitions that were published since the last call. They begin at `off` of `fd` (see
- * ingest/ingest-memory.h). The caller loaded `published` with acquire.
+ * Reads the definitions that were published since the last call. The arena's definitions begin at
+ * `off` of `fd` (see ingest/ingest-memory.h). The caller loaded `published` with acquire.
  *
- * Returns 0. -EIO: they cannot be read. -EBADMSG: drop the peer, because the chain of definitions
- * is broken (a length of 0, or beyond `published`) or `published` is impossible. -ENOMEM. Or the
- * value that the sink returned.
+ * Returns 0. -EIO: the definitions cannot be read. -EBADMSG: drop the peer, because the chain of
+ * definitions is broken (a length of 0, or beyond `published`) or `published` is impossible.
+ * -ENOMEM: no memory. Another value: the sink returned it.
  */
 int ts_arena_read(struct ts_arena_reader *reader, int fd, uint64_t off, uint64_t arena_bytes,
 		  uint64_t published, const struct ts_arena_sink *sink);

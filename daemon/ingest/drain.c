@@ -10,7 +10,7 @@
 
 static int prepare(struct ts_drain *drain)
 {
-	/* The pages beyond a chunk stay untouched unless a record is that large. */
+	/* The pages beyond a chunk stay untouched unless a record is larger than a chunk. */
 	if (!drain->buffer)
 		drain->buffer = aligned_alloc(TS_CACHE_LINE,
 					      ts_align_up(TS_RECORD_MAX_BYTES, TS_CACHE_LINE));
@@ -29,7 +29,7 @@ void ts_drain_deinit(struct ts_drain *drain)
 
 /*
  * Finds the length of the whole records in bytes[0, n_bytes). If a malformed record follows whole
- * ones, the whole ones count.
+ * ones, this is not an error yet.
  */
 static int whole_bytes(const uint8_t *bytes, size_t n_bytes, size_t *ret_n_whole)
 {

@@ -27,7 +27,10 @@ void ts_drain_deinit(struct ts_drain *drain);
 /* Returns the bytes of memory that the drain holds. */
 uint64_t ts_drain_memory(const struct ts_drain *drain);
 
-/* A ring in the peer's memory. It is read from the descriptor, see ingest/ingest-memory.h. */
+/*
+ * A ring in the peer's memory. The daemon reads the ring from the descriptor, see
+ * ingest/ingest-memory.h.
+ */
 struct ts_drain_ring {
 	int fd;
 	uint64_t off; /* of its first byte */
@@ -35,12 +38,12 @@ struct ts_drain_ring {
 };
 
 /*
- * Copies the next whole records of [position, head): *ret_n_bytes of them are in the buffer. The
+ * Copies the next whole records of [position, head) into the buffer. *ret_n_bytes: their size. The
  * position advances by *ret_n_passed, which is not 0. If padding is longer than a chunk, only its
  * first word is read. The caller checked head with ts_ring_consumer_check(), and position < head.
  *
  * -EBADMSG: the bytes are no record, or the record's length exceeds the committed bytes or the rest
- * of the ring. -EIO: the ring cannot be read. -ENOMEM.
+ * of the ring. -EIO: the ring cannot be read. -ENOMEM: no memory.
  */
 int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint64_t position,
 		  uint64_t head, size_t *ret_n_bytes, uint64_t *ret_n_passed);

@@ -6,8 +6,8 @@
  *
  * One mapping covers the whole memory, but the daemon touches only the control page and the headers
  * of shards and arena there. A read of a page that the peer never wrote allocates the page, and the
- * daemon is charged for it. So rings and definitions are read from the descriptor: there such a
- * page reads as zeros and is not allocated.
+ * daemon is charged for it. So the daemon reads rings and definitions from the descriptor. For a
+ * page that was never written, this read returns zeros and allocates nothing.
  *
  * Not thread-safe, but different threads may use different objects.
  */
@@ -20,7 +20,7 @@ struct ts_memory {
 	uint8_t *base;
 	struct ts_control *control; /* live fields of the producer and the daemon */
 	struct ts_guard *guard;	    /* if hit, a page could not be allocated */
-	int fd;			    /* its own duplicate */
+	int fd;			    /* duplicate of the descriptor; this object owns it */
 	uint64_t n_bytes;
 	uint64_t shards_off;
 	uint64_t shard_stride;
@@ -50,7 +50,7 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 /* Unmaps the memory and closes its descriptor. A zeroed object is fine. */
 void ts_memory_close(struct ts_memory *memory);
 
-/* Headers of a shard (i < n_shards), the arena and the lane in the mapping. */
+/* Return the header of a shard (i < n_shards), of the arena or of the lane in the mapping. */
 static inline struct ts_shard *ts_memory_shard(const struct ts_memory *memory, uint32_t i)
 {
 	return (struct ts_shard *)(memory->base + memory->shards_off + i * memory->shard_stride);

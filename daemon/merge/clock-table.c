@@ -37,7 +37,10 @@ bool ts_clock_table_last(const struct ts_clock_table *table, struct ts_clock_pai
 	return true;
 }
 
-/* Saturates at 65,536 ns per tick, which no real clock reaches. */
+/*
+ * Returns the rate between two pairs. It saturates at 65,536 ns per tick, which no real clock
+ * reaches.
+ */
 static uint64_t rate_between(const struct ts_clock_pair *a, const struct ts_clock_pair *b)
 {
 	unsigned __int128 rate = ((unsigned __int128)(b->monotonic_ns - a->monotonic_ns) << 48) /

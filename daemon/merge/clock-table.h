@@ -17,7 +17,7 @@
 #define TS_CLOCK_TABLE_PAIRS 1024u
 
 struct ts_clock_table {
-	struct ts_clock_pair *pairs; /* ascending in ticks and in ns; TS_CLOCK_TABLE_PAIRS */
+	struct ts_clock_pair *pairs; /* room for TS_CLOCK_TABLE_PAIRS; ascending in ticks and ns */
 	uint32_t n;
 	uint64_t n_backward; /* epochs that began because the clock went back */
 	uint64_t max_error_ns;
@@ -35,8 +35,8 @@ int ts_clock_table_init(struct ts_clock_table *table); /* 0 or -ENOMEM */
 void ts_clock_table_deinit(struct ts_clock_table *table);
 
 /*
- * Adds a pair. If its ticks went back, a new epoch begins. If it is not after the last pair
- * otherwise, it is ignored.
+ * Adds a pair. If its ticks went back, a new epoch begins. If its ticks are equal to those of the
+ * last pair, or its time is not later, the pair is ignored.
  */
 void ts_clock_table_add(struct ts_clock_table *table, const struct ts_clock_pair *pair);
 

@@ -88,9 +88,9 @@ static bool rows_check_loss(const struct ts_record_loss *from)
 #include "daemon/generated-convert.h"
 
 /*
- * A CLOCK record is one instant on two clocks. One of them must be convertible already; the record
- * adds a pair to CUPTI's clock. The record never adds a pair to the host's clock, whose pairs come
- * from the daemon alone.
+ * Converts a CLOCK record, which is one instant on two clocks. Times of one of the two clocks must
+ * be convertible already; the record adds a pair to CUPTI's clock. The record never adds a pair to
+ * the host's clock, whose pairs come from the daemon alone.
  */
 static int rows_clock(struct ts_rows *rows, const struct ts_record_clock *from,
 		      struct ts_row_clock *to)
@@ -152,7 +152,7 @@ static uint64_t rows_raw_end(const union ts_row_any *row)
 
 TS_ASSERT_FIELD(struct ts_row_api, end_ns, 8);
 
-/* Joins the halves of an operation, after the row is found valid. */
+/* Counts a valid row as one half of its operation. */
 static void rows_count_halves(struct ts_rows *rows, unsigned type, union ts_row_any *row)
 {
 	switch (type) {

@@ -60,8 +60,8 @@ union ts_row_any {
 
 /*
  * Fills *ret_row; the type of the row is the type of the record. `record` passed ts_record_next().
- * If it has fewer fixed words than this version, the missing ones are zero; additional ones are
- * ignored. Returns 0 or a TS_ROWS_E_*.
+ * If the record has fewer fixed words than this version, the missing ones are zero; additional ones
+ * are ignored. Returns 0 or a TS_ROWS_E_*.
  */
 int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record,
 		    union ts_row_any *ret_row);

@@ -17,7 +17,7 @@
 #include "proto/abi/record.h"
 
 #define HALVES_WORDS  (TS_HALVES_CHUNK_IDS / 64)
-#define HALVES_BEHIND 4 /* distance in chunks of a settled one from the newest */
+#define HALVES_BEHIND 4 /* minimum distance of a settled chunk from the newest, in chunks */
 
 struct ts_halves_chunk {
 	uint64_t api[HALVES_WORDS];
@@ -117,7 +117,10 @@ static void cover(struct ts_halves *halves, uint64_t number)
 			settle(halves, i);
 }
 
-/* Returns the chunk of an id. NULL: it is behind the window, settled, or out of memory. */
+/*
+ * Returns the chunk of an id. NULL: the chunk is behind the window or settled, or there is no
+ * memory.
+ */
 static struct ts_halves_chunk *chunk_of(struct ts_halves *halves, uint64_t op_id, bool *ret_behind)
 {
 	uint64_t number = op_id / TS_HALVES_CHUNK_IDS;
@@ -156,8 +159,8 @@ void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_
 		uint32_t hash = nested_op_id % TS_HALVES_NESTED;
 
 		/*
-		 * Device rows of the nested id that came first keep that id. The API row has both
-		 * ids.
+		 * Device rows with the nested id that came before this API row keep the nested id.
+		 * The API row has both ids.
 		 */
 		chunk = chunk_of(halves, nested_op_id, &behind);
 		if (chunk) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tracks which operations have both halves. Rows are not joined here; readers join them. The object
- * keeps three bits for each operation id: its API row was seen, that row expects device rows, a
- * device row was seen. When an operation leaves the window, a missing half is counted.
+ * Tracks which operations have both halves: the API row and the device rows. Rows are not joined
+ * here; readers join them. The object keeps three bits for each operation id: its API row was seen,
+ * that row expects device rows, a device row was seen. When an operation leaves the window, a
+ * missing half is counted.
  *
  * Operation ids are nearly dense and nearly in order. The bits lie in chunks that cover a window of
  * ids. Memory is at most TS_HALVES_MAX_CHUNKS chunks of 24 KiB. Any ids are safe. Not thread-safe.
@@ -20,11 +21,16 @@ struct ts_halves_chunk;
 struct ts_halves {
 	struct ts_halves_chunk *chunks[TS_HALVES_MAX_CHUNKS]; /* chunk n is at n % MAX */
 	uint64_t base;					      /* first chunk number of the window */
-	uint64_t limit;		    /* one past the highest chunk in use; at most base + MAX */
-	uint64_t n_unjoined_api;    /* operations that left the window */
-	uint64_t n_unjoined_device; /* operations that left, and device rows without an id */
-	uint64_t n_no_memory;	    /* rows that were not tracked */
-	uint32_t n_chunks;	    /* chunks that have memory */
+	uint64_t limit; /* one past the highest chunk in use; at most base + MAX */
+	/* operations whose device rows were missing when they left the window */
+	uint64_t n_unjoined_api;
+	/*
+	 * operations whose API row was missing when they left the window, and device rows without
+	 * an id
+	 */
+	uint64_t n_unjoined_device;
+	uint64_t n_no_memory; /* rows that were not tracked */
+	uint32_t n_chunks;    /* chunks that have memory */
 	bool nested_seen;
 	struct {
 		uint64_t nested;
@@ -53,8 +59,8 @@ void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_
 uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id);
 
 /*
- * Returns the operations with a missing half that left the window. With `all`, operations in the
- * window are counted too.
+ * Counts the operations that left the window with a missing half. With `all`, also counts
+ * operations with a missing half that are still in the window.
  */
 void ts_halves_count(const struct ts_halves *halves, bool all, uint64_t *ret_unjoined_api,
 		     uint64_t *ret_unjoined_device);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losses. The counters of a peer only grow. Their growth since the last call becomes `loss` rows
- * over the time between. Not thread-safe.
+ * Makes `loss` rows from a peer's counters of lost records. The counters only grow. A row has the
+ * growth of one counter since the previous look, and the time since then. Not thread-safe.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct ts_loss_seen {
 /*
  * Compares `live` (shared memory, single writer, relaxed) with `seen` and fills a row for each
  * counter that grew, at most TS_LOSS_COUNT. Returns the number of rows. If a counter went back, the
- * peer is broken; its next count begins at the new value.
+ * peer is broken; growth is then counted from the new value on.
  */
 unsigned ts_loss_look(struct ts_loss_seen *seen, const uint64_t *live, uint64_t from_ns,
 		      uint64_t to_ns, uint32_t thread, struct ts_row_loss *ret_rows);
@@ -26,7 +26,10 @@ unsigned ts_loss_look(struct ts_loss_seen *seen, const uint64_t *live, uint64_t 
  */
 void ts_loss_resume(struct ts_loss_seen *seen, const uint64_t *reported, const uint64_t *live);
 
-/* Stores in `reported` that the seen counts were written, for a later daemon. */
+/*
+ * Stores the seen counts in `reported`, so that a later daemon does not write them again. Call it
+ * when the trace has their rows.
+ */
 void ts_loss_store(const struct ts_loss_seen *seen, uint64_t *reported);
 
 /* Returns one row. */

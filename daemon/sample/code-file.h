@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An ELF file with code, x86-64, as the sampler reads it: rules to find the caller of a frame, and
+ * Reads an x86-64 ELF file for the sampler: the rules to find the caller of a frame, and the
  * exported symbols. "Own" addresses are those in the file, before a process maps and moves it.
  *
  * The bytes are untrusted and stay the caller's. The first byte is at a multiple of 8.

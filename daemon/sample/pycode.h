@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code objects of another process's Python: function, file and line of a frame. remote-python.c
- * calls it. Not thread-safe.
+ * Reads code objects of another process's Python, to find the function, file and line of a frame.
+ * remote-python.c calls this module. Not thread-safe.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 struct ts_remote_codes;
 
-/* `text` as in ts_remote_python_new(). Returns 0 or -ENOMEM. */
+/* Creates a reader of code objects. `text` as in ts_remote_python_new(). Returns 0 or -ENOMEM. */
 int ts_remote_codes_new(pid_t pid, ts_remote_python_text *text, void *data,
 			struct ts_remote_codes **ret_codes);
 void ts_remote_codes_free(struct ts_remote_codes *codes); /* NULL is fine */

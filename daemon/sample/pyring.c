@@ -83,8 +83,8 @@ void ts_python_ring_configure(struct ts_python_ring *ring, const struct ts_bpf_p
 	ready.ready = 0;
 	*ring->config = ready;
 	/*
-	 * Pairs with the program's read of `ready`; x86-64 does not reorder its later reads before
-	 * it.
+	 * Pairs with the program's read of `ready`: x86-64 does not move the program's later reads
+	 * before that read.
 	 */
 	__atomic_store_n(&ring->config->ready, 1, __ATOMIC_RELEASE);
 }

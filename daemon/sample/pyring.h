@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python stacks that an eBPF program read at the instant of each sample (daemon/bpf/sample.h): the
- * sampler's side of the program's two maps. The sampler may not call bpf(2), so it maps them. The
- * kernel writes the ring; the frames in it come from the process and are untrusted. Not
- * thread-safe.
+ * Receives the Python stacks that an eBPF program reads at the instant of each sample
+ * (daemon/bpf/sample.h). The sampler may not call bpf(2), so it maps the program's two maps into
+ * its memory: the settings and the ring. The kernel writes the ring; the frames in it come from the
+ * process and are untrusted. Not thread-safe.
  */
 #pragma once
 

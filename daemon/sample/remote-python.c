@@ -23,7 +23,10 @@
 #define FRAME_BYTES  136u /* covers each field of a frame in all versions */
 #define THREAD_BYTES 184u
 #define SPANS_BYTES  (32u * 1024) /* read by one call, with the gaps between frames */
-/* Largest gap between two frames in one span. Not the bytes cost time, but each page does. */
+/*
+ * Largest gap between two frames that are read in one span. The cost depends on the number of
+ * pages, not of bytes.
+ */
 #define GAP_BYTES   1024u
 #define THREADS_MAX 1024u /* number of thread states that a search reads */
 #define SEARCH_NS   UINT64_C(100000000)
@@ -37,7 +40,7 @@ struct frame_copy {
 };
 
 struct thread {
-	uint64_t state; /* 0: none was found at searched_ns */
+	uint64_t state; /* address of the thread's state; 0: the search at searched_ns found none */
 	uint64_t pthread;
 	uint64_t searched_ns;
 	uint32_t n_last;
@@ -83,7 +86,7 @@ static void set_why(struct ts_remote_python *python, const char *why)
 
 /*
  * Reads the table of offsets of Python 3.13. The table has the offsets of the lists of threads; its
- * other offsets must be equal to ours.
+ * other offsets must be equal to those of `layout`.
  */
 static bool take_table(struct ts_remote_python *python, const struct ts_python_layout *layout)
 {
@@ -380,9 +383,7 @@ static void close_segment(struct ts_remote_python *python, uint64_t at, uint32_t
 	*n_closed = python->n_frames;
 }
 
-/*
- * Follows the chain of frames. *ret_holds is false if the chain is inconsistent or cannot be read.
- */
+/* Reads the chain of frames. *ret_holds is false if the chain is inconsistent or cannot be read. */
 static int follow(struct ts_remote_python *python, const struct thread *thread, uint32_t n_known,
 		  uint64_t frame, uint64_t cframe, bool *ret_holds)
 {
@@ -589,8 +590,8 @@ static uint32_t merge_by_code(const struct ts_remote_python *python,
 	for (uint32_t i = 0; i < native->n; i++)
 		n_evaluators += native->frames[i] - 1 - python->evaluator < python->evaluator_bytes;
 	/*
-	 * Functions that began after the sample are not in the native stack: skip them. An
-	 * evaluator that ended since stays native.
+	 * Functions that began after the sample are not in the native stack: skip them. A call of
+	 * the evaluator that has ended since the sample keeps its native frame.
 	 */
 	next = python->n_frames > n_evaluators && native->is_complete
 		       ? python->n_frames - n_evaluators

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python functions of another process's threads: CPython 3.8 to 3.13, without a free-threaded
- * build. The interpreter's memory is read by process_vm_readv() while the threads run, so a thread
- * may change its frames meanwhile. Every pointer is checked. An inconsistent stack is read again,
- * and dropped after some tries. Not thread-safe.
+ * Finds the Python functions in which another process's threads run. Supports CPython 3.8 to 3.13,
+ * but no free-threaded build. The interpreter's memory is read by process_vm_readv() while the
+ * threads run, so a thread may change its frames meanwhile. Every pointer is checked. An
+ * inconsistent stack is read again, and dropped after some tries. Not thread-safe.
  */
 #pragma once
 
@@ -25,15 +25,17 @@ typedef int ts_remote_python_text(void *data, uint32_t id, const char *text, siz
 struct ts_remote_python;
 
 /*
- * `text` is called before the first frame with its id is returned. If it returns a value other than
- * 0, the functions below return that value. `images` must outlive the object. Returns 0 or -ENOMEM.
+ * Creates a reader of a process's Python stacks. The functions below call `text` for a new text
+ * before they return the first frame with the text's id. If `text` returns a value other than 0,
+ * they return that value. `images` must outlive the object. Returns 0 or -ENOMEM.
  */
 int ts_remote_python_new(pid_t pid, struct ts_images *images, ts_remote_python_text *text,
 			 void *data, struct ts_remote_python **ret_python);
 void ts_remote_python_free(struct ts_remote_python *python); /* NULL is fine */
 
 /*
- * Looks for an interpreter unless one is known. Call it when a sample comes and mappings changed.
+ * Looks for an interpreter unless one is known. Call it at a sample if mappings have changed since
+ * the last call.
  */
 void ts_remote_python_look(struct ts_remote_python *python);
 /*
@@ -52,12 +54,16 @@ int ts_remote_python_read(struct ts_remote_python *python, uint32_t tid, bool *r
 /* Does the same for a stack that the kernel read at the instant of the sample. */
 int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_python_stack *stack,
 			  bool *ret_has_frames);
-/* Fills the settings of the kernel's program. False: the process has no readable interpreter. */
+/*
+ * Fills the settings of the eBPF program (daemon/bpf/sample.h). False: the process has no readable
+ * interpreter.
+ */
 bool ts_remote_python_config(const struct ts_remote_python *python,
 			     struct ts_bpf_python *ret_config);
 /*
- * Merges both stacks. *ret_frames has room for TS_UNWIND_FRAMES_MAX + TS_REMOTE_PYTHON_FRAMES.
- * Returns the number of frames.
+ * Replaces the evaluator's frames in the native stack by the Python functions that were read last.
+ * *ret_frames has room for TS_UNWIND_FRAMES_MAX + TS_REMOTE_PYTHON_FRAMES. Returns the number of
+ * frames.
  */
 uint32_t ts_remote_python_merge(const struct ts_remote_python *python,
 				const struct ts_unwound_frames *native, uint64_t *ret_frames);

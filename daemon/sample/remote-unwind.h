@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Native frames of a sample, from three registers and a copy of the stack, by the rules of the
- * libraries' .eh_frame (sample-image.h). Code without rules is walked by its frame pointer, if that
- * leads to a return address in code. Pure except for the stored rules; one thread.
+ * Finds the native frames of a sample from three registers and a copy of the stack, by the rules of
+ * the libraries' .eh_frame (sample-image.h). For code without rules, uses the frame pointer, if
+ * that leads to a return address in code. Not thread-safe, because it keeps rules for later
+ * samples.
  */
 #pragma once
 
@@ -28,7 +29,7 @@ struct ts_unwound_frames {
 
 struct ts_unwinder;
 
-/* `images` must outlive the object. Returns 0 or -ENOMEM. */
+/* Creates an unwinder. `images` must outlive it. Returns 0 or -ENOMEM. */
 int ts_unwinder_new(struct ts_images *images, struct ts_unwinder **ret_unwinder);
 void ts_unwinder_free(struct ts_unwinder *unwinder); /* NULL is fine */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code that another process maps, and the rules to find a frame's caller. Sources:
+ * Finds the code that another process maps, and the rule for the caller of a frame. Reads
  * /proc/PID/maps, and the .eh_frame of the files in it, opened as the process sees them. For the
- * vDSO, the caller's own is used: all processes of the machine share it.
+ * vDSO, reads the vDSO of the sampler: all processes of the machine share it.
  *
  * Files are untrusted. Their bytes are read through a mapping: if a file shrinks meanwhile, SIGBUS
  * ends the calling process. A hostile file system can make the caller wait. So only the sampler
@@ -18,14 +18,17 @@
 
 struct ts_images;
 
-/* Returns 0 or -ENOMEM. If /proc/PID/maps cannot be read, the object has no mappings. */
+/*
+ * Reads the mappings of a process. If /proc/PID/maps cannot be read, the object has no mappings.
+ * Returns 0 or -ENOMEM.
+ */
 int ts_images_new(pid_t pid, struct ts_images **ret_images);
 void ts_images_free(struct ts_images *images); /* NULL is fine */
 
 /*
- * Returns the rule at an address of code; `is_return`: it is a return address. If no known mapping
- * has the address, /proc is read again, at most once in 100 ms. UNKNOWN: no mapping, no file, or no
- * rule there.
+ * Returns the rule at an address of code; `is_return`: the address is a return address. If no known
+ * mapping has the address, /proc is read again, at most once in 100 ms. UNKNOWN: no mapping, no
+ * file, or no rule there.
  */
 struct ts_cfi_rule ts_images_rule(struct ts_images *images, uint64_t address, bool is_return);
 /* True if a known mapping of code has the address. */

@@ -55,8 +55,8 @@ void ts_sampler_free(struct ts_sampler *sampler)
 		return;
 	kill(sampler->pid, SIGKILL);
 	/*
-	 * If a file system blocks the sampler, it is not waited for any longer; the kernel ends it
-	 * later.
+	 * If a file system blocks the sampler, this function stops waiting for it. The kernel ends
+	 * the sampler later.
 	 */
 	for (unsigned i = 0; i < 50 && !waitpid(sampler->pid, NULL, WNOHANG); i++)
 		usleep(1000);

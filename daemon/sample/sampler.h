@@ -67,12 +67,12 @@ struct ts_sampler_sample {
 	uint32_t cpu;
 	uint32_t flags; /* TS_SAMPLER_* */
 	uint32_t n_frames;
-	char name[16]; /* name of the thread */
-		       /* The frames follow, innermost first, as in proto/abi/record.h. */
+	/* Name of the thread. The frames follow it, innermost first, as in proto/abi/record.h. */
+	char name[16];
 };
 
 struct ts_sampler_lost {
-	uint64_t count; /* number of losses since the previous message of this kind */
+	uint64_t count; /* number of lost samples since the previous message of this kind */
 };
 
 struct ts_sampler_done {

@@ -53,7 +53,7 @@ struct sampling {
 
 /*
  * Sends the collected items. If the daemon's queue is full, this function waits. During the wait,
- * perf's rings store new samples and count the samples without room.
+ * perf's rings store new samples, and count the samples for which they have no room.
  */
 static int flush(struct sampling *sampling)
 {
@@ -287,7 +287,7 @@ static int begin(struct sampling *sampling)
 
 	sampling->options.program_fd = -1;
 
-	/* After the change of rights, because that change clears it. */
+	/* This is set after the change of rights, because that change clears it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "ts-sampler");
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {

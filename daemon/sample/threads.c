@@ -8,7 +8,7 @@
  * The copied stack is most of the cost of a sample, so its length adapts:
  *
  *     long copy -- LEARNING_SAMPLES samples, all at most FLAT_BYTES deep --> short copy
- *     short copy -- a stack deeper than the copy --> long copy, for good
+ *     short copy -- a stack deeper than the copy --> long copy until the thread ends
  *
  * A change of the length needs a new event (replace_event()).
  */
@@ -30,8 +30,9 @@
 #include "proto/abi/clock.h"
 #include "proto/abi/map.h"
 
-#define RING_BYTES	 (256u * 1024)
-#define SMALL_RING_BYTES (32u * 1024) /* smallest ring, if little memory may be locked */
+#define RING_BYTES (256u * 1024)
+/* size of the smallest ring, for systems where little memory may be locked */
+#define SMALL_RING_BYTES (32u * 1024)
 #define RESCAN_NS	 UINT64_C(1000000000)
 #define RECORD_BYTES	 (64u * 1024)
 #define LEARNING_SAMPLES 40u /* 0.2 s of processor time */
@@ -49,7 +50,7 @@ struct sampled {
 	uint32_t stack_bytes; /* length of the copied stack */
 	uint32_t n_samples;
 	size_t depth_bytes; /* the deepest stack so far */
-	bool is_settled;    /* the length stays, unless a stack is too deep */
+	bool is_settled;    /* the length of the copied stack stays, unless a stack is too deep */
 	bool keeps_event;   /* no other event could be opened */
 	char name[16];
 };
@@ -62,7 +63,7 @@ struct ts_sampled_threads {
 	bool user_only, off;
 	bool scan;	  /* a thread was created */
 	bool mapped;	  /* code was mapped */
-	uint32_t n_slots; /* slots of `threads` in use or once used */
+	uint32_t n_slots; /* slots of `threads` that are or were in use */
 	uint32_t n, n_live;
 	uint64_t n_lost, n_left_out;
 	struct ts_map by_tid; /* all known threads by tid, including those that are not sampled */
@@ -99,8 +100,8 @@ static int open_event(const struct ts_sampled_threads *threads, uint32_t tid, bo
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		/*
-		 * 0: the kernel wakes the reader when the ring is half full. A count adds a
-		 * wake-up, and does not replace that one.
+		 * The kernel wakes the reader when the ring is half full. With 1, it also wakes the
+		 * reader at each sample.
 		 */
 		.wakeup_events = threads->options.prompt,
 		.sample_regs_user = REGISTERS,
@@ -191,7 +192,10 @@ static int open_as_allowed(struct ts_sampled_threads *threads, uint32_t tid, uin
 	return open_event(threads, tid, true, stack_bytes);
 }
 
-/* Opens the thread's event, sets the program and maps the ring. */
+/*
+ * Opens the thread's event, sets the eBPF program on it, if there is one, and maps the event's
+ * ring.
+ */
 static int begin_event(struct ts_sampled_threads *threads, struct sampled *sampled, uint32_t tid)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
@@ -410,7 +414,7 @@ static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, 
 	return r;
 }
 
-/* Returns the length of the copy that suits the thread's stacks so far. */
+/* Returns the length of the stack copy that suits the thread's stacks so far. */
 static uint32_t suitable_bytes(struct sampled *sampled)
 {
 	if (sampled->keeps_event)
@@ -428,8 +432,8 @@ static uint32_t suitable_bytes(struct sampled *sampled)
 
 /*
  * Opens a new event with another length of the copy. The old event is disabled and its ring is
- * empty. If no equally good event can be opened, the old one continues: rights may be lost since,
- * and memory for two rings may be short.
+ * empty. If no equally good event can be opened, the old one continues: this process may have lost
+ * rights since, and memory for two rings may be short.
  */
 static void replace_event(struct ts_sampled_threads *threads, struct sampled *sampled,
 			  uint32_t stack_bytes)
@@ -469,7 +473,7 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 	uint64_t tail = sampled->page->data_tail;
 	/*
 	 * Pairs with the kernel's barrier before its store of data_head. The release of data_tail
-	 * below pairs with the kernel's read of it.
+	 * below pairs with the kernel's read of data_tail.
 	 */
 	uint64_t head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_ACQUIRE);
 	bool is_over = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of a process's threads on the processor: perf's software clock for each thread
- * (perf_event_open(2)), with registers and a copy of the stack. The process gets no signal, no
- * timer and no page of memory. Not thread-safe.
+ * Samples the threads of a process while they run on a processor, by perf's software clock for each
+ * thread (perf_event_open(2)). A sample has registers and a copy of the stack. The process gets no
+ * signal, no timer and no page of memory. Not thread-safe.
  */
 #pragma once
 
@@ -20,18 +20,22 @@ struct ts_sampled_threads;
 /* One sample. Pointers are valid until the callback returns. */
 struct ts_thread_sample {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	/* Thread number for the daemon, and in the process's own pid namespace. */
+	/*
+	 * The thread's number in the sampler's pid namespace (tid) and in the process's own
+	 * (inner_tid).
+	 */
 	uint32_t tid, inner_tid;
 	uint32_t cpu;
-	bool in_kernel;	  /* the kernel ran, entered from this stack */
+	bool in_kernel;	  /* the thread was in the kernel, called from this stack */
 	const char *name; /* name of the thread when it was found; 16 bytes */
 	struct ts_unwind_registers registers;
 	const void *stack;
 	size_t n_stack_bytes;
 };
 /*
- * *ret_depth_bytes: bytes from the stack pointer to the outermost frame; SIZE_MAX: the copy does
- * not hold it. A value other than 0 ends ts_sampled_threads_take().
+ * Called for each sample. Sets *ret_depth_bytes to the number of bytes from the stack pointer to
+ * the outermost frame; SIZE_MAX: the copied stack does not reach that frame. If it returns a value
+ * other than 0, ts_sampled_threads_take() ends.
  */
 typedef int ts_thread_sampled(void *data, const struct ts_thread_sample *sample,
 			      size_t *ret_depth_bytes);
@@ -45,7 +49,7 @@ struct ts_sampled_options {
 
 /*
  * Begins to sample all threads of a process. -EACCES, -EPERM: the kernel does not allow it. -ESRCH:
- * the process has ended. -ENOMEM or another errno of the system calls.
+ * the process has ended. -ENOMEM: no memory. Another errno comes from the system calls.
  */
 int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
 			   struct ts_sampled_threads **ret_threads);
@@ -60,9 +64,9 @@ int ts_sampled_threads_try(void);
  */
 int ts_sampled_threads_fd(const struct ts_sampled_threads *threads);
 /*
- * Calls `sampled` for each sample. `before` is called before samples are read, so that the data
- * that belongs to them is complete. If `sampled` returns a value other than 0, that value is
- * returned. -ESRCH: no thread is left.
+ * Calls `sampled` for each sample. Calls `before` each time before it reads samples, so that the
+ * caller can first read the data that belongs to these samples. If `sampled` returns a value other
+ * than 0, that value is returned. -ESRCH: no thread is left.
  */
 int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sampled *sampled,
 			    void (*before)(void *data), void *data);

@@ -19,7 +19,7 @@
 /* A flag in the highest bit, which no size has, because sizes are off_t. */
 #define LIMIT_PERCENT (UINT64_C(1) << 63)
 
-/* In the help, a default that does not fit in the line of its option has the next line. */
+/* In the help, a default that does not fit in the line of its option is on the next line. */
 #define HELP_TEXT   33
 #define HELP_INDENT "                                  "
 
@@ -36,8 +36,8 @@ struct limit {
 };
 
 /*
- * The order is that of struct ts_limits. A * in a help text means that one user gets a quarter of
- * the limit.
+ * The order is that of struct ts_limits. A * in a help text means that one user gets at most a
+ * quarter of the limit.
  */
 static const struct limit table[] = {
 	{"max-sessions", "Record at most N processes at once", .least = 1, .most = 65536,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads subuid(5) and looks up uids in its ranges. users.c calls it for each new reference to an
- * account. The administrator writes the files. Nevertheless a wrong range must never give a process
- * a privilege or another user's account.
+ * Reads subuid(5) and looks up uids in its ranges. users.c calls this module for each new reference
+ * to an account. The administrator writes the files. Nevertheless a wrong range must never give a
+ * process a privilege or another user's account.
  *
  * Reading makes a sorted list of intervals that do not overlap:
  *	people   names and uids of the passwd file
@@ -283,7 +283,7 @@ static int read_lines(struct table *table, const char *path)
 	return 0;
 }
 
-/* Lines without a person first, by name and first uid; then lines of persons. */
+/* Orders lines without a person first, by name and first uid; then lines of persons. */
 static int compare_owners(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;

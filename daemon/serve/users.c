@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The accounts of users.h. Every file of daemon/serve that serves strangers calls it; it calls
- * subuid.c for the owner of a uid. Sums are atomic counters, so threads of sessions charge without
- * a lock. Accounts are in a hash table by uid, because a user namespace can bring 65,536 uids.
+ * The accounts of users.h. Every file of daemon/serve that serves strangers calls this module; this
+ * module calls subuid.c for the owner of a uid. Sums are atomic counters, so threads of sessions
+ * charge without a lock. Accounts are in a hash table by uid, because a user namespace can bring
+ * 65,536 uids.
  */
 #include "daemon/serve/users.h"
 

@@ -23,7 +23,10 @@ struct ts_user;
 /* Descriptors that clients may send ahead of their requests, per allowed client. */
 #define TS_USERS_CLIENT_FDS 4u
 
-/* Limits at one time: libraries with probes, and processes that have called such a library. */
+/*
+ * Limits for all users together: libraries with probes, and processes that have called such a
+ * library.
+ */
 #define TS_USERS_PROBED_FILES  256u
 #define TS_USERS_OBSERVED_PIDS 16384u
 
@@ -54,11 +57,11 @@ static inline uint64_t ts_users_quarter(uint64_t most)
 }
 
 /*
- * `is_service` false: resources without a reserved quarter have no limit per user. Returns 0 or
- * -ENOMEM.
+ * Creates the list of accounts. `is_service` false: resources without a reserved quarter have no
+ * limit per user. Returns 0 or -ENOMEM.
  */
 int ts_users_new(const struct ts_limits *limits, bool is_service, struct ts_users **ret_users);
-/* All references to accounts must be released before. NULL is accepted. */
+/* Frees the list. All references to accounts must be released before. NULL is accepted. */
 void ts_users_free(struct ts_users *users);
 
 /*
@@ -70,7 +73,7 @@ struct ts_user *ts_users_ref(struct ts_users *users, uid_t uid);
 struct ts_user *ts_user_ref(struct ts_user *user);
 void ts_user_unref(struct ts_user *user); /* NULL is accepted */
 
-/* The uid of the account's owner, not that of a process in a container. */
+/* Returns the uid of the account's owner, not that of a process in a container. */
 uid_t ts_user_uid(const struct ts_user *user);
 
 struct ts_users *ts_user_users(const struct ts_user *user);
@@ -88,8 +91,8 @@ void ts_user_give(struct ts_user *user, enum ts_resource resource, uint64_t n);
 void ts_user_put(struct ts_user *user, enum ts_resource resource, uint64_t n);
 
 /*
- * ts_user_most() returns the limit of the user, and the other function that of all users without
- * privilege together. UINT64_MAX: no limit.
+ * ts_user_most() returns the limit of the user. ts_users_most() returns the limit of all users
+ * without privilege together. UINT64_MAX: no limit.
  */
 uint64_t ts_user_most(const struct ts_user *user, enum ts_resource resource);
 uint64_t ts_users_most(const struct ts_users *users, enum ts_resource resource);

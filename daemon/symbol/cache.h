@@ -19,12 +19,16 @@ struct ts_symbol_cache;
  * Opens the cache. If `directory` is NULL, it is $TRACESMITH_SYMBOL_CACHE, else
  * /var/cache/tracesmith/symbols for root, else tracesmith/symbols in $XDG_CACHE_HOME or ~/.cache. A
  * missing directory is created. -EACCES: another user owns it or can write it. -ENOENT: no cache is
- * wanted ($TRACESMITH_SYMBOL_CACHE is "") or there is no place for it. -ENOMEM, or another errno.
+ * wanted ($TRACESMITH_SYMBOL_CACHE is "") or there is no place for it. -ENOMEM: no memory. Another
+ * errno comes from the system calls.
  */
 int ts_symbol_cache_new(const char *directory, struct ts_symbol_cache **ret_cache);
 void ts_symbol_cache_free(struct ts_symbol_cache *cache); /* NULL is fine */
 
-/* Returns 0, or -ENOENT: no valid set is stored, and `ret_set` is empty. */
+/*
+ * Reads the stored set of a build id. Returns 0, or -ENOENT: no valid set is stored, and `ret_set`
+ * is empty.
+ */
 int ts_symbol_cache_load(struct ts_symbol_cache *cache, const uint8_t *build_id, size_t n_build_id,
 			 struct ts_symbol_set *ret_set);
 /*

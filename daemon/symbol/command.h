@@ -15,5 +15,5 @@ struct ts_symbolize_command {
 	const char *worker; /* NULL: the worker of ts_worker_find() */
 };
 
-/* Returns the exit status: 0, or 1 on failure. */
+/* Symbolises the trace. Returns the exit status: 0, or 1 on failure. */
 int ts_symbolize_command(const struct ts_symbolize_command *command);

@@ -87,8 +87,8 @@ static int open_regular(const struct ts_symbol_view *view, int root_fd, const ch
 }
 
 /*
- * Changes the user for file access of this thread. If root's id goes, its capabilities over files
- * go too.
+ * Changes the user for file access of this thread. A thread that gives up root's id in this way
+ * also loses the capabilities over files.
  */
 static void become(uid_t uid, uid_t *ret_before, gid_t *ret_group_before)
 {

@@ -11,8 +11,8 @@
 #include "proto/abi/base.h"
 
 /*
- * A view of file systems and the rights to use. Set root_fd to -1 if there is none; an all-zero
- * struct is not valid.
+ * The root directories below which files are looked up, and the rights with which they are opened.
+ * Set root_fd to -1 to use only the daemon's root directory; an all-zero struct is not valid.
  */
 struct ts_symbol_view {
 	/*
@@ -21,7 +21,7 @@ struct ts_symbol_view {
 	 */
 	int root_fd;
 	uid_t uid;	  /* root opens files as this user; 0: as root */
-	bool by_own_path; /* search its paths also in our own root directory */
+	bool by_own_path; /* look up paths also below the daemon's root directory */
 	bool of_owner;	  /* reject files of other owners than `owner` (-EPERM) */
 	uid_t owner;
 };

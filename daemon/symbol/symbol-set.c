@@ -74,7 +74,7 @@ static uint32_t checksum(const uint8_t *bytes, size_t n_bytes)
 	return ts_crc32c(head, sizeof(head));
 }
 
-/* Sets the pointers into the bytes. The header was checked, or is our own. */
+/* Sets the pointers into the bytes. The header was checked, or was made by this module. */
 static void lay_out(struct ts_symbol_set *set, uint8_t *bytes, size_t n_bytes,
 		    const struct set_header *header)
 {

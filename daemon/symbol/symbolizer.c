@@ -9,9 +9,9 @@
  *     builder: the worker's answer + the cached entries --> result, and into the cache if trusted
  *
  * The cache is trusted. A file must have the build id that the process had in memory. Answers of
- * the worker are checked like any untrusted data. The answers go into the cache only if root and
- * this user alone can have written the files. If the worker has read another file, a new worker
- * reads the next trusted one.
+ * the worker are checked like any untrusted data. The answers go into the cache only if all files
+ * are trusted: nobody but root and this user can have written them. If the worker has read an
+ * untrusted file, a new worker reads the next trusted file.
  */
 #include "daemon/symbol/symbolizer.h"
 
@@ -33,7 +33,7 @@ struct job {
 	const uint64_t *addresses; /* addresses that the cache lacks */
 	size_t n;
 	struct ts_symbol_file file, debug, alternate;
-	unsigned n_links; /* places of its debug file tried so far */
+	unsigned n_links; /* number of places tried so far for the linked debug file */
 	struct ts_symbol_builder *builder;
 	bool has_debug_info;
 	enum ts_image_result result;
@@ -235,8 +235,8 @@ static void close_file(struct ts_symbol_file *file)
 }
 
 /*
- * Marks the worker as tainted if the file is untrusted: such a file may have taken it over. A
- * tainted worker reads no trusted file.
+ * Marks the worker as tainted if the file is untrusted: such a file may have taken over the worker.
+ * A tainted worker reads no trusted file.
  */
 static void note_file(struct job *job, const struct ts_symbol_file *file)
 {
@@ -283,7 +283,10 @@ static void note_answer(struct job *job, const Ts__Rpc__WorkerSymbols *symbols)
 		   symbols->why ? symbols->why : "");
 }
 
-/* Returns 0; 1 if the file has another build id; or an error of this file alone. */
+/*
+ * Asks the worker for all addresses, piece by piece. Returns 0, 1 if the file has another build id,
+ * or an error that concerns only this file.
+ */
 static int ask_all(struct job *job)
 {
 	bool same = false;

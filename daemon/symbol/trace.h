@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Symbolises all stacks of a trace and writes rows with the files (image) and symbols. The caller's
- * sink receives the rows: for a recording that is about to end, or appended to a finished file.
+ * sink adds the rows to a recording that is about to end, or appends them to a finished file.
  */
 #pragma once
 
@@ -44,7 +44,10 @@ struct ts_symbol_report {
 /* Frees the list of images and zeroes the report. */
 void ts_symbol_report_deinit(struct ts_symbol_report *report);
 
-/* Largest number of different addresses of a session; frames above it are counted and left out. */
+/*
+ * Largest number of different addresses of a session; frames with further addresses are counted and
+ * get no symbols.
+ */
 #define TS_SYMBOL_MAX_ADDRESSES (4u * 1024 * 1024)
 
 /*

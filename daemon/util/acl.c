@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds an access control list of at most six entries. serve/recording/folder.c calls it for
- * directories, serve/recording/recording.c for traces. It uses one system call instead of libacl.
+ * Builds an access control list of at most six entries. serve/recording/folder.c calls this module
+ * for directories, serve/recording/recording.c for traces. This module uses one system call instead
+ * of libacl.
  */
 #include "daemon/util/acl.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of capabilities and their use. server.c reads the set and drops CAP_SYS_RESOURCE after
- * the start; answers.c reports the set. It uses system calls instead of libcap.
+ * the start; answers.c reports the set. This module uses system calls instead of libcap.
  */
 #include "daemon/util/capabilities.h"
 

@@ -3,7 +3,7 @@
  * The daemon's convention for errors. A function returns 0, a negative errno that is fatal for the
  * request, or a documented TS_X_E_* that the caller handles. ts_error_origin() marks the place
  * where a negative errno is created, ts_error_trace() each place that forwards it. Both return it
- * unchanged and log a debug line, so `--log debug` shows its path.
+ * unchanged and log a debug line, so `--log debug` prints the path of the error.
  *
  *	fd = open(...);
  *	if (fd < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the credentials of socket peers. listen.c calls it for each accepted connection. peers.c,
- * session-kernel.c and sample/sampling.c use it to confirm a process before they act on its pid. It
- * uses system calls and /proc only.
+ * Reads the credentials of socket peers. listen.c calls this module for each accepted connection.
+ * peers.c, session-kernel.c and sample/sampling.c use this module to confirm a process before they
+ * act on its pid. This module uses system calls and /proc only.
  */
 #include "daemon/util/identity.h"
 
@@ -58,8 +58,8 @@ static bool peer_is_member(int fd, gid_t group)
 }
 
 /*
- * Returns a pidfd of the process at the other end. Returns -1 if the process has ended; if
- * *ret_known is false, because the kernel has no SO_PEERPIDFD.
+ * Returns a pidfd of the process at the other end. -1: the process has ended, or the kernel has no
+ * SO_PEERPIDFD (*ret_known is false).
  */
 static int open_pidfd(int fd, bool *ret_known)
 {

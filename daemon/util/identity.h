@@ -29,14 +29,15 @@ struct ts_identity {
 };
 
 /*
- * `all_group`: its members see all; (gid_t)-1: none. `overflow_uid`: ts_identity_overflow_uid().
- * Returns 0 or a negative errno of getsockopt().
+ * Reads the identity of the process that connected. `all_group`: its members see all; (gid_t)-1:
+ * none. `overflow_uid`: ts_identity_overflow_uid(). Returns 0 or a negative errno of getsockopt().
  */
 int ts_identity_read(int fd, gid_t all_group, uid_t overflow_uid, struct ts_identity *ret_identity);
 
 /*
  * Returns the uid that the kernel reports for every user that the daemon's user namespace does not
- * map. (uid_t)-1: the namespace maps all users. An equal overflow uid never gives access.
+ * map. (uid_t)-1: the namespace maps all users. A process with this uid gets no access through it,
+ * because the uid can stand for any of these users.
  */
 uid_t ts_identity_overflow_uid(void);
 

@@ -7,7 +7,10 @@
 
 #include "proto/abi/base.h"
 
-/* Parses decimal digits only, at most `most`. Returns 0 or -EINVAL. */
+/*
+ * Parses a number of decimal digits. Returns 0, or -EINVAL: another character, or a number above
+ * `most`.
+ */
 static inline int ts_number_parse(const char *text, uint64_t most, uint64_t *ret_number)
 {
 	uint64_t number;

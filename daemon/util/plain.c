@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks for a plain file. porter-process.c calls it before it passes a file on, and
- * serve/recording/output-check.c calls it again. The caller must not wait, so the order matters.
- * First come cached attributes, which need no call into the file system. They exclude every file
- * system without a block device (FUSE, NFS, overlay, tmpfs, btrfs). Then comes the magic number,
- * only for block devices.
+ * Checks for a plain file. porter-process.c calls this module before it passes a file on, and
+ * serve/recording/output-check.c calls this module again. The caller must not wait, so the order
+ * matters. First come cached attributes, which need no call into the file system. They exclude
+ * every file system without a block device (FUSE, NFS, overlay, tmpfs, btrfs). Then comes the magic
+ * number, only for block devices.
  */
 #include "daemon/util/plain.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One posix_spawn() for all helpers. worker/worker-client.c, sample/sampler.c,
- * serve/system/prober.c and serve/system/inspector.c call it. It calls libc only.
+ * serve/system/prober.c and serve/system/inspector.c call this module. This module calls libc only.
  */
 #include "daemon/util/spawn.h"
 

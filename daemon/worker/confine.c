@@ -90,8 +90,8 @@ static void leave_root(struct ts_confined *confined)
 	if (geteuid())
 		return;
 	/*
-	 * A directory of this process's /proc, which is empty after the process ends. Until then it
-	 * has no file that can be opened.
+	 * The new root directory is in this process's /proc. It is empty after the process ends;
+	 * until then no file in it can be opened.
 	 */
 	confined->no_files = !chroot("/proc/self/fdinfo") && !chdir("/");
 	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
@@ -246,7 +246,7 @@ int ts_confine(const struct ts_confine_options *options, struct ts_confined *ret
 		confined.no_files = true;
 	if (!confined.no_files)
 		confined.missing |= TS_CONFINE_NO_ROOT;
-	/* After the change of user, which clears it. */
+	/* This is set after the change of user, because that change clears it. */
 	if (options->end_with_parent && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -errno;
 	*ret_what = "the system-call filter";

@@ -16,7 +16,7 @@
 struct ts_confine_options {
 	uint64_t memory_bytes; /* largest amount it may allocate */
 	uint32_t cpu_seconds;  /* processor time for its whole life */
-	bool end_with_parent;  /* kill it when the thread that started it ends */
+	bool end_with_parent;  /* kill the process when the thread that started it ends */
 	bool threads;	       /* allow threads; never another process */
 };
 
@@ -34,13 +34,15 @@ struct ts_confined {
 #define TS_CONFINE_NO_USER \
 	(1u                \
 	 << 0) /* the worker is root and cannot become another user; it has no capability even so */
-#define TS_CONFINE_NO_ROOT (1u << 1) /* root directory is not empty, no Landlock */
+/* the root directory is not empty, and the kernel has no Landlock */
+#define TS_CONFINE_NO_ROOT (1u << 1)
 
 /*
  * Confines the process by Landlock (landlock(7)), for which it needs no privilege. Landlock forbids
  * files by name and TCP. Landlock also forbids to trace or signal other processes, and to reach
  * them by abstract sockets, as far as the kernel's version supports that. Call it after
- * no_new_privs. Returns that version, or a negative errno if the kernel has no Landlock.
+ * no_new_privs is set. Returns Landlock's version, or a negative errno if the kernel has no
+ * Landlock.
  */
 int ts_confine_landlock(void);
 

@@ -46,7 +46,7 @@ struct kind {
 struct wanted {
 	Dwarf_Off unit;
 	uint64_t address;
-	uint64_t low; /* start of the range that holds it */
+	uint64_t low; /* start of the range that has the address */
 	uint32_t index;
 };
 
@@ -57,7 +57,8 @@ struct ts_dwarf {
 	struct ts_buffer scopes; /* of struct ts_dwarf_scope; entry 0 is none */
 	struct name names[N_NAMES];
 	struct kind kinds[N_KINDS];
-	struct ts_found *found; /* the function found; its texts lie in `names` */
+	/* list in which the cached `names` have their texts */
+	struct ts_found *found;
 };
 
 /* The walk of one unit. */

@@ -9,7 +9,10 @@
 
 #include "daemon/worker/found.h"
 
-/* A place in the source: the innermost scope of an address, and its line. 0: none. */
+/*
+ * A place in the source: the innermost scope of an address, and its line. A field that is 0 means
+ * that there is none.
+ */
 struct ts_dwarf_place {
 	uint32_t scope; /* index for ts_dwarf_scope() */
 	uint32_t file;	/* number of a text */
@@ -36,8 +39,8 @@ void ts_dwarf_free(struct ts_dwarf *dwarf); /* NULL is fine */
 bool ts_dwarf_is_split(const struct ts_dwarf *dwarf);
 
 /*
- * Finds ascending addresses. Places and scopes are valid until the next call. Texts go to `found`.
- * Returns 0 or -ENOMEM.
+ * Finds the places and scopes of ascending addresses; both are valid until the next call. Texts go
+ * to `found`. Returns 0 or -ENOMEM.
  */
 int ts_dwarf_find(struct ts_dwarf *dwarf, const uint64_t *addresses, size_t n,
 		  struct ts_dwarf_place *ret_places, struct ts_found *found);

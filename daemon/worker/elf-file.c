@@ -105,7 +105,7 @@ static bool is_own_debug_file(const struct ts_elf *elf)
 
 /*
  * Adds the alternate file of the debug information. The alternate file must have the build id that
- * the debug information names; otherwise that build id is requested.
+ * the debug information names; otherwise ts_elf_wants() returns that build id.
  */
 static void add_alternate(struct ts_elf *elf)
 {

@@ -43,7 +43,7 @@ bool ts_elf_has_debug_info(const struct ts_elf *elf);
 const char *ts_elf_why(const struct ts_elf *elf);
 
 /*
- * Finds ascending addresses, as numbered in the file. Adds one entry for each to `found`. Returns 0
- * or -ENOMEM.
+ * Finds the symbols of ascending addresses. These are the file's own addresses, before the file is
+ * mapped. Adds one entry for each to `found`. Returns 0 or -ENOMEM.
  */
 int ts_elf_find(struct ts_elf *elf, const uint64_t *addresses, size_t n, struct ts_found *found);

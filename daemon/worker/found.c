@@ -13,8 +13,8 @@ void ts_found_init(struct ts_found *found)
 
 	*found = (struct ts_found){0};
 	/*
-	 * Without a random seed, crafted names could collide. That is slower, and the deadline
-	 * limits it.
+	 * Without a random seed, crafted names could collide. Look-ups are then slower, and the
+	 * deadline limits their time.
 	 */
 	if (getrandom(&seed, sizeof(seed), 0) < 0)
 		seed = (uintptr_t)found;

@@ -171,7 +171,7 @@ static void take_line(struct lookup *lookup, const char *line)
 	const char *at = parse_hex(line, &start);
 
 	at = at ? parse_hex(at, &size) : NULL;
-	/* Malformed lines are skipped: the compiler may still write the last line. */
+	/* Skip a malformed line: the compiler may not have written the last line completely. */
 	if (at && *at && size && covers(lookup, start, size, &first))
 		take(lookup, start, size, first, at);
 }
@@ -258,8 +258,8 @@ struct lines {
 };
 
 /*
- * Handles an entry of the line table. Its line is that of all addresses from its own up to the next
- * entry's.
+ * Handles an entry of the line table. The entry's line is valid from the entry's address up to the
+ * next entry's address.
  */
 static void take_entry(struct lookup *lookup, struct lines *lines, const struct debug_entry *entry,
 		       uint64_t end, uint32_t file)

@@ -17,9 +17,9 @@
 #define TS_JIT_E_NOT_JITDUMP 2
 
 /*
- * Finds ascending addresses of the process. Reads from the file's start by pread(). Adds one entry
- * for each address to `found`. Returns 0, a negative errno, or TS_JIT_E_*; after TS_JIT_E_CUT
- * `found` is as valid as after 0.
+ * Finds the symbols of ascending addresses of the process. Reads from the file's start by pread().
+ * Adds one entry for each address to `found`. Returns 0, a negative errno, or TS_JIT_E_*; after
+ * TS_JIT_E_CUT `found` is as valid as after 0.
  */
 int ts_perf_map_find(int fd, const uint64_t *addresses, size_t n, struct ts_found *found);
 int ts_jit_dump_find(int fd, const uint64_t *addresses, size_t n, struct ts_found *found);

@@ -358,7 +358,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	offer_to_oom_killer();
-	/* Open files and libraries before the walls are up. */
+	/* Open files and libraries before the process is confined. */
 	if (is_query)
 		ts_query_prepare(is_replay);
 	options.threads = is_replay;

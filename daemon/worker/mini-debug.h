@@ -13,6 +13,7 @@
 
 /*
  * Unpacks and opens the inner file. *ret_elf uses *ret_bytes: call elf_end() first, then free().
- * Returns 0; -ENOENT: there is none; -EBADMSG: it cannot be unpacked, or is too large; -ENOMEM.
+ * Returns 0. -ENOENT: the file has no mini debug information. -EBADMSG: it cannot be unpacked, or
+ * is too large. -ENOMEM: no memory.
  */
 int ts_mini_debug_open(Elf *elf, Elf **ret_elf, uint8_t **ret_bytes);

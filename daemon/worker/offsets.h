@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Offsets in an ELF file of the functions that it exports. The file is untrusted; one thread. */
+/*
+ * Finds the offsets of the functions that an ELF file exports. The file is untrusted. Not
+ * thread-safe.
+ */
 #pragma once
 
 #include "proto/abi/base.h"

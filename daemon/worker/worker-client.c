@@ -7,7 +7,7 @@
  *
  *     none ---- ts_worker_call(): start, hello ----> confined: request, answer, request, ...
  *       ^ |                                            |
- *       | '- hello fails: unusable, -EPERM for good    |
+ *       | '- hello fails: every call returns -EPERM    |
  *       '--- timeout, bad answer, worker ended --------'
  */
 #include "daemon/worker/worker-client.h"
@@ -160,8 +160,8 @@ static int fell(struct ts_worker *worker)
 static int spawn(char *const *argv, int *ret_fd, pid_t *ret_pid)
 {
 	/*
-	 * libdw allocates memory for each line of a table. libdw frees all of them after it has
-	 * made an array of the lines.
+	 * libdw allocates each line of a table by itself, and frees all lines after it has made an
+	 * array of them. A large cache of free memory in the C library makes this faster.
 	 */
 	char tunables[] = "GLIBC_TUNABLES=glibc.malloc.tcache_count=65535:glibc.malloc.hugetlb=1";
 	char *environment[] = {tunables, NULL};

@@ -3,7 +3,7 @@
  * Answers one query about an untrusted trace. main.c calls this module as a query worker.
  * replay/report finds the answers, and this module sends them in parts as they come.
  *
- *     ts_query_prepare()  before the walls: priority, stack size, demangler
+ *     ts_query_prepare()  before the confinement: priority, stack size, demangler
  *     ts_query_serve()    receive() -> answer(): open, join() -> run() -> give() ... -> send_end()
  */
 #include "daemon/worker/worker-query.h"
@@ -35,7 +35,10 @@ struct files {
 	unsigned n;
 };
 
-/* Number of files that were read; number of the file before them, 0: none. */
+/*
+ * n: number of files that were read. before: number of the file that comes before them and was not
+ * read; 0: none.
+ */
 struct read_files {
 	unsigned n;
 	uint32_t before;
@@ -89,8 +92,8 @@ void ts_query_prepare(bool is_replay)
 	}
 
 	/*
-	 * Sessions are drained first. If memory is short, the kernel kills this process and no
-	 * other.
+	 * The daemon's sessions get the processor before this process. If memory is short, the
+	 * kernel kills this process and no other.
 	 */
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	go_first();
@@ -169,7 +172,7 @@ static int flush(struct out *out, bool all)
 	return 0;
 }
 
-/* Sends a body of a replay. Each is an answer of its own. */
+/* Sends a body of a replay, as a separate answer. */
 static int give_replay(struct out *out, const ProtobufCMessage *body)
 {
 	size_t n_bytes = protobuf_c_message_get_packed_size(body);
@@ -187,7 +190,10 @@ static int give_replay(struct out *out, const ProtobufCMessage *body)
 	return 0;
 }
 
-/* Called on a separate thread, while no answer is sent. */
+/*
+ * Sends the progress of a replay. Called on a separate thread, while the replay's thread sends no
+ * answer.
+ */
 static void send_progress(void *data, const struct ts_replay_progress_now *now)
 {
 	Ts__Rpc__ReplayAnswer answer = TS__RPC__REPLAY_ANSWER__INIT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rows of a block as columns in memory. A value that all rows share is stored once, and a run
- * of fields (plan.h) once per item of its dictionary. block.h declares the functions that create
- * and free it. Private to sbt/.
+ * of fields (plan.h) once per item of its dictionary. ts_block_columns_new() in block.h creates the
+ * struct. Private to sbt/.
  */
 #pragma once
 
@@ -19,9 +19,10 @@ struct ts_block_columns {
 		uint16_t width;
 	} varying[TS_ROW_MAX_COLUMNS];
 	struct {
-		const uint16_t *index; /* item of each row; NULL: no such column */
-		const uint8_t *items;  /* NULL: no column is indexed by it */
-		uint16_t offset;       /* offset of the run in the row */
+		/* item of each row; NULL: the block has no such index column */
+		const uint16_t *index;
+		const uint8_t *items; /* NULL: no column has one value per item */
+		uint16_t offset;      /* offset of the run in the row */
 		uint16_t n_bytes;
 	} runs[TS_PLAN_RUNS];
 	/* A row with the values that all rows share, and zeros elsewhere. */

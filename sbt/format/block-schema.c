@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Schemas of all block types: of rows (schema.c), of summaries (summary.c) and of the index. Block
- * decoder, verify and the report of sizes call it.
+ * decoder, verify and the report of sizes call this module.
  */
 #include "sbt/format/block.h"
 #include "sbt/format/summary.h"

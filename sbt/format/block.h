@@ -14,7 +14,10 @@
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
-/* The sums come from untrusted rows; they stop at the maximum instead of wrapping around. */
+/*
+ * Adds two numbers. The numbers come from untrusted rows, so the sum stops at UINT64_MAX instead of
+ * wrapping around.
+ */
 static inline uint64_t ts_add_saturated(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -29,16 +32,19 @@ extern const struct ts_row_schema ts_sbt_index_schema;
  */
 const struct ts_row_schema *ts_sbt_schema(unsigned type);
 
-/* The most parts of a payload that are compressed as zstd frames of their own. */
+/*
+ * Maximum number of parts into which a payload is divided; each part is compressed as a separate
+ * zstd frame.
+ */
 #define TS_ENCODER_MAX_PARTS 320u
 
 /* Number of rows on which predictions are tried. */
 #define TS_ENCODER_SAMPLE 2048u
 
 /*
- * A chosen prediction serves for TS_ENCODER_CHOICE_BLOCKS blocks. The choice of compression for a
- * plane begins with the same number. The number doubles each time the choice stays the same, up to
- * TS_ENCODER_MOST_BLOCKS.
+ * The encoder uses a chosen prediction for TS_ENCODER_CHOICE_BLOCKS blocks, then tries again. It
+ * uses the first choice of compression for a plane for the same number of blocks. Each time a new
+ * trial for the plane makes the same choice, this number doubles, up to TS_ENCODER_MOST_BLOCKS.
  */
 #define TS_ENCODER_CHOICE_BLOCKS 8u
 #define TS_ENCODER_MOST_BLOCKS	 32u
@@ -69,8 +75,8 @@ struct ts_choice {
 };
 
 /*
- * End of a part. If the part is a plane, `choice` and `plane` name the column's choice and the
- * plane.
+ * A part of the payload, which is compressed separately. If the part is a plane, `choice` and
+ * `plane` name the column's choice and the plane.
  */
 struct ts_part {
 	size_t end;
@@ -103,10 +109,11 @@ void ts_encoder_deinit(struct ts_encoder *encoder);
 uint64_t ts_encoder_memory(const struct ts_encoder *encoder);
 
 /*
- * A payload is built column by column: ts_encoder_begin(), one call per column in ascending order
- * of id, ts_encoder_end(). ts_encoder_end() compresses the payload if that makes it smaller,
- * completes the header and appends the block to `out`. ts_block_number() sets the sequence number
- * and the checksum of the header. All return 0 or -ENOMEM.
+ * These functions build a payload column by column. The caller calls ts_encoder_begin(), then one
+ * function per column in ascending order of id, then ts_encoder_end(). ts_encoder_end() compresses
+ * the payload if that makes it smaller, completes the header and appends the block to `out`.
+ * ts_block_number() sets the sequence number and the checksum of the header. All return 0 or
+ * -ENOMEM.
  */
 int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns);
 
@@ -228,8 +235,8 @@ static inline uint32_t ts_builder_rows(const struct ts_builder *builder)
 }
 
 /*
- * Returns true if the column's values lie in memory. Start and end always do; in every other such
- * column all values are zero.
+ * Returns true if the column's values lie in memory. The values of the start and end columns always
+ * do. If the values of another column do not lie in memory, they are all zero.
  */
 static inline bool ts_builder_has_column(const struct ts_builder *builder, unsigned c)
 {

@@ -13,10 +13,13 @@
 #include "sbt/format/column.h"
 #include "sbt/format/wide.h"
 
-/* Numbers that are split into planes at a time. */
+/* Number of values that are split into planes at a time. */
 #define SOME_ROWS 256u
 
-/* Most differences need one or two bytes; the loop stores longer ones. */
+/*
+ * Stores a varint and returns its end. Most differences need one or two bytes; the loop stores
+ * longer ones.
+ */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 {
 	if (value < 0x80) {
@@ -36,7 +39,10 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 	return p;
 }
 
-/* Returns NULL if the varint does not end within [p, end) or has more than 64 bits. */
+/*
+ * Reads a varint and returns its end. Returns NULL if the varint does not end within [p, end) or
+ * has more than 64 bits.
+ */
 static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
 {
 	uint64_t value = 0;
@@ -214,8 +220,8 @@ TS_WIDE_OR_NOT(take_planes,
 	       (to, stride, n_planes, bias, numbers, n, ret_are_above))
 
 /*
- * Appends the exception of a number that does not fit the planes, as two varints: the rows in
- * between, and the number's high part.
+ * Appends the exception of a number that does not fit the planes, as two varints: the number of
+ * rows since the previous exception, and the number's high part.
  */
 static int put_exception(struct ts_planes *planes, uint64_t number, uint32_t row)
 {

@@ -37,7 +37,9 @@ static inline unsigned ts_varint_bytes(uint64_t value)
  */
 void ts_column_load(uint64_t *to, const void *values, uint32_t n, uint16_t width, bool is_signed);
 
-/* Narrows 64-bit numbers to values of such a width. Returns false if a number does not fit. */
+/*
+ * Narrows 64-bit numbers to values of 1, 2, 4 or 8 bytes. Returns false if a number does not fit.
+ */
 bool ts_column_store(void *to, const uint64_t *from, uint32_t n, uint16_t width, bool is_signed);
 
 static inline bool ts_all_zero(const uint8_t *bytes, size_t n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CRC-32C of blocks, headers and summaries. Uses the processor's instruction if there is one (SSE
- * 4.2: about 8 bytes in 3 cycles). Otherwise it uses a table of nibbles, which is slow and small;
- * no one profiles GPUs on such machines.
+ * 4.2: about 8 bytes in 3 cycles). Otherwise this module uses a table of nibbles, which is slow and
+ * small; no one profiles GPUs on such machines.
  */
 
 #include <string.h>

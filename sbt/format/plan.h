@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan of an event type: which columns are stored in dictionaries, and what a writer may
- * predict other columns from. The runs are part of the format, see the table of index columns in
+ * The plan of an event type: which columns are stored in dictionaries, and from which columns a
+ * writer may predict the others. The runs are part of the format, see the table of index columns in
  * FORMAT.md. The predictions are advice, because each block records its own. Private to sbt/.
  */
 #pragma once
@@ -29,7 +29,10 @@ enum ts_plan_run_kind {
 
 struct ts_plan {
 	struct ts_plan_run runs[TS_PLAN_RUNS];
-	/* Operations are numbered across places, because the rows are host calls. */
+	/*
+	 * True for host calls: their operation ids ascend over the rows of all places together, so
+	 * a writer predicts an id from the last row of any place.
+	 */
 	bool places_share_ops;
 };
 

@@ -12,8 +12,8 @@
 #define COUNT_ROWS 32768u
 
 /*
- * Moves a trend towards `value` by the difference, shifted arithmetically. A trend of 0 becomes the
- * value.
+ * Moves a trend towards `value` by their difference, shifted right by `shift`. A trend of 0 becomes
+ * the value.
  */
 static inline uint64_t trend_next(uint64_t trend, uint64_t value, unsigned shift)
 {
@@ -59,8 +59,8 @@ static void take_prediction(const struct ts_prediction *prediction, uint64_t *la
 }
 
 /*
- * Subtracts predictor and trend in one loop. Most times are predicted this way. Returns false if it
- * has no loop for this prediction.
+ * Subtracts predictor and trend in one loop. Most columns of timestamps have such a prediction.
+ * Returns false if the function has no loop for this prediction.
  */
 static bool take_both(const struct ts_prediction *prediction, struct ts_prediction_state *state,
 		      const uint64_t *restrict values, uint32_t n, const uint64_t *restrict base,

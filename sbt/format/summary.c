@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Summaries of event blocks. A writer calls this module when it encodes a block, with the columns
- * and dictionaries that are still in memory. Repair and verify call it with a decoded block. Both
- * sources give the same rows. filter.c and totals.c read the rows. The module
- * encodes them through block-builder.c and encode-rows.c.
+ * and dictionaries that are still in memory. Repair and verify call this module with a decoded
+ * block. Both sources give the same rows. filter.c and totals.c read the rows. The module encodes
+ * them through block-builder.c and encode-rows.c.
  */
 
 #include "sbt/format/summary.h"
@@ -13,7 +13,7 @@
 #include "sbt/format/block-columns.h"
 #include "sbt/format/wide.h"
 
-#define SLOTS 8192u /* more than 2 * TS_SUMMARY_MOST_SUMS; a power of two */
+#define SLOTS 8192u /* at least 2 * TS_SUMMARY_MOST_SUMS; a power of two */
 
 TS_STATIC_ASSERT(SLOTS >= 2 * TS_SUMMARY_MOST_SUMS, "a table that is half empty");
 
@@ -121,8 +121,8 @@ void ts_summary_places_of(const struct ts_row_schema *schema, struct ts_summary_
 }
 
 /*
- * Samples have no summaries: an older reader does not know samples as events, and reports a summary
- * of a non-event as damage.
+ * Returns true if a block has summaries. Samples have none: an older reader does not know samples
+ * as events, and reports a summary of a non-event as damage.
  */
 static bool is_summed_up(const struct ts_row_schema *schema, uint32_t n_rows)
 {
@@ -503,12 +503,15 @@ struct item_span {
 };
 
 /*
- * Up to this many items get a sum each. With a single sum per key, each row would wait for the
- * addition of the row before.
+ * If a block has at most this many items, each item first gets a sum of its own. With a single sum
+ * per key, the addition for each row would wait for that of the row before.
  */
 #define FEW_ITEMS 256u
 
-/* Returns false if the 64-bit sums could overflow; the caller ignores `items` then. */
+/*
+ * Sums the durations of the rows of each item. Returns false if the 64-bit sums could overflow; the
+ * caller ignores `items` then.
+ */
 static bool span_items(const uint64_t *starts, const uint64_t *ends, const uint16_t *index,
 		       uint32_t n, struct item_span *items)
 {
@@ -663,9 +666,9 @@ static int summarise_sums(const struct ts_summary_source *source, uint64_t block
 }
 
 /*
- * Minimum of id - 1 and maximum of id. The processor compares signed 64-bit numbers only; with the
- * top bit inverted, the signed order equals the unsigned one. An id of 0 (none) changes neither
- * result: 0 - 1 is the largest number.
+ * Computes the minimum of id - 1 and the maximum of id. The processor's vector instructions compare
+ * signed 64-bit numbers only; with the top bit inverted, the signed order equals the unsigned one.
+ * An id of 0 (none) changes neither result: 0 - 1 is the largest number.
  */
 static TS_ALWAYS_INLINE void span_ids(const uint64_t *ids, uint32_t n, uint64_t *below_first,
 				      uint64_t *last)
@@ -686,7 +689,7 @@ static TS_ALWAYS_INLINE void span_ids(const uint64_t *ids, uint32_t n, uint64_t 
 TS_WIDE_OR_NOT(span_ids, (const uint64_t *ids, uint32_t n, uint64_t *below_first, uint64_t *last),
 	       (ids, n, below_first, last))
 
-/* Spans the ids of one column. A column without ids leaves both results unchanged. */
+/* Extends both results by the ids of one column. A column without ids leaves them unchanged. */
 static void span_operations(const struct ts_summary_source *source, int c, uint64_t *below_first,
 			    uint64_t *last)
 {

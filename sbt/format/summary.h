@@ -23,8 +23,8 @@ enum ts_summary_kind {
 };
 
 /*
- * The block has rows of this stream. The rows of one block are in ascending order of device,
- * context and stream.
+ * A summary row: the event block has rows of this stream. The summary rows of one event block are
+ * in ascending order of device, context and stream.
  */
 struct ts_block_stream {
 	uint64_t block; /* block number in the file */
@@ -63,8 +63,9 @@ struct ts_block_ops {
 
 /*
  * A block with fewer rows than TS_SUMMARY_MIN_ROWS has no summary, because reading the block costs
- * no more. A block with more than TS_SUMMARY_MAX_PLACES streams has no list of streams; the same
- * holds for threads. A block with more sums than ts_summary_max_sums() has no sums.
+ * no more than reading its summary. A block with more than TS_SUMMARY_MAX_PLACES streams has no
+ * list of streams; the same holds for threads. A block with more sums than ts_summary_max_sums()
+ * has no sums.
  */
 #define TS_SUMMARY_MIN_ROWS   64u
 #define TS_SUMMARY_MAX_PLACES 64u
@@ -154,8 +155,8 @@ unsigned ts_summary_kinds(const struct ts_row_schema *schema, uint32_t n_rows);
 bool ts_summary_key(const struct ts_row_schema *schema, const void *row, uint64_t *ret_key);
 
 /*
- * Addresses of a block's columns in memory. Borrowed from a builder or from decoded columns, which
- * must outlive it.
+ * Addresses of a block's columns in memory. The memory belongs to a builder or to decoded columns,
+ * which must outlive this struct.
  */
 struct ts_summary_source {
 	const struct ts_row_schema *schema;
@@ -184,9 +185,9 @@ void ts_summary_of_columns(const struct ts_row_schema *schema,
 int ts_summarise(const struct ts_summary_source *source, uint64_t block, struct ts_summaries *to);
 
 /*
- * Encodes all rows as blocks, appends these to `out` and empties `summaries`. Rows of one kind
- * about one block never lie in two blocks. Returns 0, or -ENOMEM, which leaves `out` and the rows
- * unchanged.
+ * Encodes all rows as blocks, appends these to `out` and empties `summaries`. All rows of one kind
+ * that describe the same event block are in one summary block. Returns 0, or -ENOMEM, which leaves
+ * `out` and the rows unchanged.
  */
 int ts_summaries_encode(struct ts_summaries *summaries, struct ts_encoder *encoder,
 			struct ts_buffer *out);

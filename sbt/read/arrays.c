@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The columns of a block as arrays; libtracesmith's bindings and `tsctl` call it. A column with one
- * value per row is returned as it was decoded. A column with one value for all rows, or one per
- * dictionary item, is expanded when it is requested.
+ * The columns of a block as arrays; libtracesmith's bindings and `tsctl` call this module. A column
+ * with one value per row is returned as it was decoded. A column with one value for all rows, or
+ * one per dictionary item, is expanded when it is requested.
  */
 
 #include "sbt/arrays.h"

@@ -173,7 +173,7 @@ static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
 	return 0;
 }
 
-/* Returns the rows to decode at a time with the present number of streams. */
+/* Returns the number of rows of a batch. More streams get smaller batches. */
 static uint32_t batch_rows(const struct ts_sbt_cursor *cursor, const struct stream *stream)
 {
 	uint64_t rows = cursor->max_open_bytes / BATCHES_SHARE /
@@ -535,7 +535,10 @@ static void hand_out(struct ts_sbt_cursor *cursor, const struct stream *stream, 
 	cursor->advance = true;
 }
 
-/* The fast path: the next row of the same batch, if no other stream has an earlier row. */
+/*
+ * The fast path: returns the next row of the same batch. False: another stream may have an earlier
+ * row, the batch has ended, or the row does not pass.
+ */
 static bool next_alone(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 {
 	struct stream *first = cursor->heap[0];

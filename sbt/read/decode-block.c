@@ -2,8 +2,8 @@
 /*
  * Decodes blocks from untrusted bytes. Each header, size, count and number is checked before use,
  * and the decompressed size is bounded before memory is allocated. The modules of the reader,
- * verify.c, find-block.c, index.c and sizes.c call it; decode-columns.c decodes the columns of
- * rows.
+ * verify.c, find-block.c, index.c and sizes.c call this module; decode-columns.c decodes the
+ * columns of rows.
  */
 
 #include <zstd.h>
@@ -201,7 +201,10 @@ static void spread(uint8_t *to, size_t stride, const uint8_t *from, uint16_t wid
 	}
 }
 
-/* Copies `n` bytes with moves that may overlap, without a call. `n` is the same for many rows. */
+/*
+ * Copies `n` bytes without calling memcpy(): the last move may overlap the one before. `n` is the
+ * same for many rows.
+ */
 static inline void copy_bytes(uint8_t *restrict to, const uint8_t *restrict from, uint32_t n)
 {
 	uint32_t i = 0;

@@ -578,7 +578,9 @@ static int decode_all(struct decoding *d)
 	return r;
 }
 
-/* Allocates the columns and the working memory, and keeps the counts in `counted`. */
+/*
+ * Allocates the columns and the working memory, and copies the counts of `counted` to the columns.
+ */
 static int allocate(struct decoding *d, const struct ts_block_columns *counted, void **ret_scratch)
 {
 	size_t n_state = 2ul * (d->n_items[TS_PLAN_PLACE] + d->n_items[TS_PLAN_SITE] + 2);

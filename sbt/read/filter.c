@@ -2,7 +2,7 @@
 /*
  * Selects the blocks that may hold the rows of a query. Block headers decide for every query. For a
  * query about one stream, one thread or given operations, the summaries of the blocks decide too. A
- * block without a summary may hold any row. cursor.c, totals.c and copy-window.c call it.
+ * block without a summary may hold any row. cursor.c, totals.c and copy-window.c call this module.
  */
 
 #include "sbt/read/filter.h"

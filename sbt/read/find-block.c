@@ -12,7 +12,10 @@
 #define MIN_WINDOW_BYTES (4u * 1024)
 #define MAX_WINDOW_BYTES (256u * 1024)
 
-/* A valid file needs to read each byte once in the search, and each found block once. */
+/*
+ * Limits of a search. In a valid file, a search reads each byte once, and each block that it finds
+ * once more.
+ */
 #define WORK_PER_BYTE  4
 #define MIN_WORK_BYTES (4ull * 1024 * 1024)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds modules by address and time. Symbols, exports and reports call it for each frame of a row.
- * The modules come from an untrusted file, so a query must be fast however modules overlap and come
- * and go.
+ * Finds modules by address and time. Symbols, exports and reports call this module for each frame
+ * of a row. The modules come from an untrusted file, so a query must be fast however modules
+ * overlap and come and go.
  *
  * The bounds of all modules cut the addresses into pieces. Over the pieces lies a segment tree.
  * Each module is listed, in order of time, at the few nodes that together cover its range. All

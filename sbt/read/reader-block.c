@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads one block of an open trace: header, payload, columns, rows, items. The other modules of the
- * reader, repair.c and writer-part.c call it; decode-block.c and decode-columns.c decode the bytes.
+ * reader, repair.c and writer-part.c call this module; decode-block.c and decode-columns.c decode
+ * the bytes.
  *
  * The module uses pread() and not mmap(). If a file is cut while it is read, pread() returns fewer
  * bytes; an access to a mapping would kill the process.

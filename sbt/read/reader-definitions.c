@@ -2,9 +2,9 @@
 /*
  * Definitions: the meaning of ids. There are few sessions, threads, devices, modules, names and
  * metadata; they are loaded when a file is opened. There may be many strings and stacks; a block of
- * them is decoded when one of its ids is first requested. Both are bounded, because a file may
- * claim more than any real trace has. reader.c and reader-parts.c load definitions; all users of a
- * reader request them.
+ * them is decoded when one of its ids is first requested. The number of definitions is bounded,
+ * because a file may claim more than any real trace has. reader.c and reader-parts.c load
+ * definitions; all users of a reader request them.
  */
 
 #include "sbt/read/reader-internal.h"
@@ -184,8 +184,8 @@ static int take_rows(struct ts_sbt_reader *reader, size_t i)
 }
 
 /*
- * Reads the `part` row. The row is untrusted: its block must be where the row claims it is, after
- * the carried blocks.
+ * Reads the `part` row. The row is untrusted: the row claims how many blocks the file repeats from
+ * the file before (`carried`), and must come right after them.
  */
 static int take_part(struct ts_sbt_reader *reader, size_t i)
 {

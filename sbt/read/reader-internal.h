@@ -54,7 +54,10 @@ struct ts_blob_block {
 struct ts_sbt_reader {
 	int fd;
 	struct ts_sbt_error error;
-	/* The first block of definitions that could not be read; code 0: none. */
+	/*
+	 * The error of the first block of definitions that could not be read; code 0: all were
+	 * read.
+	 */
 	struct ts_sbt_error lost;
 	enum ts_sbt_file_state state;
 	bool has_index; /* the list of blocks comes from the index */
@@ -199,19 +202,17 @@ void ts_sbt_reader_init_blobs(struct ts_sbt_reader *reader);
 void ts_sbt_reader_free_blobs(struct ts_sbt_reader *reader);
 
 /* reader-table.c */
-void *ts_sbt_table_add(
-	/* Adds a zeroed item. Returns NULL if there is no memory. */
-	struct ts_table *table);
+/* Adds a zeroed item. Returns NULL if there is no memory. */
+void *ts_sbt_table_add(struct ts_table *table);
 /* Returns the last item whose key is at most `key`, or NULL. */
 void *ts_sbt_table_floor(const struct ts_table *table, uint64_t key);
-const void *ts_sbt_table_find(const struct ts_table *table,
-			      /* Returns the item with this key, or NULL. */
-			      uint64_t key);
+/* Returns the item with this key, or NULL. */
+const void *ts_sbt_table_find(const struct ts_table *table, uint64_t key);
 /* Counts the items whose key is at most `key`; these are the first items. */
 size_t ts_sbt_table_count_to(const struct ts_table *table, uint64_t key);
 /*
- * Sorts the items by key, then by order of arrival. Of equal keys only the last stays, unless
- * keep_all is set. Returns 0 or -ENOMEM.
+ * Sorts the items by key, then by order of arrival. If several items have the same key, only the
+ * last one stays, unless keep_all is set. Returns 0 or -ENOMEM.
  */
 int ts_sbt_table_order(struct ts_table *table);
 
@@ -226,8 +227,8 @@ const char *ts_sbt_list_offsets(const uint32_t *lengths, uint32_t n_rows, uint32
 
 /* find-block.c */
 /*
- * A bounded search for whole blocks in a file. One bound holds for all searches with the same
- * struct.
+ * A bounded search for whole blocks in a file. All searches with the same struct together may read
+ * `left_bytes`.
  */
 struct ts_sbt_search {
 	int fd;

@@ -125,7 +125,10 @@ static void take_over(struct ts_sbt_reader *reader, struct ts_sbt_reader **befor
 	}
 	reader->before = fds;
 	reader->n_before = n_before;
-	/* The index and the order by session refer to blocks by number in one file. */
+	/*
+	 * The index and the order by session refer to blocks by their numbers in one file, so they
+	 * are invalid now.
+	 */
 	reader->has_index = false;
 	free(ts_take_ptr(reader->by_session));
 	reader->n_by_session = 0;

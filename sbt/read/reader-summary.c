@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Totals of a trace from the index or the block headers. Only loss rows are decoded; they are few,
- * and counted by reason. `tsctl info`, exports, replay and the daemon's worker call it.
+ * and counted by reason. `tsctl info`, exports, replay and the daemon's worker call this module.
  */
 
 #include "sbt/read/reader-internal.h"

@@ -166,8 +166,8 @@ static int scan(struct ts_sbt_reader *reader)
 }
 
 /*
- * After a power failure, a header may be on disk without its payload. So the last blocks of an
- * unfinished file are listed only if their checksums are right.
+ * Removes the last blocks of an unfinished file from the list while their checksums are wrong:
+ * after a power failure, a header may be on disk without its payload.
  */
 static int drop_torn_blocks(struct ts_sbt_reader *reader)
 {
@@ -225,7 +225,7 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 		return TS_SBT_E_CORRUPT;
 	if (marker->n_blocks > TS_SBT_MAX_BLOCKS)
 		return too_many_blocks(reader, marker->index_off);
-	/* A separate list, which starts at the index. */
+	/* `index` has a separate list of blocks, which starts at the index. */
 	index->fd = reader->fd;
 	index->zstd = reader->zstd;
 	index->is_newer = reader->is_newer;
@@ -318,7 +318,7 @@ static int list_blocks(struct ts_sbt_reader *reader)
 	if ((uint64_t)st.st_size < reader->whole_bytes)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, (uint64_t)st.st_size,
 					  "the file became shorter while it was open");
-	/* The bits above are the number of the block's file. */
+	/* In an offset, the bits above TS_SBT_OFF_BITS are the number of the block's file. */
 	if ((uint64_t)st.st_size >> TS_SBT_OFF_BITS)
 		return ts_sbt_reader_fail(reader, TS_SBT_E_LIMIT, 0, "larger than 256 TiB");
 	reader->file_bytes = (uint64_t)st.st_size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of a file by type and column; `tsctl` calls it. The stored bytes of a block are shared out
- * to its columns in proportion to their encoded bytes before compression. How well each column
- * compresses is not known.
+ * Bytes of a file by type and column; `tsctl` calls this module. The stored bytes of a block are
+ * shared out to its columns in proportion to their encoded bytes before compression. How well each
+ * column compresses is not known.
  */
 
 #include "proto/abi/grow.h"
@@ -123,7 +123,9 @@ static bool is_directory_good(const struct ts_sbt_block_header *header, const ui
 	return true;
 }
 
-/* Adds the columns of a block. All stored bytes are shared out exactly once. */
+/*
+ * Adds the bytes of a block to the entries of its columns. Each stored byte is added exactly once.
+ */
 static int add_columns(struct ts_sbt_sizes *sizes, const struct ts_sbt_block_header *header,
 		       const uint8_t *raw)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images and symbols of a trace. Both are read only for a caller that asks for names: copies,
- * exports, reports and the daemon's symbol worker. Both are sorted arrays with binary search.
+ * Images and symbols of a trace. They are read only for a caller that asks for names: copies,
+ * exports, reports and the daemon's symbolizer. Images and symbols are sorted arrays with binary
+ * search.
  */
 #include "sbt/symbols.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of rows by name; `tsctl` calls it. A block that lies within the window has its sums in a
- * summary. A block is decoded if it is partly outside the window, or if a filter applies. A block
- * is also decoded if the summary is missing, or if its sums differ from the block's header.
+ * Sums of rows by name; `tsctl` calls this module. A block that lies within the window has its sums
+ * in a summary. A block is decoded if it is partly outside the window, or if a filter applies. A
+ * block is also decoded if the summary is missing, or if its sums differ from the block's header.
  */
 
 #include "proto/abi/grow.h"

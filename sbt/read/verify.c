@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verifies a whole file; `tsctl verify` calls it. Verify checks checksums, sizes, padding, the
- * order and sums of rows, ids against definitions, and the index against the blocks. Every byte of
- * a file is covered by a check, so a flipped bit anywhere is found. Verify does not trust the index
- * and does not stop at damage: find-block.c finds the next whole block.
+ * Verifies a whole file; `tsctl verify` calls this module. Verify checks checksums, sizes, padding,
+ * the order and sums of rows, ids against definitions, and the index against the blocks. Every byte
+ * of a file is covered by a check, so a flipped bit anywhere is found. Verify does not trust the
+ * index and does not stop at damage: find-block.c finds the next whole block.
  *
  *     walk:   check_header -> check_block: checksum, check_payload (rows, lists, blobs, summaries)
  *                          -> list_block: entry for the comparison with the index
@@ -93,7 +93,10 @@ static void progress(struct verifier *v, uint64_t off)
 		v->options->on_progress(off, v->file_bytes, v->options->data);
 }
 
-/* Returns NULL if the number is too large, or if there is no memory (*ret_error). */
+/*
+ * Returns the ids of a session, after creating them if needed. NULL: the number is too large, or
+ * there is no memory (*ret_error).
+ */
 static struct session_ids *session_ids(struct verifier *v, uint32_t session, int *ret_error)
 {
 	size_t want = ((size_t)session + 1) * sizeof(struct session_ids);
@@ -329,7 +332,9 @@ static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 	return r;
 }
 
-/* Checks strings and stacks: lengths add up, and ids follow on. */
+/*
+ * Checks strings and stacks: lengths add up, and the ids begin after those of the previous block.
+ */
 static int check_list(struct verifier *v, const struct ts_sbt_block_header *header,
 		      const uint8_t *raw, struct session_ids *ids, const char **ret_why)
 {
@@ -367,7 +372,7 @@ static int check_list(struct verifier *v, const struct ts_sbt_block_header *head
 	return 0;
 }
 
-/* Checks only the lengths of items; their module checks the content. */
+/* Checks only the lengths of items. The module that reads the items checks their content. */
 static int check_items(const struct ts_sbt_block_header *header, const uint8_t *raw,
 		       const char **ret_why)
 {
@@ -386,7 +391,10 @@ static int check_items(const struct ts_sbt_block_header *header, const uint8_t *
 	return 0;
 }
 
-/* Checks blobs: lengths add up, ids follow on, and contents match their hashes. */
+/*
+ * Checks blobs: lengths add up, the ids begin after those of the previous block, and contents match
+ * their hashes.
+ */
 static int check_blobs(struct verifier *v, const struct ts_sbt_block_header *header,
 		       const uint8_t *raw, struct session_ids *ids, const char **ret_why)
 {

@@ -73,7 +73,7 @@ static int set_lock(int fd, short type)
 {
 	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
 
-	/* A file system without locks is no reason to refuse; the writer does the same. */
+	/* If the file system has no locks, continue without a lock, as the writer does. */
 	return fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES) ? -EBUSY
 											 : 0;
 }

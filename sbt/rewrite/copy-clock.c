@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Aligns the clocks of a copy's sources and writes the copy's metadata. copy.c calls it before it
- * copies sessions. The module reads metadata and clock snapshots of each source.
+ * Aligns the clocks of a copy's sources and writes the copy's metadata. copy.c calls this module
+ * before it copies sessions. The module reads metadata and clock snapshots of each source.
  *
  * Sources of one machine since one boot share CLOCK_MONOTONIC and are not shifted. Any other source
  * is shifted by the difference of the distances between CLOCK_REALTIME and CLOCK_MONOTONIC. See
@@ -134,7 +134,10 @@ int ts_copy_align(struct ts_copy *copy)
 
 /* Metadata */
 
-/* Keys that describe a recording, and would be wrong for a trace made of several sources. */
+/*
+ * True for a key that describes one recording, and would be wrong for a trace made of several
+ * sources.
+ */
 static bool is_of_one_file(const char *key)
 {
 	return !strcmp(key, TS_METADATA_CONTINUES);
@@ -239,8 +242,8 @@ int ts_copy_metadata(struct ts_copy *copy)
 				r = copy_fact(copy, source, key, value);
 		}
 		/*
-		 * Copied from any source without a number, so that readers do not overlook the
-		 * missing end.
+		 * If any source was cut short, the copy has this key without a source's number, so
+		 * that readers do not overlook the missing end.
 		 */
 		if (!r && ts_sbt_reader_metadata(source->reader, TS_METADATA_CUT_SHORT))
 			r = ts_sbt_writer_metadata(copy->writer, TS_METADATA_CUT_SHORT,

@@ -24,7 +24,11 @@ struct ts_copy_window {
 	 * UINT64_MAX: the allocation was freed.
 	 */
 	struct ts_map live;
-	uint64_t clock_from_ns[TS_CLOCK_COUNT]; /* by clock: time of the snapshot that is kept */
+	/*
+	 * for each clock: time of the last snapshot before the window; clock_to_ns: of the first
+	 * snapshot after it
+	 */
+	uint64_t clock_from_ns[TS_CLOCK_COUNT];
 	uint64_t clock_to_ns[TS_CLOCK_COUNT];
 };
 

@@ -76,7 +76,7 @@ static int take_image(struct ts_copy *copy, struct ts_copy_source *source,
 	int r = ts_copy_translate_definition(copy, source, ts_row_schema(TS_ROW_IMAGE), image,
 					     &row);
 
-	/* The image belongs to a session that is not in the copy. */
+	/* An image whose session is not in the copy is left out. */
 	if (r || (image->session && !row.session))
 		return r;
 	file = row;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Translates times, strings and rows of a source to the copy, for rows without stacks and threads.
- * copy.c and copy-symbols.c call it. The module reads strings with the reader and interns strings
- * with the writer.
+ * copy.c and copy-symbols.c call this module. The module reads strings with the reader and interns
+ * strings with the writer.
  */
 #include "sbt/rewrite/copy-internal.h"
 

@@ -2,7 +2,7 @@
 /*
  * Decides which rows of a session a window keeps beside the rows that touch it. Three passes over
  * few row types learn the operations, the state before the window and the clock snapshots. copy.c
- * calls it before it copies the rows; the passes use the reader's cursor.
+ * calls this module before it copies the rows; the passes use the reader's cursor.
  */
 #include "sbt/read/filter.h"
 #include "sbt/rewrite/copy-internal.h"
@@ -52,7 +52,10 @@ static bool has_operation(const struct ts_copy_window *window, const struct ts_s
 	return false;
 }
 
-/* Learns from a row before the window. Rows come in order of time. */
+/*
+ * Updates the live allocations and the ended ranges with a row that starts before the window. Rows
+ * come in order of time.
+ */
 static int learn_before(struct ts_copy_window *window, const struct ts_sbt_row *row)
 {
 	if (row->type == TS_ROW_ALLOC)

@@ -233,7 +233,7 @@ static int copy_window(struct ts_copy *copy, struct ts_copy_session *session)
 	return r ?: copy_rows(copy, session, true);
 }
 
-/* A row among all rows of one instant; several parts may have it. */
+/* A row among all rows with the same start time; several parts may have this row. */
 struct shared {
 	uint32_t type;
 	uint32_t part;
@@ -271,8 +271,8 @@ static bool same_row(const struct shared *a, const struct shared *b)
 }
 
 /*
- * Keeps of a group of equal rows as many as the part with the most of them has. One trace may hold
- * equal rows, so a single copy is not enough.
+ * For each group of equal rows, keeps as many as the part that has the most. One trace may have
+ * equal rows, so it is not enough to keep one row of a group.
  */
 static void drop_repeated(struct shared *rows, size_t n)
 {
@@ -338,7 +338,7 @@ static int take_instant(struct ts_copy *copy, struct ts_copy_session *session, u
 	return r;
 }
 
-/* Merges the rows of several parts, one instant at a time. */
+/* Merges the rows of several parts, one start time after the other. */
 static int merge_rows(struct ts_copy *copy, struct ts_copy_session *session)
 {
 	struct ts_buffer instant = {0};
@@ -409,7 +409,10 @@ static int copy_definitions(struct ts_copy *copy, struct ts_copy_part *part,
 	return r;
 }
 
-/* Called after the rows of the session, when the kept stacks are known. */
+/*
+ * Copies modules. Called after the rows of the session are copied, because then it is known which
+ * stacks are kept.
+ */
 static int copy_modules(struct ts_copy *copy, struct ts_copy_part *part,
 			struct ts_copy_session *session)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns a file that was cut into a finished file; `tsctl repair` calls it. The blocks that the
- * reader found become the index, and everything after them is cut off. Summaries are computed again
- * from the blocks, because the lost end may have held them. Repair changes only the end of the
- * file: if whole blocks follow the damage, a cut would lose them, so repair changes nothing and
+ * Turns a file that was cut into a finished file; `tsctl repair` calls this module. The blocks that
+ * the reader found become the index, and everything after them is cut off. Summaries are computed
+ * again from the blocks, because the lost end may have held them. Repair changes only the end of
+ * the file: if whole blocks follow the damage, a cut would lose them, so repair changes nothing and
  * returns the offset of the damage.
  */
 
@@ -18,7 +18,7 @@
 
 /*
  * Summaries are encoded each time that SUMMARY_BYTES of rows are pending. After MAX_SUMMARY_BYTES
- * of blocks, the remaining blocks get no summaries.
+ * of encoded summaries, the remaining blocks get none.
  */
 #define SUMMARY_BYTES	  (128u * 1024)
 #define MAX_SUMMARY_BYTES (64u * 1024 * 1024)
@@ -36,7 +36,7 @@ static int set_lock(int fd, short type)
 {
 	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
 
-	/* A file system without locks is no reason to refuse; the writer does the same. */
+	/* If the file system has no locks, continue without a lock, as the writer does. */
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
 		return -EBUSY;
 	return 0;
@@ -95,8 +95,8 @@ static int find_summaries(struct ts_sbt_reader *reader, size_t n, uint8_t *ret_k
 }
 
 /*
- * Adds the missing summaries of block `i`. `there` are the existing kinds. A damaged block gets
- * none.
+ * Adds the missing summaries of block `i`. `there` has a bit for each kind that exists. A damaged
+ * block gets no summary.
  */
 static int summarise_block(struct ts_sbt_reader *reader, size_t i, unsigned there,
 			   struct ts_summaries *summaries)

@@ -11,7 +11,7 @@
 
 /* Rows that become columns at a time. The rows stay in the cache while each field is read. */
 #define STAGE_ROWS 128u
-/* Fewer rows are staged. */
+/* If a caller adds fewer rows at once, the rows are staged. */
 #define MIN_DIRECT   32u
 #define MIN_CAPACITY 128u
 
@@ -209,7 +209,7 @@ TS_WIDE_OR_NOT(look_at_times,
 	       (const uint64_t *starts, const uint64_t *ends, uint32_t n, struct times *ret_times),
 	       (starts, ends, n, ret_times))
 
-/* Adds the times of rows with any times, one by one. */
+/* Adds the times of rows one by one, also if a time or a duration is out of range. */
 static void account_odd_times(struct ts_builder *builder, const uint64_t *starts,
 			      const uint64_t *ends, uint32_t n)
 {

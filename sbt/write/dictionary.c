@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dictionaries of the values in a run of fields; block-builder.c calls it. Launches repeat: for the
- * dozen fields that describe a launch, a block has a few hundred combinations. An item is found
- * while its row is in the cache. The first guess is the item that followed the same items before;
- * the second is a hash over the run's bytes in the row. map.h is not used: the numbers of items are
- * stored in the file, and a search must end after MAX_PROBES other items.
+ * Dictionaries of the values in a run of fields; block-builder.c calls this module. Launches
+ * repeat: for the dozen fields that describe a launch, a block has a few hundred combinations. An
+ * item is found while its row is in the cache. The first guess is the item that followed the same
+ * items before; the second is a hash over the run's bytes in the row. map.h is not used: the
+ * numbers of items are stored in the file, and a search must end after MAX_PROBES other items.
  */
 
 #include "sbt/write/dictionary.h"
@@ -228,7 +228,7 @@ static TS_ALWAYS_INLINE uint32_t count_same(const uint8_t *last, const uint8_t *
 	return i;
 }
 
-/* look_up() for runs whose item mostly equals the item before. */
+/* Does the same as look_up(), but faster if the items of a run mostly equal the item before. */
 static TS_ALWAYS_INLINE void look_up_steady(struct ts_dictionary *dictionary, const uint8_t *item,
 					    size_t stride, uint32_t n, uint16_t *ret_numbers,
 					    uint32_t item_bytes, int *ret_r)
@@ -260,7 +260,10 @@ static TS_ALWAYS_INLINE void look_up_steady(struct ts_dictionary *dictionary, co
 	*ret_r = r;
 }
 
-/* The constant sizes are the runs of the most frequent rows. */
+/*
+ * Looks items up. For the sizes of the runs of the most frequent rows, the compiler makes a
+ * separate loop with a constant size.
+ */
 static TS_ALWAYS_INLINE void look_up_any(struct ts_dictionary *dictionary, const uint8_t *item,
 					 size_t stride, uint32_t n, uint16_t *ret_numbers,
 					 int *ret_r)

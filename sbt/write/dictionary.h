@@ -19,9 +19,9 @@ struct ts_dictionary {
 	uint32_t n_items;
 	uint32_t item_bytes;
 	uint32_t last;	  /* the item found last; used if items mostly repeat */
-	uint32_t context; /* the last two items found */
+	uint32_t context; /* index in `followers`, computed from the last two items found */
 	struct ts_buffer items;
-	/* for each context, the item that followed this one last */
+	/* for each context, the item that last followed it */
 	uint16_t followers[TS_DICTIONARY_CONTEXTS];
 };
 

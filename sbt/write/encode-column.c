@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encodes one column into a payload. encode-rows.c, encode.c and writer-session.c call it; the
- * numbers go through predict.c and column.c. Several predictions are tried on a sample of the rows.
- * The best one encodes all rows, a chunk at a time, so that the numbers stay in the cache.
+ * Encodes one column into a payload. encode-rows.c, encode.c and writer-session.c call this module;
+ * the numbers go through predict.c and column.c. Several predictions are tried on a sample of the
+ * rows. The best one encodes all rows, a chunk at a time, so that the numbers stay in the cache.
  *
  * The trial replaces knowledge about the program: whether a kernel takes as long as the last time,
  * or as long as on average, shows in the numbers. The best prediction serves for some blocks,
@@ -30,7 +30,7 @@ static int scratch(struct ts_buffer *buffer, uint32_t n, uint64_t **ret_numbers)
 	return r;
 }
 
-/* log2 in units of 1/256: exact for powers of two, at most 0.09 too low in between. */
+/* Returns log2 in units of 1/256: exact for powers of two, at most 0.09 too low in between. */
 static uint64_t log2_256(uint32_t value)
 {
 	unsigned e = (unsigned)(31 - __builtin_clz(value));
@@ -99,8 +99,8 @@ static int sample(struct ts_encoder *encoder, const struct ts_prediction *predic
 }
 
 /*
- * Sets *ret_best to the prediction with the fewest bits on a sample, or to the last choice while it
- * serves.
+ * Sets *ret_best to the prediction with the fewest bits on a sample, or to the last choice while
+ * choice->n_left is not 0.
  */
 static int choose(struct ts_encoder *encoder, const uint64_t *values, uint32_t n,
 		  const struct ts_prediction *predictions, unsigned n_predictions,
@@ -177,7 +177,10 @@ static int put_plain(struct ts_encoder *encoder, struct ts_sbt_column_header *he
 	return ts_buffer_append(&encoder->raw, values, n_bytes);
 }
 
-/* Returns 0, -ENOMEM, or 1 if the varints take more bytes than the values. */
+/*
+ * Appends the residuals as varints. Returns 0, -ENOMEM, or 1 if the varints take more bytes than
+ * the values.
+ */
 static int put_varints(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
 		       const struct ts_prediction *prediction, const uint64_t *values)
 {
@@ -239,7 +242,10 @@ static int try_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *h
 	return r;
 }
 
-/* Sets the number of planes, from a sample or from the last choice while it serves. */
+/*
+ * Sets the number of planes: that of the last choice if this is still in use, otherwise one
+ * computed from a sample.
+ */
 static int choose_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
 			 const struct ts_prediction *prediction, const uint64_t *values,
 			 struct ts_choice *choice)

@@ -30,7 +30,10 @@
 #define MAX_EVEN_BYTES	  (128u * 1024)
 #define EVEN_SAMPLE	  512u
 
-/* The most that one more frame adds to the bound; ZSTD_compressBound() is not proportional. */
+/*
+ * Maximum number of bytes that one more frame adds to the bound of the compressed size, because
+ * ZSTD_compressBound() is not proportional.
+ */
 #define MAX_FRAME_OVERHEAD 128u
 
 void ts_encoder_deinit(struct ts_encoder *encoder)

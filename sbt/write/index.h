@@ -36,7 +36,8 @@ int ts_index_add(struct ts_index *index, const struct ts_sbt_block *block);
 void ts_index_rewind(struct ts_index *index, uint64_t n_blocks);
 
 /*
- * Folds entries while there are enough for an index block. Without memory, entries stay unfolded.
+ * Encodes ("folds") the oldest open entries while there are enough for an index block. If memory is
+ * short, the entries stay open.
  */
 void ts_index_fold(struct ts_index *index, struct ts_encoder *encoder);
 

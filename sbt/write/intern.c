@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Interns strings: all contents lie in one growing buffer, found by an index over their hashes.
- * Writer, append, copy, the daemon, replay/state and exports call it. The daemon looks each kernel
- * name up once, not for each launch, so a plain structure is fast enough.
+ * Writer, append, copy, the daemon, replay/state and exports call this module. The daemon looks
+ * each kernel name up once, not for each launch, so a plain structure is fast enough.
  */
 
 #include "sbt/intern.h"

@@ -17,8 +17,8 @@
 
 struct ts_sbt_writer {
 	/*
-	 * Guards all fields below. `bytes`, `error` and `full` are atomic, relaxed, and
-	 * also read without it; no other data depends on them.
+	 * Guards all fields below. `bytes`, `error` and `full` are atomic, relaxed, and also read
+	 * without the mutex; no other data depends on them.
 	 */
 	pthread_mutex_t mutex;
 	int fd;
@@ -26,7 +26,11 @@ struct ts_sbt_writer {
 	bool finished;
 	bool no_reserve; /* the file system cannot reserve space */
 	int error;
-	int full;		 /* reason why only ends are accepted; 0: all is */
+	/*
+	 * errno: the writer accepts only the ends of sessions and of the file; 0: it accepts all
+	 * writes
+	 */
+	int full;
 	uint64_t bytes;		 /* of the whole blocks written */
 	uint64_t reserved_bytes; /* reserved up to this offset */
 	uint64_t max_bytes;	 /* 0: no limit of the writer's own */
@@ -35,8 +39,8 @@ struct ts_sbt_writer {
 	uint64_t taken;		     /* bytes of the present file that `space` accounts for */
 	uint64_t n_blocks;
 	uint64_t quantum_ns;   /* 0: none; fixed before the first session */
-	uint32_t part;	       /* of the recording, from 1 */
-	uint8_t recording[16]; /* UUID of its first file */
+	uint32_t part;	       /* number of the file in the recording, from 1 */
+	uint8_t recording[16]; /* UUID of the recording's first file */
 	uint32_t n_sessions;
 	uint32_t n_open;	       /* open session writers */
 	struct ts_index index;	       /* of the blocks written */
@@ -62,8 +66,8 @@ int ts_sbt_write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off);
 /* Writes a file header with a random UUID and the present time. */
 int ts_sbt_write_file_header(int fd, uint8_t ret_uuid[16]);
 /*
- * Accepts an empty regular file, which is locked, or a stream. -EINVAL: a directory, or a file with
- * content. -EAGAIN: another writer holds the file.
+ * Checks a new output file. Accepts a stream, or an empty regular file, which the function locks.
+ * -EINVAL: a directory, or a file with content. -EAGAIN: another writer holds the file.
  */
 int ts_sbt_check_new_file(int fd, bool *ret_is_file);
 /*
@@ -72,7 +76,7 @@ int ts_sbt_check_new_file(int fd, bool *ret_is_file);
  */
 int ts_sbt_writer_end(struct ts_sbt_writer *writer);
 
-/* The kind of a commit decides for what later writes it leaves space. */
+/* The kind of a commit decides for which later writes the commit leaves space. */
 enum ts_commit_kind {
 	TS_COMMIT_ROWS,	  /* leaves space for the ends of all sessions and of the file */
 	TS_COMMIT_LAST,	  /* a session's end: leaves space for the file's end */
@@ -95,8 +99,8 @@ int ts_sbt_writer_reserve(struct ts_sbt_writer *writer, uint64_t n_bytes, enum t
  */
 void ts_sbt_writer_unreserve(struct ts_sbt_writer *writer);
 /*
- * Accounts for a file that is complete up to n_bytes and becomes the writer's. The caller gives the
- * space back with ts_sbt_writer_give_space() if the file does not become the writer's.
+ * Calls space.take() for n_bytes of the next file of the recording. If the writer then does not
+ * continue in that file, the caller gives the space back with ts_sbt_writer_give_space().
  */
 int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes);
 void ts_sbt_writer_give_space(struct ts_sbt_writer *writer, uint64_t n_bytes);
@@ -104,7 +108,8 @@ void ts_sbt_writer_give_space(struct ts_sbt_writer *writer, uint64_t n_bytes);
 /*
  * Writes the pending data of the file itself, then the given runs of encoded blocks, and empties
  * these runs. `summaries` is NULL or the summaries of the last run's blocks, numbered from 0; they
- * are emptied, too. The caller holds the mutex. After an error nothing counts as written.
+ * are emptied, too. The caller holds the mutex. After an error, the writer behaves as if nothing
+ * had been written.
  */
 int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 			 struct ts_buffer *const *parts, size_t n_parts,

@@ -97,7 +97,7 @@ static int begin(struct ts_sbt_writer *writer, struct next *next, uint32_t numbe
 	return r ?: put_part(writer, next, number);
 }
 
-/* Switches the writer to the new file. The old file is finished. */
+/* Switches the writer to the new file. The old file is finished already. */
 static void change_over(struct ts_sbt_writer *writer, struct next *next)
 {
 	close(writer->fd);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reserves space behind the written blocks, so that a file on a full disk, or at its limit, still
- * gets its end. Before each write, the writer reserves as much space as the file's end may need by
- * then. If the space is not available, nothing is written, and the end uses the space that was
- * reserved before. The rest is given back when the file is finished. writer.c and writer-part.c
- * call this module.
+ * gets its end. Before each write, the writer reserves as much space as the file's end may need
+ * after this write. If the space is not available, nothing is written, and the end uses the space
+ * that was reserved before. The space that the end does not need is given back when the file is
+ * finished. writer.c and writer-part.c call this module.
  *
- * If the file system cannot reserve space, the write itself fails on a full disk. The part of that
- * write that is cut off again is then the space for the end.
+ * If the file system cannot reserve space, the write itself fails on a full disk. The writer then
+ * cuts the partly written block off, and its space is enough for the end.
  */
 
 #include <fcntl.h>
@@ -24,8 +24,8 @@
 /* File systems reserve whole blocks of this size, or of a fraction of it. */
 #define BLOCK_BYTES 4096u
 /*
- * End of a session: its row, losses by thread and reason, a checkpoint. End of the file: headers,
- * metadata, the end marker.
+ * Space that is reserved for an end. End of a session: its row, losses by thread and reason, a
+ * checkpoint. End of the file: headers, metadata, the end marker.
  */
 #define SESSION_END_BYTES (8u * 1024)
 #define FILE_END_BYTES	  (4u * 1024)

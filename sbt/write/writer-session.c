@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The writer of a session: its open blocks, its definitions, its checkpoint. The daemon, copy.c and
- * programs with libtracesmith call it. A session writer encodes without a lock, in the thread that
- * owns it, and hands whole blocks to the file's writer (ts_sbt_writer_commit()).
+ * programs with libtracesmith call this module. A session writer encodes without a lock, in the
+ * thread that owns it, and hands whole blocks to the file's writer (ts_sbt_writer_commit()).
  *
  *     rows, stacks, blobs -> builders and lists -> encoded blocks in memory -> seal: one commit
  *     heading (the session row), definitions, events (ready), checkpoint: the order in the file
@@ -399,7 +399,7 @@ int ts_sbt_session_writer_add_row(struct ts_sbt_session_writer *session, unsigne
 	return add_row(session, type, row);
 }
 
-/* Rows are rounded one by one: a quantum saves bytes, not time. */
+/* Rounds and adds rows one by one. This is slow, but a quantum is set to save bytes, not time. */
 static int add_rows_rounded(struct ts_sbt_session_writer *session, unsigned type,
 			    const uint8_t *rows, size_t n_rows, size_t *ret_n_added)
 {

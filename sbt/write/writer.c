@@ -35,7 +35,7 @@
 #define KEPT_READY_BYTES (1u * 1024 * 1024)
 #define MAX_PARTS	 4
 /*
- * Pending summaries are encoded at this size. A growing file so has the summaries of all but its
+ * Pending summaries are encoded at this size. So a growing file has the summaries of all but its
  * last blocks.
  */
 #define SUMMARY_BYTES (128u * 1024)
@@ -100,14 +100,14 @@ static int become_full(struct ts_sbt_writer *writer, int error)
 }
 
 /*
- * Cuts a partly written block off, if possible, and stores the error. The first error stays, with
- * one exception: if rows do not fit a full disk, the writer becomes full, and the end may still
- * fit.
+ * Cuts a partly written block off, if possible, and stores the error for all later writes.
+ * Exception: if rows do not fit a full disk, the writer becomes full instead, and the file's end
+ * may still fit.
  */
 static int fail(struct ts_sbt_writer *writer, int error, enum ts_commit_kind kind)
 {
 	if (writer->is_file && ftruncate(writer->fd, (off_t)writer->bytes) < 0) {
-		/* Readers find a torn tail, too, and ignore it. */
+		/* The partly written block stays. Readers ignore such a torn tail. */
 	}
 	/* The truncation also released the reserved space. */
 	writer->reserved_bytes = 0;
@@ -286,7 +286,9 @@ int ts_sbt_check_new_file(int fd, bool *ret_is_file)
 		return 0;
 	if (st.st_size)
 		return -EINVAL;
-	/* A file system without locks costs readers only the state "growing". */
+	/*
+	 * On a file system without locks, readers cannot recognise a growing file. All else works.
+	 */
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
 		return -EAGAIN;
 	return 0;
@@ -583,7 +585,7 @@ void ts_sbt_writer_limit(struct ts_sbt_writer *writer, uint64_t max_bytes)
 {
 	pthread_mutex_lock(&writer->mutex);
 	writer->max_bytes = max_bytes;
-	/* Space reserved under another limit is checked again. */
+	/* The next write reserves its space again, under the new limit. */
 	writer->reserved_bytes = 0;
 	pthread_mutex_unlock(&writer->mutex);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
  * Block I/O of traced threads. Each bio is delivered once, when it ends. A bio belongs to the
- * thread that submitted it; the disk's queue may continue it in any context. Writes that the kernel
- * submits by its own threads belong to no session.
+ * thread that submitted it; the disk's queue may continue the bio in the context of any other
+ * thread. Writes that the kernel submits by its own threads belong to no session.
  *
  * The programs are raw tracepoints, because their arguments changed in Linux 5.11. programs.c looks
- * in the kernel's types and loads the program that fits.
+ * in the kernel's types and loads the program that fits this kernel.
  */
 #include "daemon/bpf/programs/shared.bpf.h"
 
@@ -92,7 +92,7 @@ static __always_inline int begin(struct bio *bio)
 	note.bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
 	note_operation(&note, bio);
 	BPF_CORE_READ_STR_INTO(&note.disk, disk_of(bio), disk_name);
-	/* The end of the previous bio at this address was not seen. */
+	/* The note at this address is of an earlier bio whose end was not seen. */
 	before = bpf_map_lookup_elem(&in_flight, &key);
 	if (before)
 		lose(before->event.session, TS_BPF_BLOCK);
@@ -114,8 +114,9 @@ int block_queued_before_5_11(struct bpf_raw_tracepoint_args *context)
 }
 
 /*
- * Finds the note of a bio, or of the bio that it was split off. bi_private of such a piece is the
- * address of that bio. In any other bio, bi_private is not the address of a bio.
+ * Finds the note of a bio. For a piece that was split off another bio, finds the note of that bio:
+ * bi_private of a piece is that bio's address. In any other bio, bi_private is not the address of a
+ * bio.
  */
 static __always_inline struct ts_bpf_block_io *note_of(struct bio *bio)
 {
@@ -212,7 +213,7 @@ int block_done(struct bpf_raw_tracepoint_args *context)
 	return 0;
 }
 
-/* Completion of bios on disks without requests. */
+/* Handles the completion of a bio on a disk without requests. */
 SEC("raw_tp/block_bio_complete")
 int block_bio_done(struct bpf_raw_tracepoint_args *context)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Fences of GPU drivers, which signal that work is done: fences that traced threads make, and their
- * waits for any fence.
+ * Fences of GPU drivers, which signal that work is done: fences that traced threads make, and waits
+ * of traced threads for any fence.
  */
 #include "daemon/bpf/programs/driver.bpf.h"
 

@@ -54,8 +54,8 @@ static __always_inline void lose_job(const struct ts_bpf_driver *before)
 }
 
 /*
- * Delivers a fence or a job that has ended, in any context. Several CPUs may see the end; only the
- * CPU that deletes the note delivers it.
+ * Delivers a fence or a job that has ended. The running thread can be any thread. Several CPUs may
+ * see the end; only the CPU that deletes the note delivers it.
  */
 static __always_inline int over(__u64 key, __u32 kind, __s32 error)
 {

@@ -2,8 +2,9 @@
 /*
  * Jobs of the GPU scheduler that most open drivers share. amdgpu's own tracepoints report a job
  * before the scheduler's tracepoints. A job has three times: a traced thread submits it, the device
- * gets it, the device finishes it. If the kernel lacks this scheduler, it lacks its types too. The
- * loader then removes the code that reads them, and the attach reports the tracepoints as missing.
+ * gets it, the device finishes it. If the kernel lacks this scheduler, the scheduler's types are
+ * missing too. The loader then removes the code that reads them, and the attach reports the
+ * tracepoints as missing.
  */
 #include "daemon/bpf/programs/driver.bpf.h"
 
@@ -109,8 +110,8 @@ int job_done_before_6_16(struct bpf_raw_tracepoint_args *context)
 }
 
 /*
- * Returns the scheduler's job in a job of amdgpu. The scheduler's job comes first, but the offset
- * is from the kernel's types.
+ * Returns the scheduler's job in a job of amdgpu. It is the first member, but the code takes its
+ * offset from the running kernel's types.
  */
 static __always_inline struct drm_sched_job *base_of(__u64 job)
 {

@@ -170,9 +170,9 @@ int victim_marked(struct bpf_raw_tracepoint_args *context)
 }
 
 /*
- * The only argument of the tracepoint is the number of a thread. That number is the process number
- * if the thread is the first of its process. The victim's credentials are known only if the victim
- * itself asked for the memory; a session of root does not need them.
+ * Handles the tracepoint before Linux 6.9: its only argument is the number of a thread. This is the
+ * process number if the thread is the first of its process. The victim's credentials are known only
+ * if the victim itself asked for the memory; a session of root does not need them.
  */
 SEC("raw_tp/mark_victim")
 int victim_marked_before_6_9(struct bpf_raw_tracepoint_args *context)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
 /*
- * Follows traced processes. A child is traced from its first instruction; a process that ends is no
- * longer traced. A child gets the entry of its parent whatever credentials both have, because
- * programs compare credentials at each event.
+ * Adds child processes to the map of traced processes, and removes processes that end. A child is
+ * traced from its first instruction. A child gets the entry of its parent whatever credentials
+ * parent and child have, because programs compare credentials at each event.
  */
 #include "daemon/bpf/programs/shared.bpf.h"
 

@@ -57,8 +57,8 @@ static __always_inline __u32 byte_at(__u64 address)
 }
 
 /*
- * Finds the state whose thread_id is `self`. That is pthread_self(), the address in the thread's
- * fs.
+ * Finds the Python thread state whose thread_id is `self`: the value of pthread_self(), which is
+ * the thread's fs base.
  */
 static __always_inline __u64 search(const struct ts_bpf_python *layout, __u64 self)
 {

@@ -176,8 +176,8 @@ static __always_inline void note_syscall(struct ts_bpf_off_cpu *note, struct tas
 }
 
 /*
- * Copies two halves of 8 bytes. The compiler does not know the kernel's alignment and would copy
- * byte by byte.
+ * Copies a name of 16 bytes as two halves of 8 bytes. The compiler does not know the kernel's
+ * alignment, so memcpy() would copy byte by byte.
  */
 static __always_inline void copy_name(char *to, const char *from)
 {

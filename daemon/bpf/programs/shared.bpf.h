@@ -30,8 +30,8 @@ struct {
 } events SEC(".maps");
 
 /*
- * The daemon reads the ring every few milliseconds. A program wakes the daemon only if more data
- * waits.
+ * The daemon reads the ring every few milliseconds. A program wakes the daemon only if more than
+ * WAKE_BYTES wait in the ring.
  */
 #define WAKE_BYTES (1 << 20)
 
@@ -53,7 +53,7 @@ static __always_inline void lose(__u32 session, __u32 program)
 /*
  * Returns the wake flags for frequent events. A query of the ring at each event would be expensive,
  * so only one event in 64 queries the ring. The low bits of the clock are random enough to choose
- * it.
+ * that event.
  */
 static __always_inline __u64 wake_flags_at_times(__u64 now)
 {
@@ -94,8 +94,8 @@ enum access {
 #define DUMPABLE_BY_OWNER 1
 
 /*
- * False if the thread has no memory of its own (kernel threads, exiting threads), or if the
- * kernel's types do not name the flags.
+ * True if the thread's user may read the thread's memory. False also if the thread has no memory of
+ * its own (kernel threads, exiting threads), or if the kernel's types do not name the flags.
  */
 static __always_inline bool is_dumpable(enum access access, struct task_struct *task)
 {
@@ -116,8 +116,8 @@ static __always_inline bool is_dumpable(enum access access, struct task_struct *
 
 /*
  * True if the peer may learn of the thread. The thread's own credentials (real_cred) decide, as in
- * ptrace(2). Credentials that the kernel lends it for a moment (overlayfs, access(2)) do not. Only
- * the thread itself changes its credentials, while it runs.
+ * ptrace(2). Credentials that the kernel lends the thread for a moment (overlayfs, access(2)) do
+ * not decide. Only the thread itself changes its credentials, while it runs.
  */
 static __always_inline bool is_shown(enum access access, const struct ts_bpf_traced *settings,
 				     struct task_struct *task)
@@ -164,8 +164,8 @@ static __always_inline bool is_of_peer(enum access access, const struct ts_bpf_t
 }
 
 /*
- * is_of_peer() for the running thread, in programs whose context has types. Linux 5.11 introduced
- * the helper that returns the thread.
+ * Does the same as is_of_peer() for the running thread, in programs whose context has types. Linux
+ * 5.11 introduced the helper that returns the thread.
  */
 static __always_inline bool is_current_of_peer(const struct ts_bpf_traced *settings)
 {

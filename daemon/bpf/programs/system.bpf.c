@@ -54,8 +54,8 @@ struct {
 #define PAGE_BYTES 4096
 
 /*
- * The daemon reads the ring every few milliseconds. A program wakes the daemon only if more data
- * waits.
+ * The daemon reads the ring every few milliseconds. A program wakes the daemon only if more than
+ * WAKE_BYTES wait in the ring.
  */
 #define WAKE_BYTES (1 << 20)
 
@@ -93,7 +93,10 @@ struct arguments {
 	__u64 of[8]; /* a cookie can name arguments 0 to 7; 6 and 7 are always 0 */
 };
 
-/* The kernel's own struct pt_regs, found by its BTF: a probe receives the registers themselves. */
+/*
+ * Reads the arguments of a call from the kernel's own struct pt_regs, which a probe receives. The
+ * loader finds its fields by BTF.
+ */
 static __always_inline struct arguments arguments_of(struct pt_regs___kernel *regs)
 {
 	return (struct arguments){
@@ -217,8 +220,8 @@ static __always_inline bool send_name(const struct call *call, __u64 id, __u64 h
 
 /*
  * Reads the name of a kernel. The name is a constant of the program, and its pages may be absent;
- * bpf_copy_from_user() makes them present. That lasts as long as the process likes, so no space in
- * the ring is reserved meanwhile: later events would wait behind it.
+ * bpf_copy_from_user() makes them present. The process can make this take any time, so no space in
+ * the ring is reserved meanwhile: later events would wait behind the reserved space.
  */
 static __always_inline void find_name(const struct call *call, __u64 id)
 {
@@ -332,8 +335,8 @@ int call_ended(struct pt_regs___kernel *regs)
 }
 
 /*
- * Handles the end of a process, or its change to another program. If the ring has no room, the
- * daemon finds out by itself.
+ * Handles the end of a process, or its change to another program. If the ring has no room for the
+ * event, the daemon notices the end of the process without it.
  */
 static __always_inline void over(__u64 id)
 {

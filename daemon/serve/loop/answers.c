@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers of the control socket. control.c and connection.c call it. Each answer is built and
- * packed in one call, so no data has to outlive the call.
+ * Answers of the control socket. control.c and connection.c call this module. Each answer is built
+ * and packed in one call, so no data has to outlive the call.
  */
 #include "daemon/serve/loop/answers.h"
 
@@ -387,8 +387,9 @@ int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed
 }
 
 /*
- * Rows that the application wrote: marks, ranges, counters. Dropped rows (full disk) may be in
- * n_kernel_counters and n_own_rows but not in counts, so the difference can be negative.
+ * Returns the number of rows that the application wrote: marks, ranges, counters. Dropped rows
+ * (full disk) may be in n_kernel_counters and n_own_rows but not in counts, so the difference can
+ * be negative.
  */
 static uint64_t annotations_of(const struct ts_recording *recording)
 {

@@ -13,7 +13,10 @@ int ts_answer_status(const struct ts_server *server, const struct ts_identity *a
 		     uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_sessions(const struct ts_server *server, const struct ts_identity *asker,
 		       uint8_t **ret_packed, size_t *ret_n_bytes);
-/* `number` and `number_in_file`: the session of the request; 0: a whole recording. */
+/*
+ * Answers a request to open a trace. `number`: the daemon's number of the requested session;
+ * `number_in_file`: its number in the file. Both are 0 for a whole recording.
+ */
 int ts_answer_opened(uint32_t number, uint32_t number_in_file, const struct ts_recording *recording,
 		     bool live, uint8_t **ret_packed, size_t *ret_n_bytes);
 int ts_answer_cancelled(bool found, uint8_t **ret_packed, size_t *ret_n_bytes);
@@ -21,5 +24,5 @@ int ts_answer_flushed(uint32_t n_sessions, uint32_t n_timed_out, uint8_t **ret_p
 		      size_t *ret_n_bytes);
 int ts_answer_switched(uint32_t n_sessions, uint32_t n_changed, uint32_t n_timed_out, bool system,
 		       uint8_t **ret_packed, size_t *ret_n_bytes);
-/* `recording` NULL: nothing was recorded. */
+/* Builds the summary of a recording. `recording` NULL: nothing was recorded. */
 int ts_answer_summary(struct ts_recording *recording, uint8_t **ret_packed, size_t *ret_n_bytes);

@@ -11,7 +11,7 @@
 #include "daemon/serve/loop/connection.h"
 #include "daemon/util/daemon-error.h"
 
-/* Maximum of bytes of unread answers of one client. A client with more is dropped. */
+/* Maximum bytes of answers that a client has not read. A client that exceeds it is dropped. */
 #define CONNECTION_MAX_QUEUED_BYTES (4u * 1024 * 1024)
 /* Request id of a client's first request. */
 #define CONNECTION_FIRST_REQUEST 1u
@@ -243,7 +243,7 @@ static void note_partial(struct ts_client_connection *client)
 		client->partial_ns = ts_clock_monotonic_ns();
 }
 
-/* The client is gone. If the client owns the recording, the recording ends. */
+/* Marks a client that has disconnected. If the client owns the recording, ends the recording. */
 static void hang_up(struct ts_client_connection *client)
 {
 	struct ts_server *server = client->server;

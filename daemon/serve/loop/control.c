@@ -460,7 +460,7 @@ static uint32_t bound_wait_ms(uint32_t asked_ms)
 	return asked_ms < CONTROL_FLUSH_MAX_MS ? asked_ms : CONTROL_FLUSH_MAX_MS;
 }
 
-/* Observed processes have nothing to flush: only their rows are written. */
+/* Writes the rows of observed processes. These processes have nothing to flush. */
 static void flush_observed(struct ts_client_connection *client,
 			   const Ts__Rpc__Request__Flush *request, struct control_pending *pending)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bound of the daemon's end by a signal. A separate thread waits for the signal, so the bound
- * holds even if the main loop is stuck. The thread wakes the main loop, which ends sessions and
- * files in order. If the process still exists after TS_END_MS, the thread ends it.
+ * Limits the time that the daemon takes to end after a signal. A separate thread waits for the
+ * signal, so the limit holds even if the main loop is stuck. The thread wakes the main loop, which
+ * ends sessions and files in order. If the process still exists after TS_END_MS, the thread ends
+ * it.
  */
 #pragma once
 
@@ -11,16 +12,17 @@
 
 struct ts_end;
 
-#define TS_END_MS 4500u /* from the signal to the end of the process, even if a thread is stuck */
+/* maximum time from the signal to the end of the process, even if a thread is stuck */
+#define TS_END_MS 4500u
 
 /*
  * Starts the thread. Blocks the signals in the calling thread; later threads inherit this.
- * `wake_fd`: an eventfd, written at the first signal. `give_up` runs in the new thread when the
- * time is over, and does not return. Returns 0 or a negative errno.
+ * `wake_fd`: an eventfd, written at the first signal. `give_up` runs in the new thread TS_END_MS
+ * after the signal, and does not return. Returns 0 or a negative errno.
  */
 int ts_end_new(const sigset_t *signals, int wake_fd, void (*give_up)(void *data), void *data,
 	       struct ts_end **ret_end);
-/* Stops the thread: the process ends in time. NULL is accepted. */
+/* Stops the thread, when the process ends in time. NULL is accepted. */
 void ts_end_free(struct ts_end *end);
 
 /*

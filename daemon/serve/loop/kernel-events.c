@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel events of the server: starts the hub (daemon/bpf), checks the events that a request names,
- * and adds metadata to traces. server.c, control.c and recording/ call this.
+ * and adds metadata to traces. server.c, control.c and recording/ call this module.
  */
 #include <stdio.h>
 
@@ -17,7 +17,7 @@ int ts_server_open_kernel(struct ts_server *server)
 		return 0;
 	/*
 	 * A recording keeps its programs attached, so that its first session begins at once. A
-	 * service may run for days without a session.
+	 * service may run for days without a session, so it detaches the programs meanwhile.
 	 */
 	r = ts_kernel_hub_new(config, server->options.mode == TS_SERVER_RECORD, &server->kernel);
 	if (r)

@@ -2,7 +2,7 @@
 /*
  * Listening sockets and accepted connections. Sockets are created here or inherited from systemd.
  * Each connection is counted in its user's account and passed to peers.c or connection.c. If a
- * connection cannot be accepted, accepting pauses. server.c calls this.
+ * connection cannot be accepted, accepting pauses. server.c calls this module.
  */
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -94,7 +94,7 @@ static bool take_connection(struct ts_server *server, int listening_fd, sd_event
 	return !identify(server, fd, ret_incoming);
 }
 
-/* Takes ownership of the descriptor and of the user reference. */
+/* Serves a process. Takes ownership of the descriptor and of the user reference. */
 static int serve_peer(struct ts_server *server, const struct ts_incoming *incoming)
 {
 	struct ts_user *user = incoming->user;
@@ -115,7 +115,7 @@ static int serve_peer(struct ts_server *server, const struct ts_incoming *incomi
 	return -EBUSY;
 }
 
-/* Takes ownership of the descriptor and of the user reference. */
+/* Serves a client. Takes ownership of the descriptor and of the user reference. */
 static int serve_client(struct ts_server *server, const struct ts_incoming *incoming, bool owner)
 {
 	if (ts_user_take(incoming->user, TS_RESOURCE_CLIENTS, 1))

@@ -25,8 +25,8 @@ void ts_listen_close(struct ts_server *server, int *fd, bool is_own);
 bool ts_listen_accept_peer(struct ts_server *server);
 
 /*
- * Serve a connected socket: of the traced process, or of the client that owns the recording. Both
- * take ownership of the socket.
+ * ts_listen_adopt_peer() serves the connected socket of the traced process, ts_listen_adopt_owner()
+ * that of the client that owns the recording. Both take ownership of the socket.
  */
 int ts_listen_adopt_peer(struct ts_server *server, int fd);
 int ts_listen_adopt_owner(struct ts_server *server, int fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections of the inject socket. listen.c creates them, the loop of server.c checks them. They
- * call session/ and recording/.
+ * Connections of the inject socket. listen.c creates them, the loop of server.c checks them. This
+ * module calls session/ and recording/.
  *
  *   HELLO with a memfd   -> a session, answered by WELCOME
  *   BYE, hang-up         -> the session ends
@@ -240,8 +240,8 @@ static void refuse_fds(int fd)
 }
 
 /*
- * `fds`: the session memory, then the output twice; -1: none received. `n_fds`: number of
- * descriptors in the packet.
+ * Handles a HELLO packet. `fds`: the session memory, then the trace file twice; -1: none received.
+ * `n_fds`: number of descriptors in the packet.
  */
 static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *hello, int *fds,
 		       unsigned n_fds)
@@ -403,8 +403,8 @@ static bool receive(struct ts_peer *peer)
 	ssize_t n;
 
 	/*
-	 * ECONNRESET (the peer left an answer unread) comes once, before the packets that it had
-	 * sent, for example BYE.
+	 * If the peer left an answer unread, the socket reports ECONNRESET once, before the packets
+	 * that the peer had sent, for example BYE.
 	 */
 	do
 		n = ts_porter_receive_session(porter, peer->connection, peer->fd, bytes,
@@ -491,7 +491,10 @@ int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming)
 	(TS_ROW_BIT(TS_ROW_PAUSE) | TS_ROW_BIT(TS_ROW_STREAM) | TS_ROW_BIT(TS_ROW_CONTEXT) | \
 	 TS_ROW_BIT(TS_ROW_GPU_MODULE) | TS_ROW_BIT(TS_ROW_COUNTER))
 
-/* True if the trace has only clock and kernel rows, no other loss and no reason. */
+/*
+ * True if the trace has only clock and kernel rows, no losses but those of kernel events, and no
+ * reason for an empty trace.
+ */
 static bool is_empty(const struct ts_recording *recording)
 {
 	uint64_t n = recording->empty_reason, nothing = TS_ROW_BIT(TS_ROW_CLOCK) | TS_ROW_KERNELS;

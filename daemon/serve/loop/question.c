@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions about traces. control.c starts and cancels them, server.c checks them. They call
- * daemon/worker to start one process for each question.
+ * Questions about traces. control.c starts and cancels them, server.c checks them. This module
+ * calls daemon/worker to start one process for each question.
  *
  * The worker process reads untrusted files, so its output is untrusted, too: the daemon does not
  * interpret the output, and forwards its bytes only to the client that asked. The process is killed
  * if it exceeds its deadline, if it sends too many bytes, or if the client disconnects. A process
- * that cannot die at once (its file system does not answer) counts until it is dead.
+ * that cannot die at once (its file system does not answer) counts against the user's limit until
+ * it is dead.
  *
  *   start -> read_answers -> hand_on (last answer) -> settle -> reap -> free
  *                \-> fail (late, malformed, too large) -/
@@ -256,7 +257,7 @@ static ssize_t send_files(struct ts_question *question, const struct ts_question
 		return n;
 	/*
 	 * Call fstat() only on the daemon's own files. On a client's file fstat() may block, so the
-	 * porter has already identified those.
+	 * porter has already identified the clients' files.
 	 */
 	for (unsigned i = 0; files->fds && i < files->n; i++)
 		if (!fstat(files->fds[i], &status))

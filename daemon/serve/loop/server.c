@@ -110,7 +110,7 @@ static _Noreturn void exit_at_once(struct ts_server *server)
 	_exit(1);
 }
 
-/* Called in the thread of end.c, because the main loop is stuck. */
+/* Ends the process. Called in the thread of end.c, because the main loop is stuck. */
 static void give_up(void *data)
 {
 	exit_at_once(data);
@@ -173,8 +173,9 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 /* ---- the end ---- */
 
 /*
- * Receives the packets that processes sent before the end of the recording or service: they still
- * count. A listening socket from systemd is left alone: the next daemon accepts its connections.
+ * Receives the packets that processes sent before the end of the recording or service, and handles
+ * them as before. A listening socket from systemd is left alone: the next daemon accepts its
+ * connections.
  */
 static void receive_pending(struct ts_server *server)
 {
@@ -390,7 +391,7 @@ static int open_sockets(struct ts_server *server)
 
 /*
  * Raises RLIMIT_NOFILE. The soft limit protects programs that use select(), so the daemon raises it
- * to the hard limit. The hard limit needs CAP_SYS_RESOURCE.
+ * to the hard limit. To raise the hard limit too, it needs CAP_SYS_RESOURCE.
  */
 static void raise_limit(const struct ts_server *server, struct rlimit *limit, uint64_t wanted)
 {

@@ -30,8 +30,8 @@ enum ts_server_mode {
 #define TS_SERVER_MAX_METADATA 8
 
 /*
- * Time for sessions to flush and drain at the end. After a signal, files are finished in the rest
- * of TS_END_MS.
+ * Time for sessions to flush and drain at the end: TERM after a signal, FINISH otherwise. After a
+ * signal, the daemon finishes its files in the rest of TS_END_MS.
  */
 #define TS_SERVER_FINISH_MS 30000u
 #define TS_SERVER_TERM_MS   2500u
@@ -177,8 +177,8 @@ struct ts_ended {
 /* kernel-events.c: starts kernel events, if any are wanted. */
 int ts_server_open_kernel(struct ts_server *server);
 /*
- * Parses the kernel events of a request. All of them must be available. -EINVAL: text is malformed;
- * -ENOTSUP: one is unavailable; both write one line into `why`.
+ * Parses the kernel events of a request. All of them must be available. -EINVAL: the text is
+ * malformed; -ENOTSUP: one event is unavailable. On either error, `why` has one line.
  */
 #define TS_SERVER_WHY_BYTES 384
 int ts_server_kernel_config(const struct ts_server *server, const char *text,
@@ -223,8 +223,8 @@ void ts_server_forget_file(struct ts_server *server, dev_t device, ino_t inode);
 void ts_server_forget_all(struct ts_server *server);
 
 /*
- * system/server-system.c: starts observing, if `--system` asks for it. A missing capability is not
- * an error.
+ * system/server-system.c: starts to record the calls of processes without the shim, if `--system`
+ * is set. A missing capability is not an error.
  */
 int ts_server_open_system(struct ts_server *server);
 /* Writes the last rows of observed processes. Idempotent. */
@@ -233,7 +233,7 @@ void ts_server_close_system(struct ts_server *server);
 /* An accepted connection. */
 struct ts_incoming {
 	int fd;
-	uint64_t connection; /* the porter's id of it */
+	uint64_t connection; /* the porter's id of the connection */
 	struct ts_identity identity;
 	struct ts_user *user;
 };
@@ -244,14 +244,14 @@ struct ts_peer {
 	struct ts_peer *next;
 	uint32_t number;     /* the daemon's number, from 1; clients use it */
 	int fd;		     /* connection to the process; -1: the process has hung up */
-	uint64_t connection; /* the porter's id of it */
+	uint64_t connection; /* the porter's id of the connection */
 	sd_event_source *source;
 	uint64_t since_ns;
 	struct ts_identity credentials;
 	struct ts_user *user;
 	struct ts_session *session; /* NULL until HELLO */
 	uint64_t dump_ticket;	    /* ticket of the seal that a dump waits for; 0: none */
-	bool began;		    /* its HELLO was accepted */
+	bool began;		    /* the process's HELLO was accepted */
 	/*
 	 * in a service, the recording of this process alone; otherwise the server's one recording
 	 */
@@ -269,7 +269,7 @@ int ts_peer_new(struct ts_server *server, const struct ts_incoming *incoming);
  */
 void ts_peer_reject(struct ts_server *server, const struct ts_incoming *incoming, int error,
 		    const char *why);
-/* Frees the peer. Its session, if any, has ended. */
+/* Frees the peer. Its session, if any, must have ended. */
 void ts_peer_free(struct ts_peer *peer);
 /* Handles a report of the session's thread. Frees the peer if the session is over. */
 void ts_peer_check(struct ts_peer *peer, uint64_t now_ns);
@@ -279,8 +279,8 @@ void ts_peer_receive_pending(struct ts_peer *peer);
 /*
  * Serves a client. Takes ownership of the descriptor, of the reference to `incoming->user`, and of
  * the one client that is counted against the user's limit of clients. `owner`: the recording
- * belongs to this client; only this client may end it, and its hang-up ends it. `handlers`: see
- * connection.h.
+ * belongs to this client. Only this client may end the recording, and the recording ends if the
+ * client hangs up. `handlers`: see connection.h.
  */
 int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
 			     bool owner, const struct ts_client_handlers *handlers);
@@ -316,9 +316,12 @@ bool ts_client_connection_has_capacity(const struct ts_client_connection *client
 /* Answers pending Finish requests. */
 void ts_client_connection_finished(struct ts_client_connection *client);
 
-/* recording/dump.c: dumps. Sets up SIGUSR1, before any thread exists. */
+/* recording/dump.c: makes SIGUSR1 request a dump. Call it before any thread exists. */
 int ts_server_dump_setup(struct ts_server *server);
-/* Prepares the dump mark of a recording, before its first session. */
+/*
+ * Adds the name of the mark that requests a dump to a recording's strings. Call it before the first
+ * session.
+ */
 int ts_server_dump_prepare(const struct ts_server *server, struct ts_recording *recording);
 /*
  * Begins a requested dump. Completes a running dump if its sessions have written their rows. At the
@@ -330,7 +333,8 @@ void ts_server_dump_check_all(struct ts_server *server);
 /*
  * recording/expire.c: traces that a service keeps. _open() finds the traces of earlier runs.
  * ts_server_keep() keeps an ended recording. ts_server_keep_files() takes ownership of a dump's
- * files. Kept traces count in their user's account and expire in turn.
+ * files. The service charges kept traces to their user's account, and later removes them by the
+ * rules of retention.h.
  */
 int ts_server_expire_open(struct ts_server *server);
 void ts_server_expire_close(struct ts_server *server);
@@ -345,7 +349,7 @@ const char *ts_server_may_keep(struct ts_server *server, struct ts_user *user);
 
 /*
  * wake.c: wakes the loop. ts_server_watch() arms the timer if a deadline may be pending. The check
- * then follows within TS_SERVER_LOOK_US of the first such call.
+ * then follows within TS_SERVER_LOOK_US of the first call.
  */
 #define TS_SERVER_LOOK_US 500000u
 void ts_server_watch(struct ts_server *server);

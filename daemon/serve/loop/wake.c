@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wakes the main loop: at once, or when a deadline may be over. The server's files and
- * recording/dump.c call this; server.c then checks peers and clients.
+ * recording/dump.c call this module; server.c then checks peers and clients.
  */
 #include "daemon/serve/loop/server.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server's recordings: owners, totals of their sessions, and the list of ended ones. server.c,
- * peers.c and server-system.c call this. control.c looks up ended sessions, and expire.c removes
- * them from the list.
+ * The server's recordings: owners, totals of their sessions, and the list of ended sessions.
+ * server.c, peers.c and server-system.c call this module. control.c looks up ended sessions, and
+ * expire.c removes them from the list.
  */
 #include <stdlib.h>
 #include <sys/stat.h>

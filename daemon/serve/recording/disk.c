@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The free disk that recordings leave. recording-disk.c calls it before a file grows and before a
- * file is created. expire.c creates it and asks whether space is short. The file system does not
- * yet count space that a recording has taken but not allocated, so this module subtracts it from
- * the free space of statvfs().
+ * The free disk that recordings leave. recording-disk.c calls this module before a file grows and
+ * before a file is created. expire.c creates it and asks whether space is short. The file system
+ * does not yet count space that a recording has taken but not allocated, so this module subtracts
+ * it from the free space of statvfs().
  */
 #include "daemon/serve/recording/disk.h"
 

@@ -4,7 +4,7 @@
  * takes space before the file system allocates it. The space counts as used from then on, so
  * sessions that write at the same time cannot pass the limit together.
  *
- * Thread-safe. It must outlive its recordings.
+ * Thread-safe. The object must outlive its recordings.
  */
 #pragma once
 
@@ -13,7 +13,8 @@
 struct ts_disk;
 
 /*
- * `notify_fd`: an eventfd, written when a user comes near a share; -1: none. Returns 0 or -ENOMEM.
+ * Creates the account of free disk. `notify_fd`: an eventfd that is written when a user has nearly
+ * used up a share; -1: none. Returns 0 or -ENOMEM.
  */
 int ts_disk_new(const struct ts_limits *limits, int notify_fd, struct ts_disk **ret_disk);
 void ts_disk_free(struct ts_disk *disk); /* NULL is accepted */

@@ -2,7 +2,7 @@
 /*
  * Dumps: a copy of the records so far. SIGUSR1 dumps all recordings; a mark of the application
  * dumps one. First the processes flush and the sessions write, so no earlier record is missing.
- * server.c and peers.c call this; it calls recording-rotation.c.
+ * server.c and peers.c call this module; this module calls recording-rotation.c.
  */
 #include <signal.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The server's side of retention.c. It runs a removal pass at the start, at the end of each
- * session, when a user comes near a share, and by a timer. It also keeps the files that open
- * questions need. peers.c, dump.c and server.c call it.
+ * session, when a user has nearly used up a share, and by a timer. It also keeps the files that
+ * open questions need. peers.c, dump.c and server.c call this module.
  */
 #include <pthread.h>
 #include <sys/stat.h>

@@ -9,9 +9,9 @@
 #include "daemon/util/acl.h"
 
 /*
- * Checks that a service may keep traces in the directory. It must belong to root or the daemon, and
- * only its owner may write to it. Returns 0, -ENOTDIR, -EPERM (another owner, or others may write),
- * or the error of stat().
+ * Checks that a service may keep traces in the directory. The directory must belong to root or the
+ * daemon, and only its owner may write to it. Returns 0, -ENOTDIR, -EPERM (another owner, or others
+ * may write), or the error of stat().
  */
 int ts_folder_check(const char *directory);
 
@@ -23,5 +23,5 @@ int ts_folder_check(const char *directory);
 int ts_folder_open(const char *directory, const struct ts_acl_readers *readers, char *ret_path,
 		   size_t n_bytes, bool *ret_shared);
 
-/* Removes the directory of a file if it is empty. */
+/* Removes the directory in which a file was, if the directory is empty. */
 void ts_folder_close(const char *file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks a file that a stranger passed. peer-file.c calls it in the main loop. It calls
- * util/plain.c, so no file system can block it.
+ * Checks a file that a stranger passed. peer-file.c calls this module in the main loop. This module
+ * calls util/plain.c, so no file system can block it.
  */
 #include "daemon/serve/recording/output-check.h"
 

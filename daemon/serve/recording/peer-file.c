@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace file of a process under a service. peers.c calls it. output-check.c checks a file that
- * came with HELLO, folder.c creates directories, recording.c creates the file. The service never
- * changes a file's owner: a file belongs to the user from the start, or to the service forever.
+ * The trace file of a process under a service. peers.c calls this module. output-check.c checks a
+ * file that came with HELLO, folder.c creates directories, recording.c creates the file. The
+ * service never changes a file's owner: a file belongs to the user from the start, or to the
+ * service forever.
  */
 #include "daemon/serve/recording/peer-file.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A service's file for one process: the file that the process passed with its HELLO, otherwise a
- * file of the service in the user's directory. peers.c calls it. Main thread.
+ * file of the service in the user's directory. peers.c calls this module. Main thread.
  */
 #pragma once
 
@@ -17,10 +17,13 @@ struct ts_peer_file {
 };
 
 /*
- * Creates peer->recording. Descriptors whose ownership it takes become -1. Returns 0 or a negative
- * errno, which is logged.
+ * Creates peer->recording. Sets each descriptor whose ownership it takes to -1. Returns 0 or a
+ * negative errno, which is logged.
  */
 int ts_peer_file_new(struct ts_peer *peer, const struct ts_peer_file *file);
 
-/* Removes an unneeded file, and its directory if that is empty. A stranger's file stays. */
+/*
+ * Removes the file of a recording that is not needed, and its directory if that is empty. Does not
+ * remove a file that the traced process created.
+ */
 void ts_peer_file_discard(struct ts_recording *recording);

@@ -45,7 +45,10 @@ static bool is_due(const struct ts_recording *recording, uint64_t now)
 	uint64_t size = limits->rotate_size, age_ms = limits->rotate_age;
 	uint64_t n_bytes = ts_sbt_writer_bytes(recording->writer);
 
-	/* If keep_last_* is set without rotate_*, a file gets an eighth of it. */
+	/*
+	 * If keep_last_* is set without rotate_*, the limit of one file is an eighth of
+	 * keep_last_*.
+	 */
 	if (!size && limits->keep_last_size)
 		size = limits->keep_last_size / 8;
 	if (!age_ms && limits->keep_last_age)
@@ -255,7 +258,7 @@ void ts_recording_rotate(struct ts_recording *recording)
 	pthread_mutex_unlock(&recording->rotating);
 }
 
-/* Opens a finished file. -1: it is gone, or another file has its name. */
+/* Opens a finished file. -1: the file is gone, or another file has its name. */
 static int open_part(const struct ts_recording *recording, const struct ts_recording_part *part)
 {
 	ts_cleanup(ts_freep) char *path = ts_sbt_part_path(recording->path, part->number);
@@ -320,7 +323,7 @@ void ts_recording_files_deinit(struct ts_recording_files *files)
 	files->paths = NULL;
 }
 
-/* Takes ownership of the path. NULL: its allocation failed. */
+/* Adds a path to the list and takes ownership of it. NULL: the path's allocation failed. */
 static int files_add(struct ts_recording_files *files, char *path)
 {
 	char **paths = path ? reallocarray(files->paths, files->n + 1, sizeof(*paths)) : NULL;

@@ -2,7 +2,7 @@
 /*
  * Recordings: creates the file under an unused name, writes the recording's metadata, names its
  * stacks and finishes it. peer-file.c, peers.c, server.c and server-system.c create recordings;
- * threads of sessions charge and write. It calls sbt/write and daemon/symbol.
+ * threads of sessions charge and write. This module calls sbt/write and daemon/symbol.
  */
 #include "daemon/serve/recording/recording.h"
 
@@ -226,7 +226,10 @@ static int write_to(struct ts_recording *recording, int fd)
 
 	r = r ?: describe(recording->writer, NULL);
 	if (r && ftruncate(fd, 0) < 0) {
-		/* The file stays an incomplete trace, which its owner may remove. */
+		/*
+		 * If it cannot be truncated, the file stays an incomplete trace, which its owner
+		 * may remove.
+		 */
 	}
 	if (!recording->writer)
 		close(fd);
@@ -265,7 +268,10 @@ void ts_recording_grant(const struct ts_recording *recording)
 	if (recording->is_theirs || (readers.uid == geteuid() && readers.group == (gid_t)-1))
 		return;
 	r = ts_acl_grant(recording->read_fd, &readers);
-	/* A file system without access control lists is logged at the first file. */
+	/*
+	 * If the file system has no access control lists, peer-file.c has logged this at the first
+	 * file, so log it only as a detail here.
+	 */
 	if (r)
 		ts_log(r == -EOPNOTSUPP ? TS_LOG_DEBUG : TS_LOG_WARNING,
 		       "only the daemon can read %s: %s", recording->path, strerror(-r));

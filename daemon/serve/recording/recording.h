@@ -17,8 +17,8 @@
 #include "sbt/writer.h"
 
 /*
- * Session rows for refused processes (REFUSALS), and for processes that sent a NOTE (NOTES).
- * Further ones are only counted.
+ * Maximum number of session rows for refused processes (REFUSALS) and for processes that sent a
+ * NOTE (NOTES), and of dumps. Further refusals and notes are only counted.
  */
 #define TS_RECORDING_MAX_REFUSALS 256u
 #define TS_RECORDING_MAX_NOTES	  4096u
@@ -78,7 +78,7 @@ struct ts_recording {
 	/* Deadline of a dump that waits for sessions; 0: none waits. Main thread. */
 	uint64_t dump_deadline_ns;
 
-	/* atomic: totals of all sessions, and their processor time */
+	/* atomic: number of samples of all sessions, and the processor time of all samplers */
 	uint64_t n_samples, samples_ns;
 	uint64_t counts[TS_ROW_EVENT_END];
 	uint64_t lost[TS_LOSS_COUNT];
@@ -98,8 +98,8 @@ struct ts_recording {
 	uint64_t captured_ns;
 	uint32_t n_unsupported;
 	/*
-	 * Reason for which a capture ended before its process; that of the first such capture.
-	 * NULL: none ended early.
+	 * Reason for which a capture ended before its process; if several captures did, the reason
+	 * of the first one. NULL: none did.
 	 */
 	const char *capture_ended;
 	/* Reason for an empty trace, from the first process that reported one. */
@@ -137,8 +137,8 @@ int ts_recording_quantum(struct ts_recording *recording, uint64_t ns);
 
 /*
  * Adds names to the stacks of the recording, for at most `ms`. No other thread may use the
- * recording. `worker`: as in struct ts_worker_options. `stop_ns`: names stop once it is not 0.
- * Errors are logged; the recording stays usable.
+ * recording. `worker`: as in struct ts_worker_options. Stops early once *stop_ns is not 0. Errors
+ * are logged; the recording stays usable.
  */
 void ts_recording_symbolize(struct ts_recording *recording, const char *worker, uint32_t ms,
 			    const uint64_t *stop_ns);
@@ -175,19 +175,22 @@ void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *
 /*
  * Starts charging the recording's files to the user's account. Call it before the first session.
  * `disk` must outlive the recording. 0 or -EDQUOT: the account has no room for a file. The
- * functions below do nothing for a recording that does not count.
+ * functions below do nothing for a recording for which this function was not called.
  */
 int ts_recording_count(struct ts_recording *recording, struct ts_disk *disk);
 /* Stops charging the recording's files, and gives back all their charges. */
 void ts_recording_uncount(struct ts_recording *recording);
 /*
  * Charges for another file: _take_ before its creation, _settle_ after its creation succeeded or
- * failed, _give_ after its removal with n_bytes. -EDQUOT, -ENOSPC: the file must not be created.
+ * failed, _give_ after its removal (n_bytes: the bytes that were charged for it). -EDQUOT, -ENOSPC:
+ * the file must not be created.
  */
 int ts_recording_take_file(struct ts_recording *recording);
 void ts_recording_settle_file(struct ts_recording *recording);
 void ts_recording_give_file(struct ts_recording *recording, uint64_t n_bytes);
-/* Stops charging n_bytes of the recording's files, because they are now charged elsewhere. */
+/*
+ * Stops charging n_bytes to the recording's files: they are not used, or are now charged to a dump.
+ */
 void ts_recording_give_bytes(struct ts_recording *recording, uint64_t n_bytes);
 /*
  * True if the file must not grow: its size limit, the disk or the user's share is reached. Any
@@ -211,10 +214,10 @@ void ts_recording_rotate(struct ts_recording *recording);
 /* Returns the bytes of all existing files of the recording. */
 uint64_t ts_recording_bytes(struct ts_recording *recording);
 /*
- * Keeps the records so far as a dump: files "-dump1" and so on before ".sbt". The dump of an ended
- * recording has all kept files. Returns 0 or a negative errno, which is logged. *ret_files: the
- * dump's files, oldest first. They no longer count as the recording's. The caller frees the list
- * with ts_recording_files_deinit(). Main thread.
+ * Keeps the records so far as a dump. The dump's files have "-dump1", "-dump2" and so on before
+ * ".sbt" in their names. The dump of an ended recording has all kept files. Returns 0 or a negative
+ * errno, which is logged. *ret_files: the dump's files, oldest first. These files are no longer
+ * files of the recording. The caller frees the list with ts_recording_files_deinit(). Main thread.
  */
 int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files *ret_files);
 /* Lists all files of the recording, oldest first. Returns 0 or -ENOMEM. */
@@ -229,8 +232,8 @@ void ts_recording_grant(const struct ts_recording *recording);
 void ts_recording_discard(struct ts_recording *recording);
 
 /*
- * Returns a read-only descriptor of the file. It has its own position, unless the file is a
- * stranger's.
+ * Returns a read-only descriptor of the file. The descriptor has its own position, unless the file
+ * is a stranger's.
  */
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd);
 /*

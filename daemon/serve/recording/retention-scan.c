@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the finished traces of earlier runs (ts_retention_scan()) when the service starts. expire.c
- * calls it. Layout and rules are in retention.h. The directories belong to the service, but their
- * contents are untrusted. Symbolic links are not followed, and only regular files are opened.
+ * calls this module. Layout and rules are in retention.h. The directories belong to the service,
+ * but their contents are untrusted. Symbolic links are not followed, and only regular files are
+ * opened.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@
 struct found {
 	struct retention_file *file;
 	struct ts_user *user;
-	size_t n_key;  /* prefix of the name that all files of a trace share */
+	size_t n_key;  /* length of the prefix that the names of all files of a trace share */
 	uint32_t part; /* UINT32_MAX: the newest file, which has no number */
 };
 
@@ -113,7 +114,7 @@ static int add_found(struct scan *scan, const struct found *found)
 	return 0;
 }
 
-/* `prefix`: name of the directory with a slash, or empty. */
+/* Adds a file to the list. `prefix`: name of the directory with a slash, or empty. */
 static int add_file(struct scan *scan, const char *prefix, const char *name, uid_t uid,
 		    const struct stat *status, size_t n_key, uint32_t part)
 {
@@ -143,7 +144,7 @@ struct folder {
 	int fd;
 	const char *prefix;
 	uid_t uid;	 /* owner of its traces; (uid_t)-1: the owner of each file */
-	bool is_private; /* only the service creates files there */
+	bool is_private; /* only the service creates files in this directory */
 };
 
 static bool folder_may_hold(const struct folder *folder, const struct stat *status)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lists of finished traces and their removal (rules: retention.h). expire.c calls it when the
- * service starts, when a session ends, and by a timer. retention-scan.c adds the files of earlier
- * runs. Each owner has a list of traces, oldest first, so that a pass reads only the heads of the
- * lists.
+ * The lists of finished traces and their removal (rules: retention.h). expire.c calls this module
+ * when the service starts, when a session ends, and by a timer. retention-scan.c adds the files of
+ * earlier runs. Each owner has a list of traces, oldest first, so that a pass reads only the heads
+ * of the lists.
  */
 #include "daemon/serve/recording/retention.h"
 
@@ -177,8 +177,8 @@ static void file_forget(struct ts_retention *retention, struct retention_owner *
 	*p = file->next;
 	uncount(retention, owner, file->n_bytes, 1);
 	/*
-	 * The blocks stay, because a dump has another name for them. From here on the dump's file
-	 * is charged for them.
+	 * The blocks stay, because a dump has another name for them. The dump's file is charged for
+	 * them now.
 	 */
 	if (same) {
 		same->n_bytes += file->n_bytes;
@@ -497,9 +497,9 @@ static const char *why_too_old(const struct ts_retention *retention, uint64_t no
 }
 
 /*
- * Returns the reason for removing a trace of the owner; NULL: none. Shares count only while the
- * owner's files are being written: a trace that filled a share stays until another trace needs the
- * room.
+ * Returns the reason for removing a trace of the owner; NULL: none. A full share is a reason only
+ * while a file of the owner is being written: a trace that filled a share stays until another trace
+ * needs the room.
  */
 static const char *why_too_much_of(const struct ts_retention *retention,
 				   const struct retention_owner *owner)

@@ -16,9 +16,10 @@
  *   have used seven eighths of their part of --max-disk-bytes or --max-disk-files. So one user's
  *   new traces do not push out another user's.
  *
- * Shares remove a trace only while another trace is written: a trace that used up the share stays
- * until the room is needed. A trace that is being written or read stays. Low free disk removes no
- * trace, because any user of the disk could cause it.
+ * The service removes a trace because of a share only while it writes another trace. So a trace
+ * that used up the share by itself stays until a new recording needs the room. A trace that is
+ * being written or read stays. Low free disk removes no trace, because any user of the disk could
+ * cause it.
  *
  * Only a regular file of this service or of an earlier run is removed. Name, place, owner and first
  * bytes identify it. Symbolic links are not followed.
@@ -47,14 +48,14 @@ struct ts_retention_options {
 	void (*removed)(void *data, const struct stat *status, int fd);
 };
 
-/* Returns 0, -ENOMEM, or the error of opening the directory. */
+/* Creates the lists, without traces. Returns 0, -ENOMEM, or the error of opening the directory. */
 int ts_retention_new(const struct ts_retention_options *options,
 		     struct ts_retention **ret_retention);
 void ts_retention_free(struct ts_retention *retention); /* NULL is accepted */
 
 /*
  * Finds the traces of earlier runs, once. Files that another daemon is writing are skipped. Returns
- * 0 or a negative errno; traces found before the error count.
+ * 0 or a negative errno; traces that were found before the error stay in the list.
  */
 int ts_retention_scan(struct ts_retention *retention);
 

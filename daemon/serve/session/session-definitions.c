@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies definitions from a session's arena to its trace. session-round.c calls it in each round.
- * It calls ts_arena_read() (ingest/arena.c) with a sink, whose functions add each definition to the
- * file.
+ * Copies definitions from a session's arena to its trace. session-round.c calls this module in each
+ * round. This module calls ts_arena_read() (ingest/arena.c) with a sink, whose functions add each
+ * definition to the file.
  */
 #include "daemon/generated-definitions.h"
 #include "daemon/serve/session/session-internal.h"

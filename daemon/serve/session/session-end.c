@@ -2,7 +2,8 @@
 /*
  * The end of a session. session-thread.c calls ts_session_finish(). All records committed so far
  * are drained and written. Some records cannot be drained, because the peer keeps writing or
- * because the deadline has passed. They are counted in the ring and recorded in the trace as lost.
+ * because the deadline has passed. These records are counted in the ring and recorded in the trace
+ * as lost.
  */
 #include "daemon/serve/session/session-internal.h"
 #include "proto/abi/utf8.h"
@@ -246,7 +247,10 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 		r = close_rows(s, how, r == SESSION_E_FULL);
 	if (!r)
 		return s->full ? TS_SESSION_END_DAEMON : how;
-	/* Rows not written and records left in the rings are lost to the disk. */
+	/*
+	 * Rows that were not written and records left in the rings are counted as lost because of
+	 * the disk.
+	 */
 	ts_session_count_lost(s, TS_LOSS_DISK,
 			      (ts_sbt_session_writer_pending_rows(s->writer) ?: 1) +
 				      count_undrained(s));

@@ -18,7 +18,7 @@ struct session_shard {
 	uint64_t position;    /* records before this position have rows */
 	uint64_t released;    /* records before this position are written */
 	uint64_t head;	      /* loaded in this round */
-	uint64_t seal_target; /* a requested seal is done once position is here */
+	uint64_t seal_target; /* a requested seal is done when `position` has reached this value */
 	bool has_device_rows;
 	bool bad; /* the producer of this shard wrote malformed data */
 	struct ts_loss_seen lost;
@@ -76,7 +76,7 @@ struct ts_session {
 	uint64_t dirty_ns; /* when dirty became true */
 	uint64_t loss_ns;  /* last check of the loss counters */
 	uint64_t file_ns;  /* last check of the file */
-	/* calls without a join that are already counted in written loss rows */
+	/* operations without one half that are already in written loss rows */
 	uint64_t unjoined_api;
 	uint64_t unjoined_device;
 	uint64_t bad_definitions;
@@ -84,7 +84,10 @@ struct ts_session {
 	uint64_t memory_bytes;	   /* charged to the user */
 	uint64_t rest_ns;	   /* time of the last ts_session_rest() */
 	uint64_t drained_bytes;	   /* since rest_ns */
-	/* Out of memory: the session ends, and every chunk is written at once. */
+	/*
+	 * The session's memory exceeds its limits, so the session ends. While it drains its last
+	 * records, it writes each chunk at once.
+	 */
 	bool starved;
 	uint64_t dropped_definitions;
 	bool yielded; /* the application's own profiler has CUPTI */
@@ -107,7 +110,7 @@ struct ts_session {
 	struct ts_session_kernel *kernel; /* NULL: no kernel events */
 	uint64_t n_kernel_counters;	  /* counter rows of the kernel */
 	uint32_t own_domain;		  /* string id of TS_OWN_DOMAIN; 0: not needed so far */
-	/* An error of the file: this session cannot go on. */
+	/* Error of the file, because of which this session ends; 0: none. */
 	int write_error;
 	/* The file has no more room for this session, except for its end. */
 	bool full;
@@ -116,7 +119,7 @@ struct ts_session {
 	const char *why; /* BAD_DATA: the rule that the peer broke */
 };
 
-/* The thread's function. Its argument is the session. */
+/* Runs the session's thread. The argument is the session. */
 void *ts_session_thread(void *session);
 
 /* Functions that return int return 0, a negative errno, SESSION_E_BAD_PEER or SESSION_E_FULL. */
@@ -170,7 +173,7 @@ void ts_session_count_row(struct ts_session *s, unsigned type);
 int ts_session_add_loss(struct ts_session *s, const struct ts_row_loss *row);
 /* Releases all drained ring space without a write. Used if only padding was drained. */
 void ts_session_release(struct ts_session *s);
-/* Charges a definition of n_bytes. False: the definition stays unknown and is counted. */
+/* Charges a definition of n_bytes. False: the definition stays unknown and is counted as lost. */
 bool ts_session_charge(struct ts_session *s, uint64_t n_bytes);
 /* Frees buffers that hold no rows. */
 void ts_session_trim(struct ts_session *s);
@@ -213,7 +216,7 @@ uint64_t ts_session_lane_waiting(const struct ts_session *s);
 int ts_session_lane_end(struct ts_session *s);
 /*
  * Returns the reason for which the process has stopped capturing; NULL if it still captures. Any
- * thread.
+ * thread may call this function.
  */
 const char *ts_session_lane_why(const struct ts_session *s);
 

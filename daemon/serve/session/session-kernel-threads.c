@@ -2,7 +2,7 @@
 /*
  * Threads and names of kernel events and samples. A thread that the process defined is found by its
  * thread id. Other threads (of libraries, of children without a session) are added when an event
- * first names them. session-kernel.c, session-samples.c and session-definitions.c call this.
+ * first names them. session-kernel.c, session-samples.c and session-definitions.c call this module.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel events of a session. Makes rows of the events in the session's feed (daemon/bpf), of its
- * tallies and losses, and runs the samples. session-main.c, session-round.c, session-end.c and
- * loop/control.c call it. It calls session-kernel-threads.c for threads and names, and
- * session-samples.c.
+ * tallies and losses, and runs the sampler. session-main.c, session-round.c, session-end.c and
+ * loop/control.c call this module. This module calls session-kernel-threads.c for threads and
+ * names, and session-samples.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static uint32_t reason_of_syscall(const struct ts_bpf_off_cpu *event)
 	}
 }
 #else
-/* The BPF programs report no system calls on this architecture. */
+/* Knows no system calls, because the BPF programs report none on this architecture. */
 static uint32_t reason_of_syscall(const struct ts_bpf_off_cpu *event)
 {
 	return TS_OFF_CPU_SYSCALL;
@@ -366,7 +366,10 @@ static int add_tally_row(struct ts_session *s, const char *name, const char *uni
 	return r ?: ts_session_add_row(s, TS_ROW_COUNTER, row);
 }
 
-/* Each thread's counters have their own domain, because viewers of counters ignore the thread. */
+/*
+ * Adds the rows of a tally. Each thread's counters have their own domain, because viewers of
+ * counters ignore the thread.
+ */
 static int add_tally(struct ts_session *s, const struct ts_kernel_tally *tally, uint64_t now)
 {
 	struct ts_bpf_event event = {.tid = tally->key.tid, .pid = tally->sum.pid, .start_ns = now};
@@ -557,7 +560,10 @@ static void complain(const struct ts_session *s, const char *what, int r)
 	       strerror(-r));
 }
 
-/* Events or samples that are unavailable are logged, and the session runs without them. */
+/*
+ * Begins kernel events and samples. If some are unavailable, logs the reason, and the session runs
+ * without them.
+ */
 int ts_session_kernel_begin(struct ts_session *s)
 {
 	struct ts_session_kernel *kernel;

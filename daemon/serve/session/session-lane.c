@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lane: the records of capture level `replay`. session-round.c calls it in each round,
- * session-end.c at the end. Its records come in order: each blob comes before the operations that
- * refer to it. If a record breaks this order, the session ends with SESSION_E_BAD_PEER. Lane space
- * is released after the write, as for a shard.
+ * The lane: the records of capture level `replay`. session-round.c calls this module in each round,
+ * session-end.c at the end. The lane's records come in order: each blob comes before the operations
+ * that refer to it. If a record breaks this order, the session ends with SESSION_E_BAD_PEER. Lane
+ * space is released after the write, as for a shard.
  *
  * If another daemon takes over the process, the capture ends: the process refers to blobs by
  * number, and these blobs are in the previous daemon's file.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a session in the main thread: new, start, seal, end, free. The daemon's loop
- * (serve/loop) and serve/system call it. It starts the session's thread in session-thread.c.
+ * (serve/loop) and serve/system call this module. This module starts the session's thread, which is
+ * in session-thread.c.
  */
 #include "daemon/serve/session/session-main.h"
 
@@ -133,7 +134,7 @@ static void deinit(struct ts_session *s)
 	ts_session_memory_end(s);
 }
 
-/* The thread blocks all signals: the main thread handles them. */
+/* Starts the session's thread with all signals blocked, because the main thread handles signals. */
 static int start_thread(struct ts_session *s)
 {
 	sigset_t all, old;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The memory of a session: counts the memory that a process makes the daemon allocate, and charges
- * it to the account of its user. session-round.c and session-lane.c call this after each chunk of
- * records. session-definitions.c calls it before a map of ids grows.
+ * it to the account of its user. session-round.c and session-lane.c call this module after each
+ * chunk of records. session-definitions.c calls this module before a map of ids grows.
  *
  * If the user has no share left, the session writes its rows. After the write, only the maps and
  * the bits of halves use memory, and the session continues in smaller steps. If the maps and bits
@@ -101,8 +101,8 @@ static int shrink(struct ts_session *s)
 	int r;
 
 	/*
-	 * Pending definitions count, too: an earlier write in the same reading may have made the
-	 * session clean.
+	 * Pending definitions must be written too: an earlier write in the same reading may have
+	 * cleared s->dirty.
 	 */
 	if (ts_sbt_session_writer_pending_bytes(s->writer))
 		ts_session_dirty(s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The work of a session in rounds. session-thread.c calls it until the session ends; session-end.c
- * calls it for the last drain. It calls the session's other files, daemon/ingest and daemon/merge.
+ * The work of a session in rounds. session-thread.c calls this module until the session ends;
+ * session-end.c calls this module for the last drain. This module calls the session's other files,
+ * daemon/ingest and daemon/merge.
  *
  * One round:
  * - loads the heads of the shards;
@@ -105,7 +106,7 @@ void ts_session_notify(struct ts_session *s)
 		return;
 }
 
-/* Requests a dump if the mark has the name of `--dump-on` (dump_name). */
+/* Requests a dump if the mark has the name that `--dump-on-mark` sets (dump_name). */
 static void take_mark(struct ts_session *s, const struct ts_row_mark *row)
 {
 	if (!row->name || row->name != s->recording->dump_name)
@@ -255,11 +256,12 @@ static int load_head(struct ts_session *s, uint32_t i, uint64_t *n_most)
 }
 
 /*
- * Shards with device rows have their heads loaded first and are drained last. The call behind a
- * device row was committed earlier, in another shard. This order finds that call in the same round.
+ * Loads the heads of all shards: first those of shards with device rows, which are drained last.
+ * The API row of an operation was committed before its device rows, in another shard. With this
+ * order, the same round drains the API row first.
  *
- * Exception: if the call's shard holds more bytes than one round drains, the call may come later.
- * Then the device row keeps the id of a nested call, and the API row lists this id.
+ * Exception: if the API row's shard holds more bytes than one round drains, the API row may come in
+ * a later round. Then the device row keeps the id of a nested call, and the API row lists this id.
  */
 static int load_heads(struct ts_session *s, uint64_t *ret_n_most)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The daemon's side of the CPU sampler. It starts a sampler (daemon/sample) for the session, checks
- * the sampler's messages and makes rows. session-kernel.c calls it in each round. The session's
- * thread waits for the sampler only at the session's end, at most LAST_MS.
+ * the sampler's messages and makes rows. session-kernel.c calls this module in each round. The
+ * session's thread waits for the sampler only at the session's end, at most LAST_MS.
  */
 #include <inttypes.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread of a session. session-main.c starts it. It calls session-round.c until the end is
- * requested or a round fails, then session-end.c. Between rounds it serves the seals that the main
- * thread requests.
+ * The thread of a session. session-main.c starts it. This module calls session-round.c until the
+ * end is requested or a round fails, then session-end.c. Between rounds it serves the seals that
+ * the main thread requests.
  */
 #include "daemon/serve/session/session-internal.h"
 
@@ -43,7 +43,7 @@ static bool reached_targets(struct ts_session *s)
 	return true;
 }
 
-/* Completes a seal. `flushed` is the state before this round loaded the heads. */
+/* Completes a seal. `flushed`: the flush had ended before this round loaded the heads. */
 static int finish_seal(struct ts_session *s, bool flushed)
 {
 	int r;

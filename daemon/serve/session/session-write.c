@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a session's rows and losses, charges definitions, and releases ring space after each
- * write. All files of the session's thread call it. It calls none of them.
+ * write. All files of the session's thread call this module. This module calls none of them.
  */
 #include "daemon/serve/session/session-internal.h"
 #include "daemon/util/daemon-error.h"

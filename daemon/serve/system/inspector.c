@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Both ends of the socket to the inspector. observer.c and probed.c call the daemon's end. The
- * other end is tracesmithd, started again. It reads /proc with daemon/bpf/mappings.c and ends when
- * the daemon closes the socket.
+ * other end is the inspector: a process of tracesmithd with TS_INSPECTOR_ARGUMENT. It reads /proc
+ * with daemon/bpf/mappings.c and ends when the daemon closes the socket.
  *
  *   daemon -> inspector   request
  *   inspector -> daemon   MAPPING (any number), then one DONE
@@ -238,7 +238,10 @@ static int inspect(struct ts_inspector *inspector, const struct inspect_request 
 	return r ?: ret_answer->r;
 }
 
-/* Collects all mappings before the callbacks, because a callback may inspect, too. */
+/*
+ * Calls `call` for each mapping of a process. Collects all mappings before the first call, because
+ * a callback may itself use the inspector.
+ */
 static void scan_process(struct ts_inspector *inspector, pid_t pid, ts_mapping_found *call,
 			 void *data)
 {
@@ -314,7 +317,10 @@ static void answer(struct inspect_answer *message)
 			_exit(1);
 }
 
-/* Sends only the first of adjacent mappings of one library. */
+/*
+ * Sends a mapping to the daemon. If mappings of one library are adjacent, sends only the first of
+ * them.
+ */
 static void answer_mapping(void *data, const struct ts_mapping *mapping)
 {
 	struct inspect_answer message = {.kind = INSPECT_MAPPING,
@@ -370,8 +376,8 @@ int ts_inspector_main(void)
 	/* The inspector ends with the daemon, even while it waits for a stranger's process. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/*
-	 * The inspector has the daemon's capabilities: not dumpable, so other processes of this
-	 * user cannot trace it.
+	 * The inspector has the daemon's capabilities. So it becomes undumpable: other processes of
+	 * this user cannot trace it.
 	 */
 	prctl(PR_SET_DUMPABLE, 0);
 	while ((n = recv(TS_SPAWN_FD, &request, sizeof(request), 0)) == sizeof(request))

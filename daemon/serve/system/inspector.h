@@ -34,9 +34,10 @@ void ts_inspector_free(struct ts_inspector *inspector); /* NULL is accepted */
 /*
  * Returns the uid to whose account a process counts, or a negative errno if the process is gone.
  *
- * It is the effective uid. But if the effective uid is 0 (a set-uid program of root), it is the
- * real uid, because that user chose the files that the program maps. The owner of /proc/PID does
- * not count: it is root for every process that is not dumpable, and any process can become that.
+ * The result is the effective uid. But if the effective uid is 0 (a set-uid program of root), the
+ * result is the real uid, because that user chose the files that the program maps. The owner of
+ * /proc/PID does not count: the owner is root for every process that is not dumpable, and any
+ * process can become undumpable.
  *
  * Never waits.
  */
@@ -56,5 +57,7 @@ void ts_inspector_scan(struct ts_inspector *inspector, ts_mapping_found *found, 
 int ts_inspector_has(struct ts_inspector *inspector, pid_t pid, const char *name,
 		     char ret_command_line[TS_INSPECTOR_COMMAND_LINE_BYTES]);
 
-/* The inspector process. main() calls it for TS_INSPECTOR_ARGUMENT. Returns its exit status. */
+/*
+ * Runs the inspector process; main() calls it for TS_INSPECTOR_ARGUMENT. Returns the exit status.
+ */
 int ts_inspector_main(void);

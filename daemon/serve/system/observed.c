@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes rows of the events of probes. observer.c calls it. The process's name comes from /proc at
- * its first call. If the process is gone by then, the name of the calling thread is used.
+ * Makes rows of the events of probes. observer.c calls this module. The process's name comes from
+ * /proc at its first call. If the process is gone by then, the name of the calling thread is used.
  */
 #include "daemon/serve/system/observed.h"
 
@@ -56,7 +56,7 @@ static int add_clock(struct ts_observed *observed)
 	return ts_sbt_session_writer_add_row(observed->writer, TS_ROW_CLOCK, &row);
 }
 
-/* Definitions are charged to the process's user, because the recording serves all users. */
+/* Charges definitions to the process's user, because the recording serves all users. */
 static bool charge(struct ts_observed *observed, const struct ts_recording *recording,
 		   uint64_t n_bytes)
 {

@@ -15,7 +15,7 @@ struct ts_observed {
 	struct ts_user *user;
 	bool excluded; /* the process has its own session (a shim's) and is not observed */
 	bool by_shim;  /* excluded because of its shim's session */
-	bool has_shim; /* it maps the shim */
+	bool has_shim; /* the process maps the shim */
 	uint64_t shim_ns;
 	/*
 	 * Time at which the observer found the process gone, although the kernel had not reported

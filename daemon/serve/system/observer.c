@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer's thread. server-system.c and control.c call it from the main thread, through fields
- * that `lock` guards. It calls probed.c (probes), inspector.c (/proc), observed.c (sessions) and
- * daemon/bpf/system.h (events).
+ * The observer's thread. server-system.c and control.c call this module from the main thread,
+ * through fields that `lock` guards. This module calls probed.c (probes), inspector.c (/proc),
+ * observed.c (sessions) and daemon/bpf/system.h (events).
  *
  * The thread sleeps until a file is mapped, an event or a request comes, or a timeout. A few times
  * a second it reads all events, makes rows, writes and publishes the list.
@@ -38,8 +38,8 @@
 	(2000 * MS_NS) /* maximum time that a switch waits until mapped files have probes */
 
 /*
- * Definitions of a user's processes. They stay in the file's writer, so they stay charged until the
- * observer is freed.
+ * The charge for the definitions of a user's ended processes. The definitions stay in the file's
+ * writer, so they are charged until the observer is freed.
  */
 struct charge {
 	struct ts_user *user;
@@ -128,7 +128,7 @@ static struct ts_observed *get(struct ts_observer *observer, uint32_t pid, uint3
 	return observed;
 }
 
-/* Keeps the charge of the process's definitions, which stay in the file. */
+/* Keeps the charge of a process that ends, because its definitions stay in the file's writer. */
 static void keep_charge(struct ts_observer *observer, const struct ts_observed *observed)
 {
 	struct charge *charges;
@@ -169,7 +169,7 @@ static void failed(struct ts_observer *observer, int r)
 {
 	if (!r || observer->error)
 		return;
-	/* Pairs with the relaxed load in ts_observer_failed(). It orders no other data. */
+	/* Pairs with the relaxed load in ts_observer_failed(). The store orders no other data. */
 	__atomic_store_n(&observer->error, r < 0 ? r : -EIO, __ATOMIC_RELAXED);
 	ts_log(TS_LOG_ERROR, "%s receives no more calls of other processes: %s",
 	       observer->options.recording->path,
@@ -488,7 +488,9 @@ static void switch_all(struct ts_observer *observer, bool paused)
 		return;
 }
 
-/* Serves seals after a round, so events before the request are in rows. */
+/*
+ * Completes the requested seals. Called after a round, so the events before the requests have rows.
+ */
 static void seal_asked(struct ts_observer *observer)
 {
 	uint64_t one = 1, asked;

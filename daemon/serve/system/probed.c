@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files with probes. Device and inode identify a file; it is probed once, whatever process maps it
- * under whatever path. observer.c calls this. It calls prober.c, with one prober per user.
+ * under whatever path. observer.c calls this module. This module calls prober.c, with one prober
+ * per user.
  *
  * A mapping of an unknown file becomes a job in the lane of the user that maps it. A lane runs its
  * jobs one after another:
@@ -78,10 +79,10 @@ struct file {
 	uint64_t device, inode;		      /* both 0: unknown, because the prober was late */
 	uint64_t mapped_device, mapped_inode; /* both 0: no process mapped it so far */
 	struct lane *lane;		      /* NULL: no probes */
-	struct ts_user *user;		      /* the user that it counts for */
+	struct ts_user *user;		      /* the user in whose account the file counts */
 	uint32_t number;
 	bool is_kept;	/* an installed library: stays in the list even if no process maps it */
-	bool is_mapped; /* at the last scan */
+	bool is_mapped; /* a process mapped the file at the last scan */
 };
 
 struct ts_probed {
@@ -224,7 +225,7 @@ static void drop_job(struct lane *lane)
 	free_job(job);
 }
 
-/* The prober is killed or dead: drops its probes and the lane's jobs. */
+/* Called when the prober is killed or dead: drops its probes and the lane's jobs. */
 static void lose_lane(struct ts_probed *probed, struct lane *lane)
 {
 	lane->is_lost = lane->n_files != 0;
@@ -493,7 +494,10 @@ static void take_answer(struct ts_probed *probed, struct lane *lane,
 		lose_lane(probed, lane);
 }
 
-/* Adds a file that held a prober too long to the known files, so that it is not queued again. */
+/*
+ * Adds the file for which a prober took too long to the known files, so that the file is not queued
+ * again.
+ */
 static void mark_bad(struct ts_probed *probed, struct lane *lane)
 {
 	const struct job job = lane->jobs ? *lane->jobs : (struct job){0};

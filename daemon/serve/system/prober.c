@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both ends of the socket to a prober. probed.c calls the daemon's end. The other end is
- * tracesmithd, started again. It has the daemon's rights and the descriptors of the BPF programs.
- * It opens files with the rights of the user that maps them. Its own worker finds the functions in
- * a file; then it attaches the probes. It ends when the daemon closes the socket.
+ * Both ends of the socket to a prober. probed.c calls the daemon's end. The other end is the
+ * prober: a process of tracesmithd with TS_PROBER_ARGUMENT. The prober has the daemon's rights and
+ * the descriptors of the BPF programs. It opens files with the rights of the user that maps them.
+ * Its own worker finds the functions in a file; then the prober attaches the probes. It ends when
+ * the daemon closes the socket.
  */
 #include "daemon/serve/system/prober.h"
 
@@ -185,7 +186,7 @@ static int answer(const struct ts_prober_answer *message, int fd)
 	return send_message(TS_SPAWN_FD, message, sizeof(*message), &fd, fd < 0 ? 0 : 1, 0);
 }
 
-/* *Receives a request. *ret_fd is the descriptor in the request, or -1. */
+/* Receives a request. *ret_fd is the descriptor in the request, or -1. */
 static int receive_request(struct ts_prober_request *ret_request, int *ret_fd)
 {
 	int r = receive_one(TS_SPAWN_FD, ret_request, sizeof(*ret_request), ret_fd);
@@ -324,8 +325,8 @@ static int begin(struct probing *probing)
 	 */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/*
-	 * The prober has the daemon's capabilities: not dumpable, so other processes of this user
-	 * cannot trace it.
+	 * The prober has the daemon's capabilities. So it becomes undumpable: other processes of
+	 * this user cannot trace it.
 	 */
 	prctl(PR_SET_DUMPABLE, 0);
 	r = receive_message(TS_SPAWN_FD, &hello, sizeof(hello), &fds);

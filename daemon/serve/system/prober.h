@@ -2,8 +2,8 @@
 /*
  * A process that attaches probes to the files of one user. On a FUSE file system the kernel can
  * wait forever to open, read or close a file, or to attach or remove a probe. No signal ends that
- * wait. So the daemon does none of these. Each user has a separate prober, which is killed if it is
- * late. Probes belong to their prober and end with it.
+ * wait. So the daemon does none of these. Each user has a separate prober. If a prober does not
+ * answer in time, the daemon kills it. Probes belong to their prober and end with it.
  *
  * A file is probed in two steps:
  *   FILE or OWN_FILE   -> IDENTITY   the prober then waits for GO_ON or STOP
@@ -99,5 +99,5 @@ int ts_prober_send(struct ts_prober *prober, const struct ts_prober_request *req
  */
 int ts_prober_receive(struct ts_prober *prober, struct ts_prober_answer *ret_answer, int *ret_fd);
 
-/* The prober process. main() calls it for TS_PROBER_ARGUMENT. Returns its exit status. */
+/* Runs the prober process; main() calls it for TS_PROBER_ARGUMENT. Returns the exit status. */
 int ts_prober_main(int argc, char **argv);

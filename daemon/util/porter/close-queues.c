@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Queues of descriptors to close. Each queue has one detached thread while it is not empty.
- * porter-process.c and the helpers of overflow.c call it. A timer's signal interrupts a lingering
- * close(), which the kernel then completes by itself. No signal interrupts a close() that waits for
- * a FUSE server: it blocks only the thread of its own queue.
+ * porter-process.c and the helpers of overflow.c call this module. A timer's signal interrupts a
+ * lingering close(), which the kernel then completes by itself. No signal interrupts a close() that
+ * waits for a FUSE server: it blocks only the thread of its own queue.
  */
 #include "daemon/util/porter/close-queues.h"
 
@@ -60,8 +60,8 @@ int ts_close_queues_new(struct ts_close_queues **ret_all)
 }
 
 /*
- * Makes the timer whose signal interrupts close(). It is periodic, because the first signal may
- * come before close() begins.
+ * Makes the timer whose signal interrupts close(). The timer is periodic, because the first signal
+ * may come before close() begins.
  */
 static bool make_timer(timer_t *ret_timer)
 {

@@ -21,7 +21,7 @@ struct ts_close_queues;
 
 int ts_close_queues_new(struct ts_close_queues **ret_queues); /* 0 or -ENOMEM */
 
-/* Takes ownership of the descriptor; -1 is accepted. Never blocks. */
+/* Adds a descriptor to a queue and takes ownership of it; -1 is accepted. Never blocks. */
 void ts_close_queues_add(struct ts_close_queues *queues, uint64_t queue, int fd);
 
 /*

@@ -39,7 +39,10 @@ struct porter_shared {
 	uint32_t most;
 };
 
-/* Room for descriptors in flight to a full porter. */
+/*
+ * Part of the descriptor table that is kept free for descriptors that are in flight when the porter
+ * becomes full.
+ */
 #define PORTER_SPARE_FDS 1024u
 
 union porter_control {
@@ -81,5 +84,5 @@ static inline int porter_take_fd(struct msghdr *message)
 	return porter_take_fds(message, fds) ? fds[0] : -1;
 }
 
-/* The porter's process: serves requests until the daemon's end of the pair is closed. */
+/* Runs the porter's process: serves requests until the daemon's end of the pair is closed. */
 _Noreturn void ts_porter_process(int fd, pid_t daemon, struct porter_shared *shared);

@@ -62,7 +62,10 @@ union many_control {
 	char bytes[CMSG_SPACE(sizeof(int) * SCM_MOST_FDS)];
 };
 
-/* Queues below TS_CLOSE_FIRST_SHARED are root's and always get a thread. */
+/*
+ * Returns the number of a user's queue for files. Queues below TS_CLOSE_FIRST_SHARED are root's and
+ * always get a thread.
+ */
 static uint64_t files_queue(uint32_t user)
 {
 	return 2 * (uint64_t)user;
@@ -102,7 +105,7 @@ static void close_socket(struct porter *porter, uint32_t user, int fd)
 static void keep(struct porter *porter, const struct porter_request *request, int fd)
 {
 	struct kept **p = &porter->kept[request->number % PORTER_BUCKETS];
-	/* Without the array `held`: most connections hold no file. */
+	/* Allocated without the array `held`, because most connections hold no file. */
 	struct kept *kept = fd < 0 ? NULL : malloc(sizeof(*kept));
 
 	if (!kept) {
@@ -156,7 +159,10 @@ static bool has_descriptors(int fd)
 		if (n < 0 && (errno == EINTR || errno == ECONNRESET))
 			continue;
 		if (n < 0 || (!n && (type == SOCK_STREAM || !message.msg_controllen)))
-			/* An error: a listening socket, whose queue has connections. */
+			/*
+			 * recvmsg() fails on a listening socket, whose queue may have connections
+			 * with descriptors.
+			 */
 			return n < 0 && errno != EAGAIN;
 		if (message.msg_flags & MSG_CTRUNC)
 			return true;
@@ -333,7 +339,7 @@ static void hold(struct porter *porter, struct kept **p, uint64_t n)
 	answer(got, n_fds, porter->data, got > 0 ? (size_t)got : 0);
 }
 
-/* Uses cached attributes only, so a stranger's server is not asked. */
+/* Returns a file's identity. Uses cached attributes only, so that no stranger's server is asked. */
 static struct ts_porter_file identify(int fd)
 {
 	struct statx status = {0};
@@ -409,7 +415,7 @@ static void serve(struct porter *porter, const struct porter_request *request, s
 	default:
 		break;
 	}
-	/* The worker's socket, or a descriptor that no request expects. */
+	/* Close the worker's socket, or a descriptor that no request expects. */
 	if (fd >= 0)
 		close(fd);
 }
@@ -501,7 +507,7 @@ void ts_porter_process(int fd, pid_t daemon, struct porter_shared *shared)
 	static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1};
 	struct porter *porter = calloc(1, sizeof(*porter));
 
-	/* A signal to all processes of a service is handled by the daemon only. */
+	/* A signal that is sent to all processes of a service is for the daemon only. */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	prctl(PR_SET_NAME, "tracesmith-port");

@@ -173,7 +173,7 @@ void ts_porter_close(struct ts_porter *porter, uint64_t number, int fd)
 		return;
 	/* The other end sees the shutdown at once, before the porter closes the socket. */
 	shutdown(fd, SHUT_RDWR);
-	/* Before the request: so the porter's close is the last one. */
+	/* Close it before the request, so that the porter's close is the last one. */
 	close(fd);
 	(void)send_request(porter, &request, -1, NULL, 0);
 }

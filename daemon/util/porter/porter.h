@@ -34,7 +34,7 @@ struct ts_porter;
 #define TS_PORTER_RECEIVE_MAX 4096u	   /* bytes of one receive */
 #define TS_PORTER_SEND_MAX    (68u * 1024) /* bytes of one send: a complete request */
 #define TS_PORTER_MAX_HELD    64u	   /* files held for one connection */
-/* A session's memory, and the file for its trace twice. */
+/* Maximum number of descriptors for a session: its memory, and its trace file twice. */
 #define TS_PORTER_SESSION_FDS 3u
 
 /* Forks the porter. Call it before the first thread starts. Returns 0 or a negative errno. */
@@ -68,7 +68,7 @@ void ts_porter_close(struct ts_porter *porter, uint64_t number, int fd);
  * plain files, in order; -1: none. *ret_n_fds counts all descriptors of the message.
  *
  * receive_files: the porter holds the message's descriptors, oldest first. *ret_n_fds counts them.
- * Those beyond TS_PORTER_MAX_HELD are closed, but counted.
+ * Descriptors beyond TS_PORTER_MAX_HELD are closed, but counted too.
  */
 ssize_t ts_porter_receive_session(struct ts_porter *porter, uint64_t number, int fd, void *data,
 				  size_t n_bytes, int ret_fds[TS_PORTER_SESSION_FDS],
