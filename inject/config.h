@@ -2,7 +2,7 @@
 /*
  * Settings from the environment, read once, when the session begins.
  *
- *	TRACESMITH_SOCKET        the daemon's socket; no other is tried
+ *	TRACESMITH_SOCKET        the daemon's socket; the shim tries no other socket
  *	TRACESMITH_OUTPUT        the file that a private daemon or a service writes; %p is the
  *	                         process id
  *	TRACESMITH_DAEMON        the private daemon's program

@@ -17,7 +17,10 @@
 #include "inject/annotate/annotation-texts.h"
 #include "inject/context.h"
 
-/* Deeper ranges are followed and counted, but not recorded. */
+/*
+ * Ranges nested deeper than this are counted, but not recorded. Their push and pop still return
+ * levels.
+ */
 #define TS_RANGES_MAX_DEPTH 65536u
 /* Limit of ranges that are started and not ended; a power of two. */
 #define TS_RANGES_MAX_OPEN 65536u

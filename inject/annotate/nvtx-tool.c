@@ -19,7 +19,10 @@
  * filled in.
  */
 #define MOST_ATTRIBUTE_BYTES 1024u
-/* A push with an invalid handle is popped with an invalid handle. */
+/*
+ * The domain of all invalid handles, so that a pop with an invalid handle ends a range that was
+ * pushed with an invalid handle.
+ */
 #define NO_DOMAIN    UINT32_MAX
 #define MOST_VERSION 255u
 

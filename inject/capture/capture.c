@@ -215,7 +215,7 @@ static void look_at_window(struct ts_capture *capture, uint32_t cbid)
 	if (inside.has_order)
 		ts_window_switch(capture);
 	give_order(capture);
-	/* The call itself has not waited for the lock yet. */
+	/* take_order() may have set this. The call's own wait for the lock comes later. */
 	inside.unordered = false;
 }
 

@@ -481,7 +481,9 @@ void ts_window_capture_begins(struct ts_window *window)
 	}
 }
 
-/* Calls may report an end without a begin. The count stays at 0 then. */
+/*
+ * If the stream capture began before the shim could count it, the count is already 0, and stays 0.
+ */
 void ts_window_capture_ends(struct ts_window *window)
 {
 	uint32_t n = __atomic_load_n(&window->n_stream_captures, __ATOMIC_RELAXED);
@@ -662,8 +664,8 @@ static void put_sync(struct ts_capture *capture, uint32_t context)
 }
 
 /*
- * Copies the first range at or above `from`. The map may change between two calls. Returns false if
- * there is none.
+ * Finds the first range that starts at or above `from`, and writes it to *ret_range. Returns false
+ * if there is none. The map may change between two calls.
  */
 static bool next_range(struct ts_capture *capture, uint64_t from, struct ts_memory_range *ret_range)
 {
@@ -713,7 +715,7 @@ static void copy_context(struct ts_capture *capture, const struct alive *context
 		for (uint64_t at = 0; at < range.bytes && ts_lane_goes_on(&capture->lane);) {
 			size_t n = range.bytes - at < PIECE_BYTES ? range.bytes - at : PIECE_BYTES;
 
-			/* The range is gone; the shim did not see its release. */
+			/* The copy fails if the range is gone; the shim did not see its release. */
 			if (copy_out(window, range.start + at, n, stream))
 				break;
 			put_bytes(capture, &range, range.start + at, n);
@@ -826,8 +828,8 @@ static void open_window(struct ts_capture *capture, const char *by)
 }
 
 /*
- * Closes the window. Copies to the host that ended have their results. Copies that did not end
- * within the bound get none.
+ * Closes the window. If all work ends within the bound, each copy to the host gets its result. Else
+ * no pending copy gets a result.
  */
 static void close_window(struct ts_capture *capture)
 {

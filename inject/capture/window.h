@@ -39,9 +39,9 @@ struct ts_window {
 	bool given_up;
 	bool by_signal;
 	uint32_t open;	    /* written with the order lock held; read without */
-	uint32_t opening;   /* or closing: other threads wait */
+	uint32_t opening;   /* 1: a window opens or closes; other threads wait */
 	uint32_t n_copying; /* running calls that copy; such a call may wait for other threads */
-	uint32_t n_stream_captures; /* active stream captures: no window opens or closes */
+	uint32_t n_stream_captures; /* active stream captures; above 0: no window opens or closes */
 	uint32_t n_ranges;	    /* open ranges that request a window */
 	uint64_t n_launches;
 	struct ts_capture_config config;
@@ -50,8 +50,9 @@ struct ts_window {
 	struct ts_pages contexts, streams, modules;
 	size_t n_contexts, n_streams, n_modules;
 	uint64_t n_created;
-	pthread_mutex_t names_lock; /* guards the two below; its holder never calls the driver */
-	struct ts_pages names;	    /* names of variables, each once, each ends with NUL */
+	/* guards `names` and n_name_bytes; its holder never calls the driver */
+	pthread_mutex_t names_lock;
+	struct ts_pages names; /* names of variables, each once, each ends with NUL */
 	size_t n_name_bytes;
 	struct ts_pages buffer; /* PIECE_BYTES, for copies of device memory */
 };
@@ -82,8 +83,9 @@ void ts_window_switch(struct ts_capture *capture);
  */
 bool ts_window_calls_driver(void);
 /*
- * Enclose calls that copy and may wait. ts_window_copy_begins() waits while a window opens, for at
- * most 40 s. After 40 s the copy proceeds, and the trace names it as unsupported.
+ * capture.c calls ts_window_copy_begins() before a call that copies and may wait, and
+ * ts_window_copy_ends() after it. While a window opens or closes, ts_window_copy_begins() waits,
+ * for at most 40 s. After 40 s the copy proceeds, and the trace names it as unsupported.
  */
 void ts_window_copy_begins(struct ts_capture *capture);
 void ts_window_copy_ends(struct ts_window *window);
@@ -100,8 +102,8 @@ void ts_window_stream(struct ts_capture *capture, uint64_t handle, uint32_t cont
 void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t context,
 		      bool is_library, bool is_new);
 /*
- * Collects the names of variables from a loaded module's code. Neither holds nor waits for the
- * lane's lock.
+ * Collects the names of variables from a loaded module's code. The caller need not hold the lane's
+ * lock, and this function does not take it.
  */
 void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_data *module);
 

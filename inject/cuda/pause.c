@@ -26,7 +26,7 @@ bool ts_pause_looks_back(const struct ts_pause *pause, uint64_t op_id)
 
 	if (!n)
 		return false;
-	/* Finds the first entry above op_id; the entry before it holds for op_id. */
+	/* Finds the first entry above op_id; the entry before it applies to op_id. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 

@@ -57,8 +57,8 @@ static uint64_t newest_id(struct ts_shim *shim)
 }
 
 /*
- * Publishes a switch. No call has its id yet at that time. When this function returns, all later
- * calls have this id or a higher one.
+ * Publishes a switch. At that time, no call has the switch's id or a higher one. When this function
+ * returns, all later calls have this id or a higher one.
  */
 static void switch_over(struct ts_shim *shim, bool paused)
 {

@@ -16,7 +16,7 @@ enum ts_yield_state {
 struct ts_yield {
 	uint32_t state;	      /* enum ts_yield_state */
 	uint32_t n_takers;    /* threads inside one of the calls that take CUPTI */
-	char to[128];	      /* name of the last taker */
+	char to[128];	      /* file name of the library that took CUPTI last */
 	uint64_t retry_at_ns; /* no retake before this time */
 
 	/* The application's holds on CUPTI. */
