@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a session: begin, yield, exec, end. Called from functions that stand before other
- * libraries' (process/, cuda/yield.c) and from annotations.
+ * The life of a session: begin, yield, exec, end. Called from annotations, and from functions that
+ * replace those of libc and libcupti (process/, cuda/yield.c).
  */
 #pragma once
 

@@ -28,7 +28,8 @@
 #define TEXT_BYTES  1024u
 #define LINE_MAX    ((1u << TS_FRAME_LINE_BITS) - 1)
 /*
- * No hand-written function has a longer line table. Such a function's line is looked up each time.
+ * The line table of a hand-written function is never longer. If a line table is longer, the line is
+ * not cached but looked up at each stack.
  */
 #define LINES_MAX (64u * 1024)
 
@@ -472,8 +473,8 @@ bool ts_python_read(struct ts_python *python, struct ts_definitions *definitions
 }
 
 /*
- * Returns whether an evaluator begins in the native frame `i`, which lies between its callee's and
- * its own return address.
+ * Returns whether the evaluator's call at `begin` lies in the native frame `i`: between the words
+ * at[i] and at[i + 1], which have the return addresses.
  */
 static inline bool begins_in(uintptr_t begin, const uintptr_t *at, uint32_t n_frames, uint32_t i)
 {

@@ -115,8 +115,9 @@ struct ts_control {
 	char program[64];	 /* its file's base name, terminated */
 
 	/* producer */
-	uint32_t state;	       /* enum ts_session_state */
-	uint32_t reason;       /* enum ts_empty_reason; release after reason_text, acquire before */
+	uint32_t state; /* enum ts_session_state */
+	/* enum ts_empty_reason; stored with release after reason_text is written */
+	uint32_t reason;
 	char reason_text[256]; /* terminated; written once */
 	/*
 	 * Shards [0, n_claimed) were claimed at least once; release pairs with the daemon's
@@ -152,8 +153,8 @@ struct ts_control {
 	uint64_t lane_off;   /* of its struct ts_shard */
 	uint64_t lane_bytes; /* size of the lane's ring; a power of two; 0: no lane */
 	/*
-	 * daemon: it reads no more of the lane; producer: it writes no more there. Each is written
-	 * once.
+	 * lane_closed: written once, by the daemon, when it reads no more of the lane. lane_ended:
+	 * written once, by the producer, when it writes no more into the lane.
 	 */
 	uint32_t lane_closed;
 	uint32_t lane_ended; /* enum ts_lane_end; release pairs with the daemon's acquire */
@@ -166,7 +167,8 @@ struct ts_control {
 	/* since minor version 6 */
 	uint64_t capture_max_bytes; /* limit of captured_bytes: at this limit the capture ends */
 	/* producer, since minor version 8. Relaxed. */
-	uint32_t interfaces;  /* TS_INTERFACE_*: the ways into the vendors' runtimes in use */
+	/* TS_INTERFACE_*: the interfaces by which the shim sees calls and work */
+	uint32_t interfaces;
 	uint32_t hip_version; /* hipRuntimeGetVersion(); 0: no HIP */
 };
 

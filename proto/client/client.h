@@ -78,8 +78,9 @@ struct ts_client_question {
 	void *data;
 	/*
 	 * Set to nonzero by a signal handler or another thread to cancel the query. The client then
-	 * reads the answers to their end; a replay may answer with its findings so far. If no end
-	 * comes within thirty seconds, the result is -ECANCELED. NULL: never cancelled.
+	 * reads the answers to their end; a replay may answer with its findings so far. If the last
+	 * answer does not come within thirty seconds, the result is -ECANCELED. NULL: never
+	 * cancelled.
 	 */
 	const volatile int *cancel;
 };
