@@ -31,8 +31,8 @@
 /* A GPU that is busy for at least this share counts as busy; idle time is then no explanation. */
 #define BUSY_SHARE 0.8
 /*
- * Limit between launch-bound and host-bound: mean idle time per operation because the host is late.
- * Above it, the host does other work.
+ * Limit of the mean idle time per operation that a late host causes. Below it, the program is
+ * launch-bound. Above it, the host does other work, and the program is host-bound.
  */
 #define LAUNCH_GAP_NS UINT64_C(50000)
 /* Maximum number of functions on a line. */

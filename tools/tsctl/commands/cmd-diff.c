@@ -24,7 +24,10 @@
 #define MAX_LISTED     1048576
 #define ALPHA	       0.01
 #define LEAST_PERCENT  1u
-/* With one run per side: a GPU's clock varies by one or two percent between runs. */
+/*
+ * Smallest change that counts, in percent, with one run per side: a GPU's clock varies by one or
+ * two percent between runs.
+ */
 #define LEAST_PERCENT_OF_ONE 3u
 #define LEAST_UNSET	     UINT64_MAX
 

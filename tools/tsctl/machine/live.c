@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds daemons and lists their sessions: see live.h. Commands on live sessions and completion call
- * it. The socket of a recording lies in a directory that only its user can enter, so finding it is
- * permission to use it. The socket of a dead daemon refuses connections.
+ * it. The socket of a recording lies in a directory that only its user can enter, so a user who can
+ * find it may use it. The socket of a dead daemon refuses connections.
  */
 #include "tools/tsctl/machine/live.h"
 
@@ -22,7 +22,10 @@
 /* If a socket refuses connections and is older than this, its daemon was killed. */
 #define STALE_S 60
 
-/* Returns 0, -ENOMEM, or NOBODY if no daemon listens. */
+/*
+ * Connects to the daemon at `path` and adds it to the list. Returns 0, -ENOMEM, or NOBODY if no
+ * daemon listens.
+ */
 #define NOBODY 1
 static int add_daemon(struct ts_live *live, const char *path, bool is_recording)
 {

@@ -77,7 +77,7 @@ static char *cut_middle(const char *text, size_t columns)
 		    tail_start(text, columns_left / 2), strlen(text));
 }
 
-/* "at::nati...AddFunctor<float> >...": the text at `at` stays visible. */
+/* Cuts a name before and after the text at `at`: "at::nati...AddFunctor<float> >...". */
 static char *cut_around(const char *text, size_t columns, size_t at)
 {
 	size_t columns_left = columns > 2 * DOTS_COLUMNS ? columns - 2 * DOTS_COLUMNS : 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports to a profiler. Every public function runs inside CALL; without a sink that costs one
- * relaxed load. The functions below report events inside a call (memory, waits, operations).
- * Without a sink they do nothing.
+ * Reports to a profiler. Every public function runs inside CALL. If no sink (hooks.h) is attached,
+ * CALL costs one relaxed load. The functions below report events inside a call (memory, waits,
+ * operations). They do nothing without a sink.
  */
 #pragma once
 

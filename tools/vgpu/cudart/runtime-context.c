@@ -286,7 +286,7 @@ static int init_device(int32_t device, uint32_t device_flags, uint32_t flags)
 	hooks->queries->current_context(&context, &uid);
 	r = use_device(device);
 	hooks->queries->current_context(&after, &uid);
-	/* The call creates the context; it does not choose the device. */
+	/* The call creates the device's context, but the current context stays: restore it. */
 	if (!r && after != context)
 		r = cuCtxSetCurrent(context);
 	return r;
