@@ -253,7 +253,7 @@ static void report(struct ts_flush *flush, uint32_t requests)
 }
 
 /*
- * Waits until the next flush is due: a while after work was first seen, or at a request of the
+ * Waits until the next flush is due: some time after the first new work, or at a request of the
  * daemon or of another thread.
  */
 static void wait_for_work(struct ts_flush *flush, uint32_t remote)

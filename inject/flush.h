@@ -35,7 +35,8 @@ struct ts_flush {
 	 */
 	uint32_t asked;
 	uint32_t done;
-	uint32_t n_delivered;  /* delivered buffers so far; shows that a flush makes progress */
+	/* number of delivered buffers; it grows while a flush makes progress */
+	uint32_t n_delivered;
 	uint64_t report_at_ns; /* time of the next report of the shim's counters */
 	struct ts_budget budget;
 	uint32_t sleeps; /* 1: asleep until ts_flush_wake() reports work */

@@ -385,7 +385,7 @@ static void end_flush(struct ts_shim *shim)
 		return;
 	/*
 	 * The flush runs once at exit(), while the driver lives. It runs again only if calls were
-	 * recorded since (by destructors), which shows that the driver still works. The second
+	 * recorded after that (by destructors), which shows that the driver still works. The second
 	 * flush also needs this library's destructor to run before the driver's: the library is
 	 * preloaded, not loaded by the driver. Without work, no flush runs.
 	 */

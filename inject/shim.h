@@ -38,6 +38,6 @@ void ts_shim_stay(void);
 /*
  * Called before the process ends; bounded in time. May be called inside a callback, in a signal
  * handler, while other threads hold the shim's locks, and more than once. Does nothing in a forked
- * child. `last`: nothing runs after this.
+ * child. `last`: no code of the program runs after this call.
  */
 void ts_shim_end(bool last);

@@ -498,7 +498,9 @@ static bool sync_copy_call(struct ts_capture *capture, uint32_t cbid, const void
 	}
 	case PTDS(cuMemcpyDtoD_v2):
 	case PTDS(cuMemcpy): {
-		/* Both calls have the same parameters. The addresses show the kind of memory. */
+		/*
+		 * Both calls have the same parameters. The addresses determine the kinds of memory.
+		 */
 		const struct ts_cu_memcpy_dtod_params *p = params;
 
 		copy_flat(capture, model, cbid, p->dst_device, false, p->src_device, false,

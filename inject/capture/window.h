@@ -2,9 +2,9 @@
 /*
  * Capture windows. From the process's start, the lane gets the calls that create and destroy
  * objects (contexts, modules, streams, memory). It gets work (launches, copies, waits) only while a
- * window is open. When a window opens, it waits for the devices, with a bound, and captures their
- * memory; calls of other threads wait meanwhile. A replay creates the objects, restores the memory,
- * and goes on from there.
+ * window is open. When a window opens, the shim waits for the devices, with a bound, and captures
+ * their memory; calls of other threads wait meanwhile. A replay creates the objects, restores the
+ * memory, and continues with the window's first operation.
  */
 #pragma once
 

@@ -486,8 +486,8 @@ void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti
 
 /*
  * Returns the next record, or NULL. Trap: after a forced flush, a buffer may hold an incomplete
- * record. CUPTI stops there, though more records may follow, and returns another error than at the
- * buffer's end. *ret_torn is true in that case.
+ * record. CUPTI stops at this record, though more records may follow, and returns another error
+ * than at the buffer's end. *ret_torn is true in that case.
  */
 static void *next_record(const struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes,
 			 void *record, bool *ret_torn)

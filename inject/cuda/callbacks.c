@@ -465,8 +465,8 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 {
 	struct ts_shim *shim = userdata;
 	/*
-	 * The kernel wipes the gate's page in a forked child, so `mode` is TS_GATE_CLOSED there.
-	 * The rest of the session is the parent's.
+	 * The kernel wipes the gate's page in a forked child, so `mode` is TS_GATE_CLOSED in the
+	 * child. The rest of the session is the parent's.
 	 */
 	uint32_t mode = __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED);
 	int saved_errno;

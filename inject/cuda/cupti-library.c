@@ -257,8 +257,8 @@ static void name_holder(struct ts_cupti *cupti, char *ret_name, size_t n_bytes)
 	if (!cupti->cuptiSubscribe_v2)
 		return;
 	/*
-	 * Trap: the two generations of the interface do not mix. This call is expected to fail; if
-	 * it succeeds, it is undone.
+	 * Trap: CUPTI's functions with and without _v2 do not mix. CUPTI is held, so this call is
+	 * expected to fail and to return the holder's name. If it succeeds, unsubscribe at once.
 	 */
 	if (!cupti->cuptiSubscribe_v2(&subscriber, ignore_callback, NULL, &params))
 		cupti->cuptiUnsubscribe(subscriber);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the switches of recording (stop, start) and answers for an op_id whether its call is left
+ * Keeps the switches of recording (stop, start) and decides for an op_id whether its call is left
  * out. switch.c and recorder.c publish switches; callbacks.c and activity.c read them. It calls
  * only the clock.
  *

@@ -30,8 +30,8 @@
 
 /*
  * Returns the first id of a switch if no id can be probed: the one after the last switch, or after
- * the last id seen before CUPTI was given up. Running calls may then lose one half of their rows,
- * which is counted.
+ * the last id seen before CUPTI was given up. Running calls may then lose their API row or their
+ * device rows; these losses are counted.
  */
 static uint64_t next_id(struct ts_shim *shim)
 {

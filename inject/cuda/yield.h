@@ -32,7 +32,9 @@ struct ts_yield {
 	 */
 	ts_cupti_timestamp_fn now;
 
-	/* CUPTI's id of a probe call; shows how many calls were made while CUPTI was given up. */
+	/*
+	 * CUPTI's id of a probe call, to compute how many calls were made while CUPTI was given up.
+	 */
 	uint32_t probed_id;
 	uint32_t last_seen_id;
 	bool is_last_seen_known;

@@ -11,8 +11,8 @@
 #include "proto/abi/tablehash.h"
 
 /*
- * dl_iterate_phdr(), except that a fork() waits until it is over. All iterations of the shim and of
- * the unwinder use this function. Thread-safe.
+ * dl_iterate_phdr(), except that a fork() waits until the iteration has ended. All iterations of
+ * the shim and of the unwinder use this function. Thread-safe.
  */
 int ts_loader_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
 

@@ -7,9 +7,9 @@
  * 	own descriptor table -> session memory -> connect or start a daemon -> HELLO
  * 	  -> receive WELCOME, STOP, REFUSED, or lose the daemon -> BYE -> DONE
  *
- * A daemon found by its socket's name may die and come back. The ring keeps unwritten records, so
- * recording continues for a while, and the new daemon continues where the old one stopped. The
- * death of a private daemon is final.
+ * A daemon that was found by its socket's name may die and be started again. The ring keeps
+ * unwritten records, so recording continues for a while, and the new daemon continues where the old
+ * one stopped. The death of a private daemon is final.
  */
 #include <fcntl.h>
 #include <poll.h>

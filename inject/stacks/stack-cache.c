@@ -142,7 +142,7 @@ static struct branch *branch_of(const struct ts_stack_cache *cache, uint32_t slo
 	}
 }
 
-/* Returns the first slot of a run that does not hold its value, or NULL. */
+/* Returns the first slot of a run whose word no longer has the recorded value, or NULL. */
 TS_READS_STACKS
 static const struct ts_stack_slot *first_other(const struct ts_stack_slot *slot, uint32_t n_slots)
 {

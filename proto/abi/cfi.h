@@ -84,8 +84,8 @@ struct ts_cfi_description {
 /*
  * A query. The caller sets the first three fields. `address` is the thread's pc; for a return
  * address, subtract 1. [first, end) is the segment that holds the table and the descriptions. All
- * addresses refer to the bytes' current place. A caller that reads a file adds the distance between
- * that place and the file's own addresses to `address`.
+ * addresses are those at which the bytes lie in this process now. A caller that reads a file adds
+ * the distance between that place and the file's own addresses to `address`.
  */
 struct ts_cfi_query {
 	uintptr_t address;

@@ -48,9 +48,9 @@
 #define TS_LANE_BYTES_DEFAULT  (64u * 1024 * 1024)
 
 /*
- * ts_control.command: switches; one relaxed load on the launch path. The initial value comes from
- * the process's environment. The daemon then writes its own value, but keeps STACKS off and
- * LOSSLESS on if the environment requests this.
+ * ts_control.command: switches, which the launch path reads by one relaxed load. The initial value
+ * comes from the process's environment. The daemon then writes its own value, but keeps STACKS off
+ * and LOSSLESS on if the environment requests this.
  */
 #define TS_COMMAND_RECORD   (1u << 0) /* make records; 0: pass all calls through */
 #define TS_COMMAND_STACKS   (1u << 1) /* with native stacks */

@@ -71,8 +71,9 @@ struct ts_client_question {
 	bool join;	     /* join all parts into one message before `take` */
 	/*
 	 * Receives an answer of the requested kind (another kind is -EPROTO). The answer is valid
-	 * until `take` returns. `end` is NULL if more may follow, as it always is without `join`.
-	 * If `take` returns a value other than 0, that value ends the query and the connection.
+	 * until `take` returns. `end` is NULL if further answers may follow. Without `join`, `end`
+	 * is always NULL. If `take` returns a value other than 0, that value ends the query and the
+	 * connection.
 	 */
 	int (*take)(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryEnd *end);
 	void *data;

@@ -86,8 +86,8 @@ tracesmith_look_up_(void)
 		__atomic_store_n(&tracesmith_.domain, found->domain(TRACESMITH_DOMAIN),
 				 __ATOMIC_RELAXED);
 	/*
-	 * Threads that arrive at once all find the same table. Release pairs with the acquire
-	 * below.
+	 * Threads that get here at the same time all find the same table. Release pairs with the
+	 * acquire below.
 	 */
 	__atomic_store_n(&tracesmith_.functions, found, __ATOMIC_RELEASE);
 	return found;

@@ -227,7 +227,7 @@ static void add_findings(struct analyzer *analyzer, Ts__Rpc__AnalysisReport *rep
 
 		for (size_t i = 0; i < analyzer->timeline->n_streams; i++)
 			sum.count += analyzer->timeline->streams[i].in == in;
-		/* Streams that never had work at the same time do not hold each other up. */
+		/* Streams that never had work at the same time do not delay each other. */
 		if (sum.count > 1 && device->max_at_once == 1 &&
 		    has_example(analyzer->analysis, TS_ANALYSIS_SERIALISED, device))
 			report->findings[report->n_findings++] =

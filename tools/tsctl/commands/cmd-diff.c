@@ -335,7 +335,7 @@ static void print_trust(const Ts__Rpc__DiffReport *report, bool calls)
 		       TS_SPREAD_MIN_RUNS, TS_SPREAD_HOST_FACTOR);
 }
 
-/* Prints changed names only: those of the GPU, or of the host. */
+/* Prints the changed names: those of GPU work, or, if `calls` is true, those of host calls. */
 static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *report, bool calls)
 {
 	static const char *const cells[] = {"",	     "COUNT", "TOTAL", "MEDIAN BEFORE",

@@ -19,7 +19,10 @@
 struct name {
 	const char *whole, *text; /* text: without a `void` return type */
 	char *shown;
-	/* The first byte that differs from the nearest name with the same shown text. */
+	/*
+	 * Offset of the first byte that differs from the most similar name with the same shown
+	 * text.
+	 */
 	size_t differs_at;
 	size_t index;
 };
@@ -145,7 +148,7 @@ static bool find_alike(struct name *names, size_t n)
 		b->differs_at = at;
 		any = true;
 	}
-	/* Equal texts come before the difference; give them the same value. */
+	/* Names with equal texts are adjacent: copy the value of the last one to the others. */
 	for (size_t i = n; i-- > 1;)
 		if (!strcmp(names[i - 1].whole, names[i].whole))
 			names[i - 1].differs_at = names[i].differs_at;

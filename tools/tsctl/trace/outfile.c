@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Output files of commands: see outfile.h. cmd-export.c, cmd-graph.c and copyout.c call it. A file
- * is written beside its place and renamed into it. Readers never see half a file, and a failed
- * command leaves the earlier file unchanged.
+ * is written under a temporary name in the same directory, and then renamed. Readers never see half
+ * a file, and a failed command leaves the earlier file unchanged.
  */
 #include "tools/tsctl/trace/outfile.h"
 
