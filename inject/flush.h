@@ -28,7 +28,7 @@ enum ts_flush_request {
 struct ts_flush {
 	struct ts_shim *shim;
 	struct ts_modules modules;
-	uint32_t requests; /* enum ts_flush_request; set before `asked` counts up */
+	uint32_t requests; /* enum ts_flush_request; set before `asked` is incremented */
 	/*
 	 * Numbers of flushes that this process has requested (`asked`), and that have ended
 	 * (`done`).

@@ -174,8 +174,8 @@ static bool grow(struct ts_ranges *ranges)
 }
 
 /*
- * Returns the innermost range of the domain, or NULL. The first range it looks at nearly always
- * matches.
+ * Returns the innermost range of the domain, or NULL. The first range that the loop checks nearly
+ * always matches.
  */
 static struct open_range *innermost(struct ts_ranges *ranges, uint32_t domain_key)
 {

@@ -42,8 +42,8 @@ struct ts_annotation {
 void ts_annotation_mark(const struct ts_annotation *annotation);
 
 /*
- * Pushes a range. Returns its level within its thread and domain, from 0; a negative number if it
- * cannot be followed.
+ * Pushes a range. Returns its level within its thread and domain, from 0; a negative number on
+ * failure.
  */
 int ts_annotation_push(const struct ts_annotation *annotation);
 

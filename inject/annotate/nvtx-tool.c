@@ -439,8 +439,8 @@ static void name_os_thread_w(uint32_t thread, const wchar_t *name)
 }
 
 /*
- * The functions of the driver and of the runtime. A device is an ordinal; every other object is a
- * handle.
+ * Functions that name objects of the driver and of the runtime. A device is an ordinal; every other
+ * object is a handle.
  */
 #define NAMES_OF(what, kind)                                           \
 	static void name_##what##_a(void *object, const char *name)    \

@@ -59,8 +59,8 @@ void ts_capture_functions_unload(struct ts_capture *capture)
 }
 
 /*
- * Asks for each argument until the driver returns INVALID_VALUE. Returns false if the driver does
- * not report them.
+ * Asks the driver for the arguments, one by one, until it returns INVALID_VALUE. Returns false if
+ * the driver does not report the arguments.
  */
 static bool ask_with(struct ts_capture *capture, int (*ask)(void *, size_t, size_t *, size_t *),
 		     void *handle, struct function *function)

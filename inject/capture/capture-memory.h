@@ -55,7 +55,7 @@ struct ts_handles {
 };
 
 /*
- * Returns the place of the handle's number. The number of a new handle is 0. Returns NULL if there
- * is no memory. Valid until the next call.
+ * Returns a pointer to the handle's number, which the caller may change. The number of a new handle
+ * is 0. Returns NULL if there is no memory. Valid until the next call.
  */
 uint32_t *ts_handles_get(struct ts_handles *handles, uint64_t handle);

@@ -284,7 +284,10 @@ static void leave(struct ts_capture *capture, uint32_t cbid,
 		capture_call(capture, cbid, data);
 	else if (!result && mode == TS_CAPTURE_UNSUPPORTED)
 		record_unsupported(capture, cbid, data);
-	/* If cuStreamEndCapture() fails, it still ends a capture that was invalidated. */
+	/*
+	 * If cuStreamEndCapture() fails because the stream capture was invalidated, the stream
+	 * capture still ends.
+	 */
 	else if (mode == TS_CAPTURE_OF_STREAM && (result || !begins_capture(cbid)))
 		ts_window_capture_ends(&capture->window);
 	ts_capture_file_drop();

@@ -34,8 +34,8 @@ struct node {
 		struct {
 			uint64_t handle;
 			/*
-			 * Handle of the kernel whose function this is, until put_function() has put
-			 * the function into the lane; 0: none.
+			 * Handle of the kernel to which the function `handle` belongs, until
+			 * put_function() has put the function into the lane; 0: none.
 			 */
 			uint64_t kernel;
 			uint32_t grid[3], block[3];

@@ -38,7 +38,7 @@ struct ts_window {
 	/* The window could not open. The next try needs a new request. */
 	bool given_up;
 	bool by_signal;
-	uint32_t open;	    /* written with the order lock held; read without */
+	uint32_t open;	    /* written with the order lock held, read without it */
 	uint32_t opening;   /* 1: a window opens or closes; other threads wait */
 	uint32_t n_copying; /* running calls that copy; such a call may wait for other threads */
 	uint32_t n_stream_captures; /* active stream captures; above 0: no window opens or closes */
@@ -90,8 +90,9 @@ bool ts_window_calls_driver(void);
 void ts_window_copy_begins(struct ts_capture *capture);
 void ts_window_copy_ends(struct ts_window *window);
 /*
- * Begins: called before a stream capture begins; waits while a window opens or closes. Ends: called
- * after a stream capture ends or fails to begin.
+ * ts_window_capture_begins() is called before a stream capture begins; it waits while a window
+ * opens or closes. ts_window_capture_ends() is called after a stream capture ends or fails to
+ * begin.
  */
 void ts_window_capture_begins(struct ts_window *window);
 void ts_window_capture_ends(struct ts_window *window);

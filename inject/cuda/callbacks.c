@@ -454,7 +454,7 @@ static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_
 			 ? data->message
 			 : ts_cupti_result(&shim->cupti,
 					   data ? data->result : TS_CUPTI_ERROR_UNKNOWN));
-	/* CUPTI gets no further call of ours: it can neither flush nor unsubscribe now. */
+	/* The shim makes no further CUPTI call: CUPTI can neither flush nor unsubscribe now. */
 	__atomic_store_n(&shim->cupti.held, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&shim->gate->recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&shim->gate->mode, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);

@@ -69,5 +69,5 @@ bool ts_pause_drops(const struct ts_pause *pause, uint64_t op_id);
  */
 void ts_pause_publish(struct ts_pause *pause, uint64_t op_id, bool paused);
 
-/* Starts in the stopped state. Called before CUPTI is set up. */
+/* Begins the session in the stopped state. Called before CUPTI is set up. */
 void ts_pause_begin(struct ts_pause *pause);

@@ -21,7 +21,7 @@ struct ts_yield {
 
 	/* The application's holds on CUPTI. */
 	uint32_t subscribed;
-	uint64_t kinds; /* a bit for each activity kind that it enabled */
+	uint64_t kinds; /* a bit for each activity kind that the application enabled */
 	/* Time since which the application holds nothing. 0: it holds something, or never did. */
 	uint64_t done_ns;
 	ts_cupti_buffer_requested_fn requested;

@@ -124,8 +124,8 @@ static int daemon_main(void *data)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/*
-	 * The system call itself: execve() is this library's own, for the application
-	 * (process-exec.c).
+	 * Make the system call directly: execve() would call this library's own function, which is
+	 * for the application (process-exec.c).
 	 */
 	syscall(SYS_execve, spawn->path, spawn->argv, spawn->environment);
 	spawn->error = -errno;

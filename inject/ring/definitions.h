@@ -36,7 +36,10 @@ struct ts_intern {
 struct ts_definitions {
 	struct ts_control *control;
 	struct ts_arena *arena;
-	/* The arena's bytes, mapped at need. Each stretch overlaps the next one (definitions.c). */
+	/*
+	 * The arena's bytes, mapped when needed. Each stretch overlaps the next one
+	 * (definitions.c).
+	 */
 	uint8_t *stretches[TS_ARENA_STRETCHES];
 	uint64_t n_bytes;
 	/*
