@@ -11,7 +11,7 @@
  * - CUPTI's own flush period delivers only full buffers, so the shim flushes.
  * - A flush has hung in a process without submitted work, so such a process is never flushed.
  * - FLUSH_FORCED delivers running kernels without an end, and never again, so only an end uses it.
- * - No flush runs with a lock of ours held.
+ * - No flush runs while its caller holds a lock of the shim.
  */
 #include <sys/prctl.h>
 

@@ -326,7 +326,10 @@ static void start_cuda(struct ts_shim *shim)
 		reason = TS_EMPTY_NO_MEMORY;
 	}
 	if (reason) {
-		/* Reported once, through the session, and never on the application's output. */
+		/*
+		 * The refusal is reported once, through the session, and never on the application's
+		 * output.
+		 */
 		ts_debug(&shim->config, "refused: %s", text);
 		ts_session_refuse(shim->control, reason, text);
 	}
@@ -394,7 +397,8 @@ static void end_flush(struct ts_shim *shim)
 		return;
 	/*
 	 * The flush thread flushes, and this thread waits with a bound. A signal handler that
-	 * called exit() may have interrupted this thread with a lock of ours or CUPTI's held.
+	 * called exit() may have interrupted this thread while it held a lock of the shim or of
+	 * CUPTI.
 	 */
 	flush(shim, again ? TS_FLUSH_AGAIN : TS_FLUSH_END);
 }

@@ -15,8 +15,9 @@
 bool ts_shim_begin(void);
 
 /*
- * Starts what every vendor's calls need: the stack walker and the flush thread, once in a session.
- * The session exists. Returns false without memory or threads.
+ * Starts the parts that the calls of every vendor need, once in a session: the stack walker and the
+ * flush thread. The session must exist. Returns false if memory is short or the thread cannot
+ * start.
  */
 struct ts_shim;
 bool ts_shim_run(struct ts_shim *shim);

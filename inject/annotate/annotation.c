@@ -209,8 +209,8 @@ static void leave(void)
 }
 
 /*
- * Returns the calling thread's struct, to record the begin of a range, a mark or a counter. If no
- * session exists, begins one. Returns NULL if nothing can be recorded.
+ * Returns the calling thread's struct, to record the beginning of a range, a mark or a counter. If
+ * no session exists, begins one. Returns NULL if nothing can be recorded.
  */
 static struct ts_thread *ready_to_begin(struct ts_shim *shim)
 {
@@ -286,7 +286,7 @@ static bool begins_window(const struct ts_shim *shim, const struct ts_annotation
 			  : ts_window_range_begins(annotation->text, strlen(annotation->text));
 }
 
-/* Records the begin of a range. Returns whether the record lies in the ring. */
+/* Records the beginning of a range. Returns whether the record lies in the ring. */
 static bool record_begin(struct ts_shim *shim, struct ts_thread *thread, enum ts_record_type type,
 			 struct open_range *range, uint8_t action)
 {

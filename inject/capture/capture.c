@@ -361,7 +361,7 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 	bool is_call = domain == TS_CUPTI_CB_DOMAIN_DRIVER_API && ts_capture_wants(domain, cbid);
 	bool captured = is_call || domain == TS_CUPTI_CB_DOMAIN_RESOURCE, entering;
 
-	/* Queries of ours are neither captured nor recorded. */
+	/* The shim's own queries are neither captured nor recorded. */
 	if (ts_tls.busy == TS_BUSY_ASKING)
 		return;
 	if (!captured || !data || ts_tls.busy || ts_window_calls_driver() ||

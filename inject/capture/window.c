@@ -14,8 +14,8 @@
  * Work that does not end (a kernel that waits for the host) keeps the window from opening. The
  * trace then names the window as unsupported.
  *
- * Queries of ours are neither captured nor recorded. Calls of ours that make a device work (copies,
- * streams) get rows like the application's calls.
+ * The shim's own queries are neither captured nor recorded. The shim's calls that make a device
+ * work (copies, streams) get rows like the application's calls.
  */
 #include "inject/capture/window.h"
 #include "inject/context.h"
@@ -48,7 +48,10 @@ struct alive {
 	uint32_t is_library;
 };
 
-/* Number of signals received. A signal handler gets no argument of ours, so this is a global. */
+/*
+ * Number of signals received. The handler of a signal gets no argument from the shim, so this is a
+ * global variable.
+ */
 static uint32_t signals;
 
 static void on_signal(int number)
@@ -582,8 +585,8 @@ bool ts_window_calls_driver(void)
 }
 
 /*
- * Saved state of the application's call while a driver call of ours runs. The driver call of ours
- * gets its own rows. take_up() restores the application's call.
+ * Saved state of the application's call while the shim makes a driver call. The shim's call gets
+ * rows of its own. take_up() restores the application's call.
  */
 struct aside {
 	struct ts_call call;

@@ -78,7 +78,7 @@ bool ts_window_is_due(struct ts_capture *capture, bool is_launch);
 /* Opens or closes the window. The caller holds the order lock, and not the lane's lock. */
 void ts_window_switch(struct ts_capture *capture);
 /*
- * True while the calling thread makes a driver call of ours that gets rows. Such a call is not
+ * True while the calling thread makes a driver call of the shim that gets rows. Such a call is not
  * captured.
  */
 bool ts_window_calls_driver(void);

@@ -479,7 +479,7 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 	if (mode == TS_GATE_CLOSED || !data)
 		return;
 	if (ts_unlikely(ts_tls.busy)) {
-		/* A callback that a call of ours causes is not a call of the application's. */
+		/* A callback that a call of the shim causes is not a call of the application. */
 		if (domain <= TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
 		    ((const struct ts_cupti_callback_data *)data)->callback_site ==
 			    TS_CUPTI_API_ENTER)

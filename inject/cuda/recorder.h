@@ -25,8 +25,8 @@ void ts_recorder_disable(struct ts_shim *shim);
 void ts_recorder_unsubscribe(struct ts_shim *shim);
 
 /*
- * Makes a call that is not recorded, and returns CUPTI's id of it: later calls have higher ids.
- * Returns 0 if the id is unknown. CUPTI must be ours. Flush thread only.
+ * Makes a driver call that is not recorded, and returns CUPTI's id of the call: later calls have
+ * higher ids. Returns 0 if the id is unknown. The shim must hold CUPTI. Flush thread only.
  */
 uint32_t ts_recorder_probe(struct ts_shim *shim);
 /*

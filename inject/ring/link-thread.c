@@ -43,11 +43,14 @@
 #define BUSY_NS	     UINT64_C(10000000)
 #define RETRY_MIN_NS UINT64_C(500000000)
 #define RETRY_MAX_NS UINT64_C(5000000000)
-/* Records are kept this long for a lost daemon; afterwards they are only counted. */
+/*
+ * After the loss of a daemon, records are kept this long for the next one; then they are only
+ * counted.
+ */
 #define GRACE_NS UINT64_C(30000000000)
 /*
- * If the thread shares the application's table of descriptors, its descriptors are at least this
- * number.
+ * If the link thread shares the application's table of descriptors, the thread moves its
+ * descriptors to this number or above.
  */
 #define SHARED_TABLE_FLOOR 512
 
@@ -168,7 +171,7 @@ static void own_descriptors(const struct ts_config *config, struct connection *c
 			return;
 }
 
-/* Moves a descriptor to a high number if the application shares the table. */
+/* Moves a descriptor to a high number if the thread shares the application's table. */
 static int settle(const struct connection *connection, int fd)
 {
 	int settled;

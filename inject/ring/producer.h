@@ -38,7 +38,7 @@ enum ts_gate_mode {
 struct ts_gate {
 	uint32_t alive;
 	uint32_t mode;	    /* enum ts_gate_mode, read by callbacks */
-	uint32_t recording; /* CUPTI is ours: `mode` follows the link */
+	uint32_t recording; /* the shim holds CUPTI, so `mode` is the link's mode */
 	uint32_t rows;	    /* device rows are recorded, until after the last flush */
 	/* 1: a session exists. The link thread then sets `annotations`, with or without CUPTI. */
 	uint32_t annotating;

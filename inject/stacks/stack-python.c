@@ -72,7 +72,7 @@ static void disable(struct ts_python *python, const char *why)
 	__atomic_store_n(&python->state, TS_PYTHON_OFF, __ATOMIC_RELEASE);
 }
 
-/* Compares our layout with the table that the interpreter exports since Python 3.13. */
+/* Compares the shim's layout with the table that the interpreter exports since Python 3.13. */
 static bool check_table(struct ts_python *python, const struct ts_python_layout *layout)
 {
 	const uint8_t *table = dlsym(RTLD_DEFAULT, "_PyRuntime");
@@ -395,7 +395,7 @@ static bool follow(const struct reader *reader, uintptr_t frame, uintptr_t cfram
 		uintptr_t code, previous;
 		int32_t offset;
 
-		/* Skip frames beyond the limit, up to the begin of the evaluator's call. */
+		/* Skip frames beyond the limit, up to the beginning of the evaluator's call. */
 		stack->truncated |= stack->n_frames == TS_PYTHON_FRAMES_MAX;
 		if (stack->n_segments == TS_PYTHON_FRAMES_MAX ||
 		    (stack->truncated && n_closed == stack->n_frames)) {

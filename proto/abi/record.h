@@ -134,7 +134,7 @@ enum ts_payload_type {
 	X(UNFINISHED, 7, "unfinished")	   /* still running at the last query */                  \
 	X(UNJOINED_API, 8, "unjoined_api") /* a call whose device rows never came */              \
 	X(UNJOINED_DEVICE, 9, "unjoined_device")  /* device rows whose call was not seen */       \
-	X(REENTERED, 10, "reentered")		  /* a call from inside our own callback */       \
+	X(REENTERED, 10, "reentered")		  /* a call from inside the shim's callback */    \
 	X(BAD_RECORD, 11, "bad_record")		  /* malformed: skipped by the daemon */          \
 	X(UNKNOWN_RECORD, 12, "unknown_record")	  /* a type unknown to this reader */             \
 	X(BAD_DEFINITION, 13, "bad_definition")	  /* malformed: skipped by the daemon */          \

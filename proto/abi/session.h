@@ -65,10 +65,10 @@
  */
 #define TS_COMMAND_PAUSED (1u << 5)
 
-/* ts_control.state, as the producer sees it. */
+/* Values of ts_control.state, which the producer sets. */
 enum ts_session_state {
 	TS_SESSION_STARTING = 1,
-	TS_SESSION_RECORDING = 2, /* CUPTI is ours, or CUDA is not in use yet */
+	TS_SESSION_RECORDING = 2, /* the shim holds CUPTI, or CUDA is not in use yet */
 	TS_SESSION_YIELDED = 3,	  /* the application's own profiler has CUPTI */
 	TS_SESSION_REFUSED = 4,	  /* nothing can be recorded: see `reason`, `reason_text` */
 	TS_SESSION_ENDED = 5,	  /* all is flushed; no record follows */

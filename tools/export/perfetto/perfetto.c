@@ -859,7 +859,7 @@ static int next_row(struct ts_perfetto *perfetto, struct ts_sbt_cursor *cursor,
 	return r;
 }
 
-/* Reads the memory that is live at the begin of the window. */
+/* Reads the memory that is live at the beginning of the window. */
 static int read_memory_before(struct ts_perfetto *perfetto)
 {
 	const struct ts_sbt_cursor_options options = {

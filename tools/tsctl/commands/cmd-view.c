@@ -346,7 +346,7 @@ static int print_rows(void *data, const struct ts_about *about, const ProtobufCM
 			return TS_EXIT_BAD;
 		}
 		ts_json_raw(&view->json_text, "\n");
-		/* The reader of the pipe may have closed it. Stop then. */
+		/* If the reader of the pipe has closed it, stop. */
 		if (fwrite(view->json_text.data, 1, view->json_text.n_bytes, stdout) !=
 		    view->json_text.n_bytes)
 			return TS_EXIT_BAD;

@@ -165,7 +165,7 @@ void ts_gpu_fill_driver(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 	struct driver driver;
 	void *library;
 
-	/* No tool, ours included, may start in a process that only queries. */
+	/* No tool, TraceSmith included, may start in a process that only queries. */
 	info->cupti = ts_pool_alloc(pool, 1, sizeof(*info->cupti));
 	ts__rpc__cupti_info__init(info->cupti);
 	if (injection && *injection)

@@ -66,7 +66,9 @@ static int add_recordings(struct ts_live *live, const char *parent)
 		for (size_t i = 0; !r && i < found.gl_pathc; i++) {
 			struct stat status;
 
-			/* Skips other users' sockets, because they would receive our requests. */
+			/*
+			 * Skips other users' sockets, because they would receive tsctl's requests.
+			 */
 			if (lstat(found.gl_pathv[i], &status) || !S_ISSOCK(status.st_mode) ||
 			    status.st_uid != geteuid())
 				continue;

@@ -438,8 +438,8 @@ static int choose_path(struct record *record)
 }
 
 /*
- * True if a writer holds the lock on the first byte. A file that cannot be opened is not our
- * recording.
+ * True if a writer holds the lock on the first byte. A file that cannot be opened is not this
+ * recording's file.
  */
 static bool is_being_written(const char *path)
 {

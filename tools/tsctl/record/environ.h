@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The environment of a recorded command: the caller's, with the changes that recording needs. The
- * user's entries in LD_PRELOAD and LD_LIBRARY_PATH stay behind ours. The runtime of a sanitizer
- * stays before ours.
+ * user's entries in LD_PRELOAD and LD_LIBRARY_PATH stay behind TraceSmith's. The runtime of a
+ * sanitizer stays before TraceSmith's.
  */
 #pragma once
 

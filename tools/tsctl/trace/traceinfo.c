@@ -51,7 +51,9 @@ static void fill_counts(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
 	info->counts = ts_pool_alloc(maker->pool, TS_ROW_N_EVENTS, sizeof(*info->counts));
 	info->lost = ts_pool_alloc(maker->pool, TS_LOSS_COUNT, sizeof(*info->lost));
-	/* All types are present, so that scripts need no test. */
+	/*
+	 * The message lists all types, also those without rows, so scripts need not test for them.
+	 */
 	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type))
 		if (ts_row_schema(type))
 			MAP_ADD(maker, info, counts, Ts__Rpc__TraceInfo__CountsEntry,

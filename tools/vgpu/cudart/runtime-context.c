@@ -29,7 +29,10 @@ static void find_hooks(void)
 		hooks = table;
 }
 
-/* Early, so that the first call is reported, too. NVIDIA's driver has no such hooks. */
+/*
+ * Finds the hooks when the library is loaded, so that even the first call is reported. NVIDIA's
+ * driver has no such hooks.
+ */
 __attribute__((constructor)) static void on_load(void)
 {
 	pthread_once(&find_once, find_hooks);
