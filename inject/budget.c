@@ -47,9 +47,10 @@ struct ts_budget_mark ts_budget_mark(void)
 }
 
 /*
- * Returns the elapsed time of a flush, because CUPTI may work in another thread meanwhile. The time
- * without a CPU is not counted: on a busy machine a flush of 0.2 ms ends after 8 ms, and later
- * flushes need not wait for that.
+ * Returns the cost of a flush: its elapsed time, less the time in which its thread waited for a
+ * CPU. CPU time would be too little, because CUPTI may work in another thread meanwhile. Waits for
+ * a CPU do not count: on a busy machine a flush of 0.2 ms may end after 8 ms, and later flushes
+ * need not wait for that.
  */
 static uint64_t cost_ns(const struct ts_budget_mark *from, const struct ts_budget_mark *to)
 {

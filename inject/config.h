@@ -2,7 +2,7 @@
 /*
  * Settings from the environment, read once, when the session begins.
  *
- *	TRACESMITH_SOCKET        the daemon's socket; no other is tried
+ *	TRACESMITH_SOCKET        the daemon's socket; the shim tries no other socket
  *	TRACESMITH_OUTPUT        the file that a private daemon or a service writes; %p is the
  *	                         process id
  *	TRACESMITH_DAEMON        the private daemon's program
@@ -42,8 +42,8 @@ struct ts_config {
 	bool start_later;
 	bool debug;
 	enum ts_sandbox sandbox;
-	bool socket_given; /* set by the environment: no private daemon is started */
-	bool output_given; /* set by the environment: a service writes this file too */
+	bool socket_given; /* TRACESMITH_SOCKET is set: no private daemon is started */
+	bool output_given; /* TRACESMITH_OUTPUT is set: a service writes this file too */
 	char socket[108];
 	char cupti[PATH_MAX];
 	char cuda_home[PATH_MAX]; /* $CUDA_HOME, else $CUDA_PATH; empty: neither */

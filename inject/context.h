@@ -26,16 +26,22 @@ struct ts_shim {
 	struct ts_gate *gate; /* NULL: no session was started */
 	pid_t pid;	      /* process of the session */
 	uint32_t epoch;	      /* of the session */
-	/* The session: 0 none, 1 being set up, 2 set up or failed; by CUDA or by an annotation. */
+	/*
+	 * The session's set-up, by CUDA or by an annotation: 0 not begun, 1 running, 2 done or
+	 * failed.
+	 */
 	uint32_t started;
-	/* InitializeInjection(): 0 not called, 1 CUPTI is being set up, 2 set up or failed. */
+	/* CUPTI's set-up in InitializeInjection(): 0 not begun, 1 running, 2 done or failed. */
 	uint32_t cuda_started;
-	/* The stack walker and the flush thread: 0 not started, 1 starting, 2 started or failed. */
+	/*
+	 * Start of the stack walker, and of the flush thread: 0 not begun, 1 running, 2 done or
+	 * failed.
+	 */
 	uint32_t stacks_started;
 	uint32_t flush_started;
 	int flush_error;  /* of the flush thread's start; 0: it runs */
 	uint32_t flushed; /* end, first step: CUPTI was flushed */
-	uint32_t ended;	  /* end, second step: the daemon got the farewell */
+	uint32_t ended;	  /* end, second step: the shim sent BYE to the daemon, or has no daemon */
 	/* Active stream captures. If there are any, a launch may go into a graph and run later. */
 	int32_t n_stream_captures;
 	bool has_faulted; /* a call returned an error that a kernel caused */
@@ -61,8 +67,8 @@ struct ts_shim {
 	struct ts_capture capture;
 	struct ts_hip hip;
 	/*
-	 * Counts how often CUPTI was taken back or roused. Calls that began in an earlier
-	 * generation may have ended without a callback.
+	 * Counts how often the shim took CUPTI back, or enabled its records again after a stop. A
+	 * call that began in an earlier generation may have ended without a callback.
 	 */
 	uint32_t generation;
 };
@@ -78,8 +84,8 @@ struct ts_loaded {
 	 */
 	char nvtx_holder[256];
 	/*
-	 * True if the library was preloaded, so that its functions stand before all others; false
-	 * if the driver loaded it.
+	 * True if the library was preloaded, so that the loader finds its functions first; false if
+	 * the driver loaded it.
 	 */
 	bool interposes;
 	int filters; /* seccomp filters at load, from ts_sandbox_count() */
@@ -95,8 +101,9 @@ static inline bool ts_shim_is_recording(const struct ts_shim *shim)
 }
 
 /*
- * True if recording is stopped, by the application's own switch or by the daemon on request. Calls
- * are left out by their ids (cuda/pause.h); this function only shows the request.
+ * True if recording is stopped, by the application's own switch or by the daemon on request. This
+ * function reports the request only: cuda/pause.h decides by a call's id whether the call is left
+ * out.
  */
 static inline bool ts_shim_is_stopped(const struct ts_shim *shim)
 {

@@ -3,15 +3,15 @@
  * The flush thread. shim.c starts it, and flush-request.c sends it requests. It calls recorder.c,
  * switch.c, budget.c and the report functions of other folders.
  *
- * In each turn the thread updates the list of libraries, reports, follows the switch of recording,
- * and flushes. It also gives CUPTI up or takes it back (cuda/yield.c). Then it waits
- * (wait_for_work()).
+ * In each turn the thread updates the list of libraries, records the shim's own counters, applies a
+ * request to stop or start recording, and flushes. It also gives CUPTI up or takes it back
+ * (cuda/yield.c). Then it waits (wait_for_work()).
  *
  * Traps handled here:
  * - CUPTI's own flush period delivers only full buffers, so the shim flushes.
  * - A flush has hung in a process without submitted work, so such a process is never flushed.
  * - FLUSH_FORCED delivers running kernels without an end, and never again, so only an end uses it.
- * - No flush runs with a lock of ours held.
+ * - No flush runs while its caller holds a lock of the shim.
  */
 #include <sys/prctl.h>
 
@@ -100,7 +100,7 @@ static void flush_cupti(struct ts_flush *flush, uint32_t requests)
 		return;
 	if (shim->cupti.clock == TS_CLOCK_CUPTI)
 		record_clock(shim);
-	/* First the complete records, then the incomplete ones as they are. */
+	/* At the end, a second flush delivers the incomplete records as they are. */
 	flush_all(shim, 0);
 	if (last)
 		flush_all(shim, TS_CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -233,8 +233,8 @@ static void update_modules(struct ts_flush *flush)
 }
 
 /*
- * Reports every second, for readers of a live session and for processes that are killed; and at the
- * end.
+ * Records the shim's own counters, every second and at the end. So readers of a live session have
+ * them, and the trace of a killed process, too.
  */
 static void report(struct ts_flush *flush, uint32_t requests)
 {
@@ -253,7 +253,7 @@ static void report(struct ts_flush *flush, uint32_t requests)
 }
 
 /*
- * Waits until the next flush is due: a while after work was first seen, or at a request of the
+ * Waits until the next flush is due: some time after the first new work, or at a request of the
  * daemon or of another thread.
  */
 static void wait_for_work(struct ts_flush *flush, uint32_t remote)
@@ -268,15 +268,18 @@ static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 		return;
 	__atomic_store_n(&flush->sleeps, 1, __ATOMIC_SEQ_CST);
 	/*
-	 * A call before this store has not woken this thread. Pairs with wake_flush() in
-	 * callbacks.c.
+	 * A call that set `dirty` before this store of `sleeps` has not woken this thread. Pairs
+	 * with wake_flush() in callbacks.c.
 	 */
 	if (!__atomic_load_n(&shim->producer.dirty, __ATOMIC_SEQ_CST))
 		ts_futex_wait(word, remote, TS_BUDGET_PERIOD_NS, true);
 	__atomic_store_n(&flush->sleeps, 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) &&
 	    !__atomic_load_n(&flush->requests, __ATOMIC_ACQUIRE))
-		/* If the program dies, work older than this is kept. */
+		/*
+		 * Waits this time, so that one flush delivers the work of several calls. If the
+		 * program dies, only the work of this time is lost.
+		 */
 		ts_futex_wait(word, remote, TS_BUDGET_EARLY_NS, true);
 }
 

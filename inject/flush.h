@@ -15,7 +15,7 @@ struct ts_shim;
 
 /* Requests to the flush thread, as bits. */
 enum ts_flush_request {
-	TS_FLUSH_AGAIN = 1, /* the process ends, and did more since TS_FLUSH_END */
+	TS_FLUSH_AGAIN = 1, /* the process ends, and submitted more work after TS_FLUSH_END */
 	TS_FLUSH_END = 2,   /* the process ends: flush all, running work too */
 	/* Flush all, and give CUPTI up to the application's own profiler. */
 	TS_FLUSH_DETACH = 4,
@@ -28,12 +28,16 @@ enum ts_flush_request {
 struct ts_flush {
 	struct ts_shim *shim;
 	struct ts_modules modules;
-	uint32_t requests; /* enum ts_flush_request; set before `asked` counts up */
-	/* Counts of flushes that this process requested and that are done. */
+	uint32_t requests; /* enum ts_flush_request; set before `asked` is incremented */
+	/*
+	 * Numbers of flushes that this process has requested (`asked`), and that have ended
+	 * (`done`).
+	 */
 	uint32_t asked;
 	uint32_t done;
-	uint32_t n_delivered;  /* delivered buffers so far; shows that a flush makes progress */
-	uint64_t report_at_ns; /* when the next report on stacks is due */
+	/* number of delivered buffers; it grows while a flush makes progress */
+	uint32_t n_delivered;
+	uint64_t report_at_ns; /* time of the next report of the shim's counters */
 	struct ts_budget budget;
 	uint32_t sleeps; /* 1: asleep until ts_flush_wake() reports work */
 	bool worked;	 /* the process has submitted work */

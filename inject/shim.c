@@ -89,8 +89,8 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 		.lane_bytes = shim->config.capture.max_bytes ? TS_LANE_BYTES_DEFAULT : 0,
 		.parent_session_pid = parent_session_pid,
 		/*
-		 * Recording begins with the first call. The daemon sends its command when it has
-		 * the rings, and keeps to these requests.
+		 * Recording begins with the first call. When the daemon has the rings, it writes
+		 * its own command, which respects these settings.
 		 */
 		.command = TS_COMMAND_RECORD | (shim->config.stacks ? TS_COMMAND_STACKS : 0) |
 			   (shim->config.lossless ? TS_COMMAND_LOSSLESS : 0) |
@@ -132,8 +132,8 @@ static void send_refusal(const struct ts_config *config, int error, const char *
 }
 
 /*
- * Starts in the state in which CUPTI was yielded, because the application's own profiler holds it.
- * The flush thread takes CUPTI when the profiler releases it.
+ * Starts the session in the state YIELDED, because the application's own profiler holds CUPTI. The
+ * flush thread takes CUPTI when the profiler releases it.
  */
 static void start_yielded(struct ts_shim *shim)
 {
@@ -223,8 +223,8 @@ bool ts_shim_begin(void)
 		ts_futex_set(&shim->started, 2);
 	} else if (none == 1) {
 		/*
-		 * Another thread sets the session up. The setting-up thread itself is busy and does
-		 * not come here.
+		 * Another thread is setting the session up. That thread itself does not get here,
+		 * because its ts_tls.busy is set.
 		 */
 		(void)ts_futex_wait_for(&shim->started, 2, SETUP_NS);
 	}
@@ -264,7 +264,10 @@ static void start_stacks(struct ts_shim *shim)
 static int start_flush(struct ts_shim *shim)
 {
 	if (begin_once(&shim->flush_started)) {
-		/* Before the thread: from now on it answers the daemon, not the link thread. */
+		/*
+		 * Set before the flush thread starts: from now on the flush thread, and not the
+		 * link thread, answers the daemon's flush requests.
+		 */
 		__atomic_store_n(&shim->link.flushes, 1, __ATOMIC_RELEASE);
 		shim->flush_error = ts_flush_start(&shim->flush, shim);
 		if (shim->flush_error)
@@ -279,7 +282,9 @@ bool ts_shim_run(struct ts_shim *shim)
 	start_stacks(shim);
 	if (start_flush(shim))
 		return false;
-	/* Runs before the exit handlers that the vendor's library registered until now. */
+	/*
+	 * at_exit() runs before the exit handlers that the vendor's library has registered so far.
+	 */
 	atexit(at_exit);
 	return true;
 }
@@ -291,8 +296,8 @@ static void start_cuda(struct ts_shim *shim)
 	char text[256];
 
 	/*
-	 * HIP took the lower operation ids if CUDA was not there yet. CUPTI's ids then begin above
-	 * them.
+	 * If HIP was used before CUDA, HIP has the lower operation ids. CUPTI's ids then begin
+	 * above them.
 	 */
 	if (__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE) && !shim->hip.first_op_id)
 		__atomic_store_n(&shim->widen.reference, BESIDE_HIP_OP_ID, __ATOMIC_RELAXED);
@@ -321,7 +326,10 @@ static void start_cuda(struct ts_shim *shim)
 		reason = TS_EMPTY_NO_MEMORY;
 	}
 	if (reason) {
-		/* Reported once, through the session, and never on the application's output. */
+		/*
+		 * The refusal is reported once, through the session, and never on the application's
+		 * output.
+		 */
 		ts_debug(&shim->config, "refused: %s", text);
 		ts_session_refuse(shim->control, reason, text);
 	}
@@ -380,7 +388,7 @@ static void end_flush(struct ts_shim *shim)
 		return;
 	/*
 	 * The flush runs once at exit(), while the driver lives. It runs again only if calls were
-	 * recorded since (by destructors), which shows that the driver still works. The second
+	 * recorded after that (by destructors), which shows that the driver still works. The second
 	 * flush also needs this library's destructor to run before the driver's: the library is
 	 * preloaded, not loaded by the driver. Without work, no flush runs.
 	 */
@@ -388,8 +396,9 @@ static void end_flush(struct ts_shim *shim)
 	if (again && (!dirty || !ts_loaded.interposes))
 		return;
 	/*
-	 * The flush thread does it, and this thread waits with a bound. A signal handler that
-	 * called exit() may have interrupted this thread with a lock of ours or CUPTI's held.
+	 * The flush thread flushes, and this thread waits with a bound. A signal handler that
+	 * called exit() may have interrupted this thread while it held a lock of the shim or of
+	 * CUPTI.
 	 */
 	flush(shim, again ? TS_FLUSH_AGAIN : TS_FLUSH_END);
 }
@@ -413,8 +422,8 @@ static void end_link(struct ts_shim *shim)
 		__atomic_store_n(&shim->control->state, TS_SESSION_ENDED, __ATOMIC_RELEASE);
 	ts_futex_set(&shim->link.request, TS_LINK_BYE);
 	/*
-	 * A private daemon's file must be complete when the command returns. A service needs only
-	 * the farewell.
+	 * A private daemon's file must be complete when the command returns. For a service, it is
+	 * enough that BYE is sent.
 	 */
 	(void)ts_futex_wait_for(&shim->link.farewell,
 				waits_for_file(&shim->link) ? TS_LINK_HEARD_DONE : TS_LINK_SAID_BYE,

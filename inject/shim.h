@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a session: begin, yield, exec, end. Called from functions that stand before other
- * libraries' (process/, cuda/yield.c) and from annotations.
+ * The life of a session: begin, yield, exec, end. Called from annotations, and from functions that
+ * replace those of libc and libcupti (process/, cuda/yield.c).
  */
 #pragma once
 
@@ -15,8 +15,9 @@
 bool ts_shim_begin(void);
 
 /*
- * Starts what every vendor's calls need: the stack walker and the flush thread, once in a session.
- * The session exists. Returns false without memory or threads.
+ * Starts the parts that the calls of every vendor need, once in a session: the stack walker and the
+ * flush thread. The session must exist. Returns false if memory is short or the thread cannot
+ * start.
  */
 struct ts_shim;
 bool ts_shim_run(struct ts_shim *shim);
@@ -38,6 +39,6 @@ void ts_shim_stay(void);
 /*
  * Called before the process ends; bounded in time. May be called inside a callback, in a signal
  * handler, while other threads hold the shim's locks, and more than once. Does nothing in a forked
- * child. `last`: nothing runs after this.
+ * child. `last`: no code of the program runs after this call.
  */
 void ts_shim_end(bool last);

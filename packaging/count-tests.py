@@ -14,7 +14,7 @@ import sys
 
 PASSED = {'OK', 'EXPECTEDFAIL'}
 SKIPPED = {'SKIP'}
-# More of them than this, and it is not the machine.
+# If more tests failed than this, a busy machine is not the cause, so none of them runs again.
 MOST_AGAIN = 3
 N_SLOWEST = 10
 

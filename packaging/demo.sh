@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# From a fresh Debian 12 machine to a trace: installs what is missing, builds what recording needs, records a CUDA program, shows it.
+# Makes a first trace on a fresh Debian 12 machine: installs missing packages, builds the programs that recording needs, records a
+# CUDA program, and prints the trace.
 #
 #	sh packaging/demo.sh
 #
-# The program is test/apps/pipeline.c: compiled by nvcc where nvcc is present, else over the driver API
-# with its kernels as PTX text. It runs on a real GPU where there is one and on the virtual one
-# otherwise. Can be run again: it builds what changed and records anew. Leaves build/demo with the trace in it.
+# The recorded program is test/apps/pipeline.c. If nvcc is present, nvcc compiles it; otherwise it uses the driver API, with its
+# kernels as PTX text. It runs on a real GPU if the machine has one, otherwise on the virtual GPU. The script can be run again: it
+# rebuilds changed files and records a new trace. The trace stays in build/demo.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -32,17 +33,17 @@ ts_need $TS_DEPS_BUILD
 
 say "build"
 build=build/demo
-# Half of the usual build's time; without warnings, since -O1 makes gcc warn of what is not there.
+# -O1 halves the time of the build. Warnings are off, because with -O1 gcc prints false ones.
 [ -f $build/build.ninja ] || meson setup -Doptimization=1 -Ddebug=false -Dwarning_level=0 $build >demo.log 2>&1 || {
 	cat demo.log
 	exit 1
 }
 rm -f demo.log
 tsctl=$build/tools/tsctl/tsctl
-# Where there is no nvcc, ninja knows no such target.
+# Without nvcc this target does not exist.
 program=test/apps/pipeline-runtime
 ninja -C $build -t query $program >/dev/null 2>&1 || program=test/apps/pipeline-driver
-# The tests, and the programs that only they need, take most of the whole build's time.
+# Build only these targets: the tests and their programs would take most of the time.
 ninja -C $build --quiet tools/tsctl/tsctl daemon/tracesmithd daemon/worker/tracesmith-worker inject/libtsinject.so \
 	tools/vgpu/libcuda.so.1 tools/vgpu/libcudart.so.13 tools/vgpu/libcupti.so.13 $program
 program=$build/$program
@@ -52,7 +53,7 @@ what="the virtual GPU (no NVIDIA GPU on this machine)"
 if real_gpu; then
 	on=
 	what="this machine's GPU"
-	# nvcc's programs need the toolkit's libcudart, which the loader may not know of.
+	# A program that nvcc built needs the toolkit's libcudart, which may be outside the loader's search path.
 	LD_LIBRARY_PATH=${CUDA_HOME:-/usr/local/cuda}/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 	export LD_LIBRARY_PATH
 fi
@@ -60,7 +61,7 @@ fi
 say "record $program on $what"
 rm -f "$trace"
 echo "\$ tsctl record -o $trace $on -- $program"
-# shellcheck disable=SC2086 # no GPU option is no argument
+# shellcheck disable=SC2086 # an empty $on must not become an argument
 "$tsctl" record -o "$trace" $on -- "$program"
 
 say "tsctl info $trace"

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# What building, testing and the demo need of Debian 12. Sourced, not run:
+# Lists the packages of Debian 12 that the build, the tests and the demo need, and installs them. Source this file, do not run it:
 #
 #	. packaging/deps.sh
 #	ts_need $TS_DEPS_BUILD
 #
-# ts_need installs what is missing where it may (root, or sudo that asks no password), else says the line
-# to run and returns 1.
+# ts_need installs the missing packages, as root or by a sudo that asks for no password. If neither is possible, it prints the
+# command to run and returns 1.
 
 TS_DEPS_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libprotobuf-c-dev
 	protobuf-c-compiler libunwind-dev libzstd-dev liblz4-dev liblzma-dev zlib1g-dev
 	libsystemd-dev libdw-dev libelf-dev libseccomp-dev libiberty-dev libbpf-dev clang"
-# Tests also need these: the second compiler, what the comparisons and benchmarks look at, systemd-analyze for the unit.
+# Further packages for tests: the second compiler, the programs of comparisons and benchmarks, systemd-analyze for the unit.
 TS_DEPS_TEST="$TS_DEPS_BUILD g++ clang-format-14 doxygen git mypy python3-pandas strace systemd
 	liblttng-ust-dev lttng-tools spin elfutils debuginfod dwz llvm libstdc++6-12-dbg libamdhip64-dev"
 
-# Names of the given packages that are not installed.
+# Prints those of the given packages that are not installed.
 ts_missing()
 {
 	for package in "$@"; do
@@ -40,7 +40,7 @@ ts_need()
 		return 1
 	fi
 	echo "installing: $missing" >&2
-	# The lists may be older than the archive, or absent: fetch them where they do not serve.
+	# The package lists may be absent or older than the archive. So if the installation fails, update them and try again.
 	# shellcheck disable=SC2086
 	$as_root DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $missing \
 		>/dev/null 2>&1 || {

@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds TraceSmith and runs every test of it, on Debian 12. No GPU is needed.
+# Builds TraceSmith and runs all of its tests, on Debian 12. No GPU is needed.
 #
 #	sh packaging/test.sh [STEP ...]      gcc alone clang asan tsan (default: all)
 #
-# Build folders are kept under build/test, so that a second run builds only what changed. With CI set in
-# the environment warnings are errors. New build folders use ccache if it is installed. The end lists the ten slowest
-# tests; the last line is "N passed, N failed". The exit status is 0 only where nothing failed, building included.
+# The build folders stay under build/test, so a second run rebuilds only changed files. If CI is set in the environment, warnings
+# are errors. New build folders use ccache if it is installed. The script lists the ten slowest tests at its end; the last line is
+# "N passed, N failed". The exit status is 0 only if no test and no build failed.
 
 set -u
 cd "$(dirname "$0")/.." || exit 2
 . packaging/deps.sh
 
 ts_need $TS_DEPS_BUILD || exit 2
-# Without these some tests are skipped by name; that is no reason not to run the others.
+# If these packages are missing, the tests that need them are skipped and listed; all other tests run.
 ts_need $TS_DEPS_TEST || true
 
 steps=${*:-gcc alone clang asan tsan}
@@ -22,13 +22,13 @@ folders=build/test
 jobs=$(nproc)
 failures=0
 cache=$(command -v ccache >/dev/null && echo "ccache ")
-# Sanitizers move code about until gcc warns of what is not there: those builds do not count warnings.
+# With sanitizers gcc prints false warnings, so warnings are no errors in their builds.
 werror=-Dwerror=false
 [ -z "${CI:-}" ] || werror=-Dwerror=true
-# For the sanitizers: half of the time of -O2 to compile, and lines for their reports.
+# For the sanitizers' builds: they compile in half of the time of -O2, and reports have line numbers.
 quick="-Doptimization=g -Ddebug=true"
 mkdir -p "$folders"
-# What an earlier run found must not be counted as this one's.
+# Remove the logs of earlier runs, so that their results are not counted.
 rm -f "$folders"/*/meson-logs/testlog*.json "$folders"/*/meson-logs/again*.json
 
 say()
@@ -43,13 +43,14 @@ fail()
 }
 
 # build NAME CC TESTS [meson option ...]
-# TESTS: arguments of `meson test`, for what those need; empty for all there is, as where that cannot be told.
+# TESTS: arguments of `meson test`; only the targets that these tests need are built. Empty: all targets are built, as they are if
+# test-targets.py fails.
 build()
 {
 	name=$1 compiler=$2 needed=$3
 	shift 3
 	say "$name: build"
-	# A folder of an older tree may not know an option.
+	# If the folder was made from an older source tree, an option may be unknown there. Then make the folder again.
 	[ -f "$folders/$name/build.ninja" ] && meson configure "$folders/$name" "$@" >/dev/null 2>&1 || {
 		rm -rf "${folders:?}/$name"
 		CC=$cache$compiler meson setup "$folders/$name" "$@" >"$folders/$name.setup" 2>&1 || {
@@ -57,26 +58,26 @@ build()
 			return 1
 		}
 	}
-	# What is known of targets is of the last time that meson looked.
+	# Update build.ninja first: test-targets.py reads the targets that meson wrote at its last run.
 	ninja -C "$folders/$name" --quiet build.ninja || return 1
 	[ -z "$needed" ] || needed=$(python3 packaging/test-targets.py "$folders/$name" $needed) || needed=
 	ninja -C "$folders/$name" -j "$jobs" --quiet $needed
 }
 
 # tests NAME [meson test argument ...]
-# Many tests wait more than they compute, so there are more of them at once than cores; limits are for hangs and may be wide.
+# Many tests wait more than they compute, so more tests than cores run at a time. Time limits only detect hangs, so they are long.
 tests()
 {
 	name=$1
 	shift
 	say "$name: test"
 	meson test -C "$folders/$name" --no-rebuild --print-errorlogs --num-processes $((jobs * 2)) "$@"
-	# What failed is counted from the log; only a run that made none is a failure of its own.
+	# count-tests.py counts failed tests from the log. If there is no log, the step counts as one failure.
 	log=$folders/$name/meson-logs/testlog.json
 	[ -s "$log" ] || { fail "$name: the tests did not run"; return; }
-	# Tests wait for other processes and for the kernel, and a full machine can keep those from running for longer than
-	# any limit. Where few failed, they have one more run without company, and the end names them. A race that
-	# ThreadSanitizer saw once is there.
+	# Tests wait for other processes and for the kernel, which a busy machine can delay beyond any limit. So if few tests
+	# failed, they run once more, alone, and are named at the end. Not under ThreadSanitizer: a race that it found once
+	# is an error.
 	again=
 	[ "$name" = tsan ] || again=$(python3 packaging/count-tests.py --again "$log")
 	[ -z "$again" ] || {
@@ -86,43 +87,43 @@ tests()
 	return 0
 }
 
-# All tests, and what nvcc makes where it is.
+# All tests. If nvcc is present, also the programs that it compiles.
 step_gcc()
 {
 	build gcc gcc "" $werror -Dbuildtype=debugoptimized || return 1
 	tests gcc --timeout-multiplier 4
 }
 
-# Without the virtual GPU: recorder and readers build, test and install alone. The daemon's memory (suite `bounds`) is the same in
-# each build without a sanitizer, so the gcc step measures it for all.
+# Tests that recorder and readers build, work and install without the virtual GPU.
+# The daemon's memory (suite `bounds`) is the same in each build without a sanitizer, so only the gcc step measures it.
 step_alone()
 {
 	build alone gcc "" $werror -Dvgpu=disabled -Dnvcc=disabled -Dbuildtype=debugoptimized || return 1
 	tests alone --timeout-multiplier 4 --suite unit --suite alone --no-suite bounds
 }
 
-# The other compiler and the other kind of build in one: optimised, without assertions.
+# The second compiler, and at the same time a release build: optimised, without assertions.
 step_clang()
 {
 	build clang clang "" $werror -Dbuildtype=release -Db_ndebug=true -Dnvcc=disabled || return 1
 	tests clang --timeout-multiplier 4 --suite unit --no-suite ptx --no-suite bounds
 }
 
-# The virtual device's own tests (suite `device`) run in the other steps, being slow here; the PTX engine's (suite `ptx`), a minute
-# of one core, run here too. The commands that documents show (suite `documents`) run here in the tests of those commands.
-# Applications come without sanitizers and get the runtime preloaded: see test/integration/harness.py.
+# The virtual device's own tests (suite `device`) are slow under sanitizers, so only the other steps run them. The PTX engine's tests
+# (suite `ptx`, one minute of one core) also run here. Applications are built without sanitizers and get the sanitizers' runtime
+# preloaded (test/integration/harness.py). The commands of documents (suite `documents`) run in the tests of those commands.
 step_asan()
 {
 	suites="--suite unit --suite fuzz --suite integration --no-suite device --no-suite documents"
-	# UBSan traps instead of printing: half of a process start under sanitizers was its tables and its runtime, which is not
-	# linked. ASan prints the line that trapped.
+	# UBSan traps instead of printing, so its tables and its runtime are not linked: they took half of the time of a process
+	# start. ASan prints the line that trapped.
 	build asan gcc "$suites" -Dnvcc=disabled $quick -Db_sanitize=address,undefined -Db_lundef=false \
 		'-Dc_args=-g1 -fsanitize-undefined-trap-on-error' -Dc_link_args=-fno-sanitize=undefined || return 1
 	ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1:handle_sigill=1} \
 		tests asan --timeout-multiplier 8 $suites
 }
 
-# Threads are where ThreadSanitizer has something to find: the ring, its producers, the daemon's sessions.
+# Only unit tests with several threads: the ring, its producers, the daemon's sessions.
 step_tsan()
 {
 	suites="--suite unit --no-suite device --no-suite ptx --no-suite single"

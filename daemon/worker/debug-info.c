@@ -57,8 +57,6 @@ struct ts_dwarf {
 	struct ts_buffer scopes; /* of struct ts_dwarf_scope; entry 0 is none */
 	struct name names[N_NAMES];
 	struct kind kinds[N_KINDS];
-	/* list in which the cached `names` have their texts */
-	struct ts_found *found;
 };
 
 /* The walk of one unit. */

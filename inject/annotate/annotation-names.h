@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * State of annotations in a session before the application makes any annotation. It publishes names
- * that the application gave before the session. It also records that another tool holds NVTX's
- * ranges. The shim (inject/shim.c) calls it when a session begins; annotation.c builds upon it.
+ * The part of annotations that works before the application makes its first annotation. It
+ * publishes names that the application gave before the session began. It also records that NVTX's
+ * ranges go to another tool. The shim (inject/shim.c) calls it when a session begins; annotation.c
+ * builds upon it.
  */
 #pragma once
 
@@ -21,8 +22,9 @@ static inline uint32_t ts_names_gate(const struct ts_shim *shim)
 }
 
 /*
- * Returns the thread to record on. NULL: the gate is closed, or the loss is counted. The end of a
- * range is recorded on this thread even if the application stopped the recording.
+ * Returns the calling thread's struct for recording. Returns NULL if the gate is closed, or if the
+ * record cannot be made; the loss is then counted. The end of a range is recorded even if the
+ * application stopped the recording.
  */
 static inline struct ts_thread *ts_names_thread(struct ts_shim *shim)
 {

@@ -5,8 +5,8 @@
  *
  * The tables are mapped at first use. Each entry is written once and then published, so a reader
  * sees only complete entries. Adding takes a lock on a page that a fork wipes in the child, so the
- * child finds the lock free. The tables of map.h move when they grow, so a thread could not read
- * them without a lock.
+ * child finds the lock free. The tables of map.h are not used here: they move when they grow, so a
+ * thread could not read them without a lock.
  */
 #include <sys/mman.h>
 

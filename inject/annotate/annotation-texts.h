@@ -20,7 +20,8 @@
 
 /* A registered text. */
 struct ts_text {
-	uint64_t known_as; /* epoch of the session << 32 | id there; 0: not published */
+	/* epoch of the session << 32 | the text's id in that session; 0: not published */
+	uint64_t known_as;
 	uint64_t hash;
 	struct ts_text *next;
 	const char *bytes;
@@ -46,7 +47,7 @@ uint32_t ts_texts_id(struct ts_definitions *definitions, uint32_t epoch, struct 
 
 /*
  * Returns the domain with this name; each name has one domain. If the table is full, *ret_full is
- * set and the result is a domain shared by all that find no room. NULL: the tables could not be
+ * set and the result is one domain that all names without room share. NULL: the tables could not be
  * mapped.
  */
 struct ts_domain *ts_texts_domain(const char *name, size_t n_bytes, bool *ret_full);

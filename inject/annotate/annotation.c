@@ -150,7 +150,10 @@ static uint64_t take_id(struct ts_ranges *ranges)
 	return ranges->next_id++;
 }
 
-/* Makes room for one more range. False: the range is followed only by a count. */
+/*
+ * Makes room for one more range. Returns false at the limit of depth or without memory; the caller
+ * then only counts the range.
+ */
 static bool grow(struct ts_ranges *ranges)
 {
 	const uint32_t n = ranges->n_allocated ? ranges->n_allocated * 2 : FIRST_DEPTH;
@@ -171,8 +174,8 @@ static bool grow(struct ts_ranges *ranges)
 }
 
 /*
- * Returns the innermost range of the domain, or NULL. The first range it looks at nearly always
- * matches.
+ * Returns the innermost range of the domain, or NULL. The first range that the loop checks nearly
+ * always matches.
  */
 static struct open_range *innermost(struct ts_ranges *ranges, uint32_t domain_key)
 {
@@ -185,9 +188,9 @@ static struct open_range *innermost(struct ts_ranges *ranges, uint32_t domain_ke
 /* ---- whether to record ---- */
 
 /*
- * Each function that follows ranges or records runs between enter() and leave(). enter() returns
- * false if it interrupted the shim's own code on this thread. The caller then does nothing. A
- * signal handler that pushes also pops, so the levels stay balanced.
+ * Each function that pushes, pops or records runs between enter() and leave(). If a signal handler
+ * interrupted the shim's own code on this thread, enter() returns false, and the function does
+ * nothing. A signal handler that pushes also pops, so the levels stay balanced.
  */
 static bool enter(void)
 {
@@ -205,7 +208,10 @@ static void leave(void)
 	ts_tls.busy = TS_BUSY_NOT;
 }
 
-/* Returns the thread to begin a record on. If no session exists, it begins one. */
+/*
+ * Returns the calling thread's struct, to record the beginning of a range, a mark or a counter. If
+ * no session exists, begins one. Returns NULL if nothing can be recorded.
+ */
 static struct ts_thread *ready_to_begin(struct ts_shim *shim)
 {
 	if (ts_unlikely(ts_names_gate(shim) == TS_GATE_CLOSED) &&
@@ -280,7 +286,7 @@ static bool begins_window(const struct ts_shim *shim, const struct ts_annotation
 			  : ts_window_range_begins(annotation->text, strlen(annotation->text));
 }
 
-/* Returns whether the record lies in the ring. */
+/* Records the beginning of a range. Returns whether the record lies in the ring. */
 static bool record_begin(struct ts_shim *shim, struct ts_thread *thread, enum ts_record_type type,
 			 struct open_range *range, uint8_t action)
 {
@@ -329,7 +335,10 @@ void ts_annotation_mark(const struct ts_annotation *annotation)
 	errno = saved_errno;
 }
 
-/* Returns the thread's entry for a new range; NULL if the range is too deep. */
+/*
+ * Adds an entry for a new range to the thread's list and returns it. Returns NULL if the range is
+ * nested too deep.
+ */
 static struct open_range *follow(struct ts_ranges *ranges, uint32_t domain_key, int *ret_level)
 {
 	const struct open_range *around;
@@ -378,7 +387,10 @@ int ts_annotation_push(const struct ts_annotation *annotation)
 	return level;
 }
 
-/* Removes the range from the middle of the list if ranges of other domains lie above it. */
+/*
+ * Removes the range from the thread's list and returns a copy of it. Ranges of other domains may
+ * lie above it in the list.
+ */
 static struct open_range take_out(struct ts_ranges *ranges, struct open_range *range)
 {
 	struct open_range taken = *range;
@@ -603,7 +615,10 @@ void ts_annotation_switch(bool on)
 
 	if (__atomic_exchange_n(&ts_producer_stopped, !on, __ATOMIC_SEQ_CST) == !on || !enter())
 		return;
-	/* While CUPTI is being set up, its flush thread reads the new state of the switch. */
+	/*
+	 * If another thread is setting CUPTI up, the flush thread that it starts reads the new
+	 * state.
+	 */
 	if (ts_names_gate(shim) == TS_GATE_OPEN &&
 	    __atomic_load_n(&shim->cuda_started, __ATOMIC_ACQUIRE) != 1) {
 		/*

@@ -17,7 +17,10 @@
 #include "inject/annotate/annotation-texts.h"
 #include "inject/context.h"
 
-/* Deeper ranges are followed and counted, but not recorded. */
+/*
+ * Ranges nested deeper than this are counted, but not recorded. Their push and pop still return
+ * levels.
+ */
 #define TS_RANGES_MAX_DEPTH 65536u
 /* Limit of ranges that are started and not ended; a power of two. */
 #define TS_RANGES_MAX_OPEN 65536u
@@ -39,8 +42,8 @@ struct ts_annotation {
 void ts_annotation_mark(const struct ts_annotation *annotation);
 
 /*
- * Pushes a range. Returns its level within its thread and domain, from 0; a negative number if it
- * cannot be followed.
+ * Pushes a range. Returns its level within its thread and domain, from 0; a negative number on
+ * failure.
  */
 int ts_annotation_push(const struct ts_annotation *annotation);
 

@@ -19,7 +19,10 @@
  * filled in.
  */
 #define MOST_ATTRIBUTE_BYTES 1024u
-/* A push with an invalid handle is popped with an invalid handle. */
+/*
+ * The domain of all invalid handles, so that a pop with an invalid handle ends a range that was
+ * pushed with an invalid handle.
+ */
 #define NO_DOMAIN    UINT32_MAX
 #define MOST_VERSION 255u
 
@@ -436,8 +439,8 @@ static void name_os_thread_w(uint32_t thread, const wchar_t *name)
 }
 
 /*
- * The functions of the driver and of the runtime. A device is an ordinal; every other object is a
- * handle.
+ * Functions that name objects of the driver and of the runtime. A device is an ordinal; every other
+ * object is a handle.
  */
 #define NAMES_OF(what, kind)                                           \
 	static void name_##what##_a(void *object, const char *name)    \

@@ -2,8 +2,9 @@
 /*
  * Names launch attributes that a replay cannot repeat. capture-calls.c and graphs.c call it.
  * Attributes that affect only speed are dropped. Attributes that let a kernel begin early are
- * dropped too, because the kernel need not. Clusters affect the results of a kernel, and an event
- * in an attribute affects its waiters; a replay lacks both.
+ * dropped too, because the kernel need not begin early. Clusters affect the results of a kernel. An
+ * event in an attribute affects the work that waits for the event. A replay supports neither
+ * clusters nor such events.
  */
 #include "inject/capture/capture.h"
 

@@ -46,7 +46,9 @@ static void put_free(struct ts_capture *capture, const struct ts_record_operatio
 	(void)ts_lane_put(&capture->lane, &operation);
 }
 
-/* The state of memory that cuMemCreate() made, kept as the number of its handle. */
+/*
+ * State of memory that cuMemCreate() made. The table of handles stores it as the handle's number.
+ */
 enum {
 	HANDLE_UNKNOWN = 0,
 	HANDLE_CREATED,

@@ -219,8 +219,8 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		const struct ts_cu_kernel_get_function_params *p = params;
 
 		/*
-		 * Without a name, the parent is a kernel, and the object is the same function in a
-		 * context.
+		 * A FUNCTION operation without a name: its parent is a kernel, and its object is
+		 * the same function in a context.
 		 */
 		put_named(capture, model, TS_OPERATION_FUNCTION, handle_of(*p->func),
 			  handle_of(p->kernel), NULL);
@@ -230,8 +230,9 @@ static bool module_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		const struct ts_cu_kernel_get_function_params *p = params;
 
 		/*
-		 * Without a content, the parent is a library, and the object is its module in a
-		 * context. The parameters have the layout of cuKernelGetFunction().
+		 * A MODULE_LOAD operation without a content: its parent is a library, and its
+		 * object is the library's module in a context. The parameters have the layout of
+		 * cuKernelGetFunction().
 		 */
 		put_named(capture, model, TS_OPERATION_MODULE_LOAD, handle_of(*p->func),
 			  handle_of(p->kernel), NULL);
@@ -497,7 +498,9 @@ static bool sync_copy_call(struct ts_capture *capture, uint32_t cbid, const void
 	}
 	case PTDS(cuMemcpyDtoD_v2):
 	case PTDS(cuMemcpy): {
-		/* Both calls have the same parameters. The addresses show the kind of memory. */
+		/*
+		 * Both calls have the same parameters. The addresses determine the kinds of memory.
+		 */
 		const struct ts_cu_memcpy_dtod_params *p = params;
 
 		copy_flat(capture, model, cbid, p->dst_device, false, p->src_device, false,

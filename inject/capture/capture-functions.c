@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gets the layout of a function's arguments and the size of a variable. capture-calls.c and
- * launches.c call it. It asks the driver: for arguments from CUDA 12.4 on, once for each function.
+ * launches.c call it. It asks the driver, once for each function. Drivers before CUDA 12.4 do not
+ * report arguments.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
@@ -51,15 +52,15 @@ void ts_capture_functions_unload(struct ts_capture *capture)
 	for (size_t i = 0; i < capture->n_functions; i++)
 		functions[i].known = false;
 	/*
-	 * All functions are asked for again. So `layouts` does not grow with each library that is
-	 * loaded and unloaded.
+	 * At the next launch, the shim asks the driver again about each function. So `layouts` does
+	 * not grow with each library that is loaded and unloaded.
 	 */
 	capture->n_layouts = 0;
 }
 
 /*
- * Asks for each argument until the driver returns INVALID_VALUE. Returns false if the driver does
- * not report them.
+ * Asks the driver for the arguments, one by one, until it returns INVALID_VALUE. Returns false if
+ * the driver does not report the arguments.
  */
 static bool ask_with(struct ts_capture *capture, int (*ask)(void *, size_t, size_t *, size_t *),
 		     void *handle, struct function *function)
@@ -98,7 +99,10 @@ bool ts_capture_layout(struct ts_capture *capture, void *handle,
 		return false;
 	if (!function->known) {
 		function->known = true;
-		/* A kernel of a library may be launched as a function. */
+		/*
+		 * `handle` may be a function, or a kernel of a library that is launched like a
+		 * function.
+		 */
 		function->failed =
 			!ask_with(capture, capture->driver.func_param, handle, function) &&
 			!ask_with(capture, capture->driver.kernel_param, handle, function);

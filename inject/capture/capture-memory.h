@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The map of allocations by address, and the table of handles. The map shows whether each end of a
- * copy is host or device memory. It also finds pinned and managed memory that a kernel gets, so
- * that launches.c can capture it before the launch. The caller holds the lane's lock.
+ * The map of allocations by address, and the table of handles. With the map, copies.c determines
+ * whether each end of a copy is host or device memory. launches.c finds the pinned and managed
+ * memory that a kernel gets, and captures it before the launch. The caller holds the lane's lock.
  */
 #pragma once
 
@@ -55,7 +55,7 @@ struct ts_handles {
 };
 
 /*
- * Returns the place of the handle's number. The number of a new handle is 0. Returns NULL if there
- * is no memory. Valid until the next call.
+ * Returns a pointer to the handle's number, which the caller may change. The number of a new handle
+ * is 0. Returns NULL if there is no memory. Valid until the next call.
  */
 uint32_t *ts_handles_get(struct ts_handles *handles, uint64_t handle);

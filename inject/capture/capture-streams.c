@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers questions about the stream and the context of a call. The files that capture calls and
- * nodes of graphs call it. It asks the driver and CUPTI.
+ * Finds the stream and the context of a call, and whether the stream is being captured. The files
+ * that capture calls and nodes of graphs call it. It asks the driver and CUPTI.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"

@@ -215,7 +215,7 @@ static void look_at_window(struct ts_capture *capture, uint32_t cbid)
 	if (inside.has_order)
 		ts_window_switch(capture);
 	give_order(capture);
-	/* The call itself has not waited for the lock yet. */
+	/* take_order() may have set this. The call's own wait for the lock comes later. */
 	inside.unordered = false;
 }
 
@@ -284,7 +284,10 @@ static void leave(struct ts_capture *capture, uint32_t cbid,
 		capture_call(capture, cbid, data);
 	else if (!result && mode == TS_CAPTURE_UNSUPPORTED)
 		record_unsupported(capture, cbid, data);
-	/* If cuStreamEndCapture() fails, it still ends a capture that was invalidated. */
+	/*
+	 * If cuStreamEndCapture() fails because the stream capture was invalidated, the stream
+	 * capture still ends.
+	 */
 	else if (mode == TS_CAPTURE_OF_STREAM && (result || !begins_capture(cbid)))
 		ts_window_capture_ends(&capture->window);
 	ts_capture_file_drop();
@@ -358,7 +361,7 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 	bool is_call = domain == TS_CUPTI_CB_DOMAIN_DRIVER_API && ts_capture_wants(domain, cbid);
 	bool captured = is_call || domain == TS_CUPTI_CB_DOMAIN_RESOURCE, entering;
 
-	/* Queries of ours are neither captured nor recorded. */
+	/* The shim's own queries are neither captured nor recorded. */
 	if (ts_tls.busy == TS_BUSY_ASKING)
 		return;
 	if (!captured || !data || ts_tls.busy || ts_window_calls_driver() ||

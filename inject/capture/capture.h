@@ -94,8 +94,8 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 /* capture-calls.c: how a driver call is captured. */
 enum ts_capture_mode {
 	TS_CAPTURE_NOT = 0, /* a replay needs nothing of it */
-	TS_CAPTURE_ORDERED, /* after it returns; no other ordered call runs meanwhile */
-	TS_CAPTURE_AFTER,   /* after it returns; it may wait for other threads */
+	TS_CAPTURE_ORDERED, /* captured after it returns; no other ordered call runs meanwhile */
+	TS_CAPTURE_AFTER,   /* captured after it returns; may wait for other threads */
 	/* Before it begins: another thread may get the freed memory or handle at once. */
 	TS_CAPTURE_BEFORE,
 	TS_CAPTURE_UNSUPPORTED, /* the lane names the call, once */
@@ -203,7 +203,7 @@ void ts_capture_forget(struct ts_capture *capture, uint64_t start, uint64_t byte
 
 /*
  * launches.c: packs a kernel's arguments. *ret_bytes stays valid until the next call. Returns false
- * if the driver does not report their sizes, or the call passes none.
+ * if the driver does not report the arguments' sizes, or the call has no arguments.
  */
 bool ts_capture_arguments(struct ts_capture *capture, void *handle, void **params, void **extra,
 			  const void **ret_bytes, size_t *ret_n);

@@ -213,7 +213,10 @@ void ts_capture_host_memory(struct ts_capture *capture, const struct ts_record_o
 	range->content = write.content;
 }
 
-/* True if an end of a copy is host memory for the device. */
+/*
+ * True if `address`, the source or the target of the copy, is host memory in the view of the
+ * device.
+ */
 static bool is_host(struct ts_capture *capture, const struct ts_record_operation *model,
 		    const struct ts_capture_copy *copy, uint64_t address)
 {

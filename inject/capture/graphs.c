@@ -34,8 +34,8 @@ struct node {
 		struct {
 			uint64_t handle;
 			/*
-			 * Handle of the kernel whose function this is, until put_function() has put
-			 * the function into the lane; 0: none.
+			 * Handle of the kernel to which the function `handle` belongs, until
+			 * put_function() has put the function into the lane; 0: none.
 			 */
 			uint64_t kernel;
 			uint32_t grid[3], block[3];
@@ -519,7 +519,8 @@ static void put_function(struct ts_capture *capture, const struct ts_record_oper
 	operation.stream = 0;
 	operation.object = node->kernel.handle;
 	/*
-	 * Without a name, the parent is a kernel, and the object is the same function in a context.
+	 * A FUNCTION operation without a name: its parent is a kernel, and its object is the same
+	 * function in a context.
 	 */
 	operation.parent = node->kernel.kernel;
 	if (ts_lane_put(&capture->lane, &operation))

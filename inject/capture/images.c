@@ -121,7 +121,7 @@ static size_t bytes_in_file(const uint8_t *file, size_t most)
 	else if (memcpy(&fatbin, file, sizeof(fatbin)), fatbin.magic == FATBIN_MAGIC)
 		image = last_of(0, fatbin.header_bytes, fatbin.bytes);
 	else
-		/* PTX, including a NUL that the file may lack. */
+		/* The size of PTX includes a NUL that the file may lack. */
 		image = most + 1;
 	return image <= most + 1 ? image : most;
 }

@@ -248,7 +248,10 @@ static uint32_t blob(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, 
 	out->n_bytes = n_bytes;
 	out->reserved = 0;
 	memcpy(out + 1, bytes, n_bytes);
-	/* Hash of the copy: another thread may have written to the source meanwhile. */
+	/*
+	 * Hash the copy, because another thread may have written to the source since its hash was
+	 * computed.
+	 */
 	hash = ts_hash128(out + 1, n_bytes);
 	out->hash[0] = hash.a;
 	out->hash[1] = hash.b;

@@ -2,8 +2,8 @@
 /*
  * The producer's side of the lane (proto/abi/session.h). The lane holds contents, each once, found
  * by hash, and operations in order. All threads share the lane; a caller of a function below holds
- * `lock`, unless the function states otherwise. The lane drops nothing from its middle. If a record
- * does not fit within a bound, or exceeds the limit, the lane ends.
+ * `lock`, unless the function states otherwise. The lane drops nothing from its middle. If the ring
+ * has no room for a record for too long, or the contents exceed their limit, the lane ends.
  *
  * Not for signal handlers. Memory comes from mmap() alone, never from the application's allocator.
  */

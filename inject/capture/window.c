@@ -14,8 +14,8 @@
  * Work that does not end (a kernel that waits for the host) keeps the window from opening. The
  * trace then names the window as unsupported.
  *
- * Queries of ours are neither captured nor recorded. Calls of ours that make a device work (copies,
- * streams) get rows like the application's calls.
+ * The shim's own queries are neither captured nor recorded. The shim's calls that make a device
+ * work (copies, streams) get rows like the application's calls.
  */
 #include "inject/capture/window.h"
 #include "inject/context.h"
@@ -48,7 +48,10 @@ struct alive {
 	uint32_t is_library;
 };
 
-/* Number of signals received. A signal handler gets no argument of ours, so this is a global. */
+/*
+ * Number of signals received. The handler of a signal gets no argument from the shim, so this is a
+ * global variable.
+ */
 static uint32_t signals;
 
 static void on_signal(int number)
@@ -481,7 +484,9 @@ void ts_window_capture_begins(struct ts_window *window)
 	}
 }
 
-/* Calls may report an end without a begin. The count stays at 0 then. */
+/*
+ * If the stream capture began before the shim could count it, the count is already 0, and stays 0.
+ */
 void ts_window_capture_ends(struct ts_window *window)
 {
 	uint32_t n = __atomic_load_n(&window->n_stream_captures, __ATOMIC_RELAXED);
@@ -580,8 +585,8 @@ bool ts_window_calls_driver(void)
 }
 
 /*
- * Saved state of the application's call while a driver call of ours runs. The driver call of ours
- * gets its own rows. take_up() restores the application's call.
+ * Saved state of the application's call while the shim makes a driver call. The shim's call gets
+ * rows of its own. take_up() restores the application's call.
  */
 struct aside {
 	struct ts_call call;
@@ -662,8 +667,8 @@ static void put_sync(struct ts_capture *capture, uint32_t context)
 }
 
 /*
- * Copies the first range at or above `from`. The map may change between two calls. Returns false if
- * there is none.
+ * Finds the first range that starts at or above `from`, and writes it to *ret_range. Returns false
+ * if there is none. The map may change between two calls.
  */
 static bool next_range(struct ts_capture *capture, uint64_t from, struct ts_memory_range *ret_range)
 {
@@ -713,7 +718,7 @@ static void copy_context(struct ts_capture *capture, const struct alive *context
 		for (uint64_t at = 0; at < range.bytes && ts_lane_goes_on(&capture->lane);) {
 			size_t n = range.bytes - at < PIECE_BYTES ? range.bytes - at : PIECE_BYTES;
 
-			/* The range is gone; the shim did not see its release. */
+			/* The copy fails if the range is gone; the shim did not see its release. */
 			if (copy_out(window, range.start + at, n, stream))
 				break;
 			put_bytes(capture, &range, range.start + at, n);
@@ -826,8 +831,8 @@ static void open_window(struct ts_capture *capture, const char *by)
 }
 
 /*
- * Closes the window. Copies to the host that ended have their results. Copies that did not end
- * within the bound get none.
+ * Closes the window. If all work ends within the bound, each copy to the host gets its result. Else
+ * no pending copy gets a result.
  */
 static void close_window(struct ts_capture *capture)
 {

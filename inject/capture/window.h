@@ -2,9 +2,9 @@
 /*
  * Capture windows. From the process's start, the lane gets the calls that create and destroy
  * objects (contexts, modules, streams, memory). It gets work (launches, copies, waits) only while a
- * window is open. When a window opens, it waits for the devices, with a bound, and captures their
- * memory; calls of other threads wait meanwhile. A replay creates the objects, restores the memory,
- * and goes on from there.
+ * window is open. When a window opens, the shim waits for the devices, with a bound, and captures
+ * their memory; calls of other threads wait meanwhile. A replay creates the objects, restores the
+ * memory, and continues with the window's first operation.
  */
 #pragma once
 
@@ -38,10 +38,10 @@ struct ts_window {
 	/* The window could not open. The next try needs a new request. */
 	bool given_up;
 	bool by_signal;
-	uint32_t open;	    /* written with the order lock held; read without */
-	uint32_t opening;   /* or closing: other threads wait */
+	uint32_t open;	    /* written with the order lock held, read without it */
+	uint32_t opening;   /* 1: a window opens or closes; other threads wait */
 	uint32_t n_copying; /* running calls that copy; such a call may wait for other threads */
-	uint32_t n_stream_captures; /* active stream captures: no window opens or closes */
+	uint32_t n_stream_captures; /* active stream captures; above 0: no window opens or closes */
 	uint32_t n_ranges;	    /* open ranges that request a window */
 	uint64_t n_launches;
 	struct ts_capture_config config;
@@ -50,8 +50,9 @@ struct ts_window {
 	struct ts_pages contexts, streams, modules;
 	size_t n_contexts, n_streams, n_modules;
 	uint64_t n_created;
-	pthread_mutex_t names_lock; /* guards the two below; its holder never calls the driver */
-	struct ts_pages names;	    /* names of variables, each once, each ends with NUL */
+	/* guards `names` and n_name_bytes; its holder never calls the driver */
+	pthread_mutex_t names_lock;
+	struct ts_pages names; /* names of variables, each once, each ends with NUL */
 	size_t n_name_bytes;
 	struct ts_pages buffer; /* PIECE_BYTES, for copies of device memory */
 };
@@ -77,19 +78,21 @@ bool ts_window_is_due(struct ts_capture *capture, bool is_launch);
 /* Opens or closes the window. The caller holds the order lock, and not the lane's lock. */
 void ts_window_switch(struct ts_capture *capture);
 /*
- * True while the calling thread makes a driver call of ours that gets rows. Such a call is not
+ * True while the calling thread makes a driver call of the shim that gets rows. Such a call is not
  * captured.
  */
 bool ts_window_calls_driver(void);
 /*
- * Enclose calls that copy and may wait. ts_window_copy_begins() waits while a window opens, for at
- * most 40 s. After 40 s the copy proceeds, and the trace names it as unsupported.
+ * capture.c calls ts_window_copy_begins() before a call that copies and may wait, and
+ * ts_window_copy_ends() after it. While a window opens or closes, ts_window_copy_begins() waits,
+ * for at most 40 s. After 40 s the copy proceeds, and the trace names it as unsupported.
  */
 void ts_window_copy_begins(struct ts_capture *capture);
 void ts_window_copy_ends(struct ts_window *window);
 /*
- * Begins: called before a stream capture begins; waits while a window opens or closes. Ends: called
- * after a stream capture ends or fails to begin.
+ * ts_window_capture_begins() is called before a stream capture begins; it waits while a window
+ * opens or closes. ts_window_capture_ends() is called after a stream capture ends or fails to
+ * begin.
  */
 void ts_window_capture_begins(struct ts_window *window);
 void ts_window_capture_ends(struct ts_window *window);
@@ -100,8 +103,8 @@ void ts_window_stream(struct ts_capture *capture, uint64_t handle, uint32_t cont
 void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t context,
 		      bool is_library, bool is_new);
 /*
- * Collects the names of variables from a loaded module's code. Neither holds nor waits for the
- * lane's lock.
+ * Collects the names of variables from a loaded module's code. The caller need not hold the lane's
+ * lock, and this function does not take it.
  */
 void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_data *module);
 

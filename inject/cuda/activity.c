@@ -6,8 +6,8 @@
  * Records come in no order, on any thread, and their layout depends on CUPTI's version. Between
  * CUDA 11.0 and 13, records only grew at the end (proto/abi/vendor/cupti_activity.h). So one view
  * reads all versions if it touches no field beyond the version's own length.
- * cuptiActivityGetNextRecord() finds the next record, never a size of ours: later versions grow
- * again.
+ * cuptiActivityGetNextRecord() finds the next record. The decoder does not add sizes of its own,
+ * because records of later versions may be longer.
  */
 #include "inject/cuda/activity.h"
 #include "inject/cuda/pause.h"
@@ -76,7 +76,10 @@ static bool is_wanted(const struct decoder *d, uint32_t correlation_id)
 	       !ts_pause_drops(d->activity->pause, ts_widen(d->activity->widen, correlation_id));
 }
 
-/* Before CUDA 11.6, some layouts have padding here: within the record's length, but garbage. */
+/*
+ * True if the record has a channel. Before CUDA 11.6, some layouts have padding in its place:
+ * within the record's length, but garbage.
+ */
 static bool has_channel(const struct decoder *d)
 {
 	return d->activity->cupti->version >= TS_CUPTI_API_VERSION_CUDA_11_6;
@@ -97,7 +100,10 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 
 	if (!is_wanted(d, in->correlation_id) || !times_are_good(d, in->start, in->end))
 		return;
-	/* Before the record: a definition is published before records that refer to it. */
+	/*
+	 * Comes before the kernel's record, because a definition is published before records that
+	 * refer to it.
+	 */
 	name = ts_definitions_string_cached(d->activity->producer->definitions, &d->thread->strings,
 					    in->name);
 	out = reserve(d, TS_RECORD_KERNEL, sizeof(*out), in->start);
@@ -345,7 +351,10 @@ static void decode_device(const struct decoder *d, const struct ts_cupti_activit
 	const uint64_t bit = UINT64_C(1) << (in->id % 64);
 	struct ts_definitions *definitions = d->activity->producer->definitions;
 
-	/* CUPTI delivers a device record at each enabling; the definition is made once. */
+	/*
+	 * CUPTI delivers a device record each time the kind is enabled; the definition is made
+	 * once.
+	 */
 	if (in->id >= 64 * TS_ARRAY_LEN(d->activity->devices) ||
 	    __atomic_fetch_or(&d->activity->devices[in->id / 64], bit, __ATOMIC_RELAXED) & bit)
 		return;
@@ -477,8 +486,8 @@ void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti
 
 /*
  * Returns the next record, or NULL. Trap: after a forced flush, a buffer may hold an incomplete
- * record. CUPTI stops there, though more records may follow, and returns another error than at the
- * buffer's end. *ret_torn is true in that case.
+ * record. CUPTI stops at this record, though more records may follow, and returns another error
+ * than at the buffer's end. *ret_torn is true in that case.
  */
 static void *next_record(const struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes,
 			 void *record, bool *ret_torn)
@@ -500,8 +509,8 @@ void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t va
 	set_bounds(&d);
 	while ((record = next_record(activity, buffer, valid_bytes, record, &torn))) {
 		/*
-		 * Looked up for each record: without a shard, each record is counted as lost, and a
-		 * shard may have come free meanwhile.
+		 * The thread's shard is looked up for each record. Without a shard, the record is
+		 * counted as lost; for the next record, a shard may be free again.
 		 */
 		d.thread = ts_producer_thread(activity->producer);
 		if (d.thread)

@@ -21,8 +21,8 @@ struct ts_buffers {
 	uint8_t *kept[TS_BUFFERS_KEPT];
 	uint32_t n_mapped;
 	/*
-	 * All mapped buffers, in the pool or at CUPTI. A buffer that CUPTI returns may belong to
-	 * another tool.
+	 * All mapped buffers, in the pool or at CUPTI. CUPTI may return a buffer of another tool:
+	 * such a buffer is not in this list.
 	 */
 	uint8_t *mapped[TS_BUFFERS_MAX];
 	/*

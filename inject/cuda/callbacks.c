@@ -8,8 +8,8 @@
  * new stack or thread, errno is kept. The outermost call makes the API row. Driver calls nested in
  * it are only linked.
  *
- * Traps handled here: a callback makes no CUDA call; resource callbacks flush nothing; C throws
- * nothing; a forked child is detected before any access to the session.
+ * Traps: a callback must not call CUDA, and a resource callback must not flush. A forked child is
+ * detected before any access to the session.
  */
 #include "inject/cuda/callbacks.h"
 #include "inject/calls/call-record.h"
@@ -27,8 +27,8 @@
 /*
  * True if the call that begins is nested in the current one. Only driver calls are nested: in a
  * runtime call, with an id of their own or the same id; in a driver call, with the same id. Trap:
- * an exit may be missing (longjmp(), an exception through C, late enabling). Any other call shows
- * that the current one is over.
+ * an exit may be missing (longjmp(), an exception through C, late enabling). If any other call
+ * begins, the current call has ended.
  */
 static bool is_nested(const struct ts_call *call, uint32_t domain,
 		      const struct ts_cupti_callback_data *data)
@@ -80,8 +80,8 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 		  const struct ts_cupti_callback_data *data)
 {
 	/*
-	 * A pause stops only records. Ids are followed through it, otherwise their wraps are
-	 * missed. Stream captures are followed too.
+	 * A pause stops only records. During a pause the shim still widens ids, because it would
+	 * miss their wraps otherwise. It still counts stream captures, too.
 	 */
 	const uint64_t op_id = ts_widen(&shim->widen, data->correlation_id);
 	const uint32_t generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
@@ -92,8 +92,8 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 			(uintptr_t)__builtin_frame_address(0) < (uintptr_t)call->frame))
 		return;
 	/*
-	 * A call that began before CUPTI was given up is over, or its exit cannot be distinguished
-	 * from another call's.
+	 * The current call counts only if it began in this generation. A call of an earlier
+	 * generation has ended, or its exit cannot be distinguished from another call's.
 	 */
 	if (ts_likely(call->generation == generation) && is_nested(call, domain, data)) {
 		call->depth++;
@@ -134,7 +134,9 @@ static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_d
 	if (handle == STREAM_LEGACY)
 		per_thread = false;
 	if (handle == STREAM_PER_THREAD || (!handle && per_thread)) {
-		/* Each thread has its own stream, so the table by handle cannot hold it. */
+		/*
+		 * Each thread has its own per-thread stream, so the table by handle cannot hold it.
+		 */
 		if (shim->cupti.cuptiGetStreamIdEx(data->context, NULL, 1, &id))
 			return TS_NO_DEVICE;
 		return id;
@@ -186,8 +188,8 @@ static void wake_flush(struct ts_shim *shim)
 }
 
 /*
- * After a failed kernel, the program waits until CUPTI has delivered, usually less than a
- * millisecond. The wait happens once, and takes at most this long.
+ * After a kernel's error, the calling thread waits until CUPTI has delivered its records, usually
+ * less than a millisecond. The wait happens once, and takes at most this long.
  */
 #define FAULT_TIMEOUT_NS UINT64_C(200000000)
 
@@ -201,8 +203,8 @@ static bool is_fault(int32_t result)
 }
 
 /*
- * Flushes at the first such error: the program usually aborts next, and only CUPTI has the kernel's
- * name.
+ * Flushes at the first error that a kernel caused: the program usually aborts next, and only CUPTI
+ * has the kernel's name.
  */
 static void flush_fault(struct ts_shim *shim)
 {
@@ -260,8 +262,8 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 	int capture;
 
 	/*
-	 * The entry was not seen: it came before recording began. Or the current call is another
-	 * one, whose exit was not seen.
+	 * The shim did not see the entry of this call: the entry came before recording began. Or
+	 * the thread's current call is another call, whose exit the shim did not see.
 	 */
 	if (!call->depth ||
 	    (call->correlation != data->correlation_id &&
@@ -297,7 +299,7 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 	if (ts_unlikely(!thread))
 		return;
 	if (ts_unlikely(mode == TS_GATE_COUNT)) {
-		/* No daemon has served the ring for long: the ring would be full. */
+		/* The ring has had no daemon for long, so the ring would be full. */
 		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
 		return;
 	}
@@ -452,7 +454,7 @@ static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_
 			 ? data->message
 			 : ts_cupti_result(&shim->cupti,
 					   data ? data->result : TS_CUPTI_ERROR_UNKNOWN));
-	/* CUPTI gets no further call of ours: it can neither flush nor unsubscribe now. */
+	/* The shim makes no further CUPTI call: CUPTI can neither flush nor unsubscribe now. */
 	__atomic_store_n(&shim->cupti.held, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&shim->gate->recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&shim->gate->mode, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
@@ -463,8 +465,8 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 {
 	struct ts_shim *shim = userdata;
 	/*
-	 * The kernel wipes the gate's page in a forked child, so `mode` is TS_GATE_CLOSED there.
-	 * The rest of the session is the parent's.
+	 * The kernel wipes the gate's page in a forked child, so `mode` is TS_GATE_CLOSED in the
+	 * child. The rest of the session is the parent's.
 	 */
 	uint32_t mode = __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED);
 	int saved_errno;
@@ -477,7 +479,7 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 	if (mode == TS_GATE_CLOSED || !data)
 		return;
 	if (ts_unlikely(ts_tls.busy)) {
-		/* A callback that a call of ours causes is not a call of the application's. */
+		/* A callback that a call of the shim causes is not a call of the application. */
 		if (domain <= TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
 		    ((const struct ts_cupti_callback_data *)data)->callback_site ==
 			    TS_CUPTI_API_ENTER)

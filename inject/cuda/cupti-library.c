@@ -144,8 +144,8 @@ static uint32_t driver_version(struct ts_cupti *cupti)
 		return 0;
 	*(void **)&cupti->driver_get_version = dlsym(library, "cuDriverGetVersion");
 	/*
-	 * Trap: injection and callbacks make no CUDA calls. cuDriverGetVersion() is the exception:
-	 * it works before cuInit() and takes no lock.
+	 * Trap: InitializeInjection() and callbacks must not call CUDA. cuDriverGetVersion() is the
+	 * exception: it works before cuInit() and takes no lock.
 	 */
 	if (cupti->driver_get_version)
 		cupti->driver_get_version(&value);
@@ -243,7 +243,7 @@ static void ignore_callback(void *userdata, uint32_t domain, uint32_t cbid, cons
 {
 }
 
-/* Gets the name of the tool that holds CUPTI; "" if CUPTI does not report it. Since CUDA 13.0. */
+/* Gets the name of the tool that holds CUPTI. CUPTI reports it since CUDA 13.0; before, "". */
 static void name_holder(struct ts_cupti *cupti, char *ret_name, size_t n_bytes)
 {
 	struct ts_cupti_subscriber_params params = {
@@ -257,8 +257,8 @@ static void name_holder(struct ts_cupti *cupti, char *ret_name, size_t n_bytes)
 	if (!cupti->cuptiSubscribe_v2)
 		return;
 	/*
-	 * Trap: the two generations of the interface do not mix. This call is expected to fail; if
-	 * it succeeds, it is undone.
+	 * Trap: CUPTI's functions with and without _v2 do not mix. CUPTI is held, so this call is
+	 * expected to fail and to return the holder's name. If it succeeds, unsubscribe at once.
 	 */
 	if (!cupti->cuptiSubscribe_v2(&subscriber, ignore_callback, NULL, &params))
 		cupti->cuptiUnsubscribe(subscriber);

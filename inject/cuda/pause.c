@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the switches of recording (stop, start) and answers for an op_id whether its call is left
+ * Keeps the switches of recording (stop, start) and decides for an op_id whether its call is left
  * out. switch.c and recorder.c publish switches; callbacks.c and activity.c read them. It calls
  * only the clock.
  *
@@ -26,7 +26,7 @@ bool ts_pause_looks_back(const struct ts_pause *pause, uint64_t op_id)
 
 	if (!n)
 		return false;
-	/* Finds the first entry above op_id; the entry before it holds for op_id. */
+	/* Finds the first entry above op_id; the entry before it applies to op_id. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 

@@ -2,10 +2,10 @@
 /*
  * Decides by op_id which calls are left out because recording is stopped.
  *
- * A switch holds from an id on. The flush thread chooses this id a little ahead of the newest one,
- * and publishes it before CUPTI assigns it. So all threads decide alike about a call, at any time.
- * The decoder of its device rows decides alike too, however late they come. No call is recorded by
- * half, and no thread waits.
+ * A switch (a stop or a start) applies to the calls from a certain id on. The flush thread chooses
+ * this id a little ahead of the newest id, and publishes it before CUPTI assigns it. So all
+ * threads, and the decoder of late device rows, decide in the same way about a call. A call is
+ * recorded with all its rows or not at all, and no thread waits.
  *
  * Only the flush thread switches. All threads read, without a lock.
  */
@@ -69,5 +69,5 @@ bool ts_pause_drops(const struct ts_pause *pause, uint64_t op_id);
  */
 void ts_pause_publish(struct ts_pause *pause, uint64_t op_id, bool paused);
 
-/* Starts in the stopped state. Called before CUPTI is set up. */
+/* Begins the session in the stopped state. Called before CUPTI is set up. */
 void ts_pause_begin(struct ts_pause *pause);

@@ -143,9 +143,9 @@ void ts_recorder_completed(void *context, uint32_t stream, uint8_t *buffer, size
 /*
  * CUPTI's timestamp callback. Trap: it cannot be removed, because CUPTI accepts no NULL. A change
  * of the callback, or of its origin, makes CUPTI interpolate between two clocks. So this clock
- * returns the values of CUPTI's own clock, CLOCK_REALTIME, except that it is never set. The
- * application's profiler then finds the times that it expects, and nothing changes when CUPTI
- * changes hands.
+ * returns the values of CUPTI's own clock, CLOCK_REALTIME, but a change of the system's time does
+ * not change them. The application's profiler then finds the times that it expects, and the clock
+ * stays the same when CUPTI's owner changes.
  */
 static uint64_t timestamp(void)
 {
@@ -301,7 +301,7 @@ static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size
 		ts_recorder_unsubscribe(shim);
 		return TS_EMPTY_CUPTI_ERROR;
 	}
-	/* The gate opens first, so that the callbacks of running calls find everything in place. */
+	/* The gate opens first, so that the callbacks of running calls find an open gate. */
 	__atomic_store_n(&shim->gate->rows, 1, __ATOMIC_RELEASE);
 	ts_link_open_gate(&shim->link);
 	enable_callbacks(shim);
@@ -346,7 +346,10 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
 	/* The capture lacks the calls made meanwhile. */
 	if (shim->capture.shim)
 		ts_lane_end(&shim->capture.lane, TS_LANE_YIELDED);
-	/* Streams were created and destroyed, and stream captures ended, without callbacks. */
+	/*
+	 * While the application's profiler had CUPTI, streams were created and destroyed, and
+	 * stream captures ended, without callbacks.
+	 */
 	memset(&shim->streams, 0, sizeof(shim->streams));
 	memset(&shim->stream_captures, 0, sizeof(shim->stream_captures));
 	__atomic_store_n(&shim->n_stream_captures, 0, __ATOMIC_RELAXED);
@@ -365,7 +368,10 @@ bool ts_recorder_begin_probes(struct ts_shim *shim)
 {
 	struct ts_cupti *cupti = &shim->cupti;
 
-	/* cuDriverGetVersion() always works, waits for nothing, and has no callback otherwise. */
+	/*
+	 * cuDriverGetVersion() always works and waits for nothing. Its callback is enabled only for
+	 * probes.
+	 */
 	return cupti->driver_get_version &&
 	       !cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API,
 					   TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subscription to CUPTI: start, give up, quiet, resume; and probes for the newest id. */
+/*
+ * The shim's subscription to CUPTI. These functions begin it, give it up, take it back, and reduce
+ * it while recording is stopped. Probes find CUPTI's newest id.
+ */
 #pragma once
 
 #include "inject/context.h"
@@ -13,17 +16,17 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, size_t n_text_bytes);
 
 /*
- * The two steps of giving CUPTI up; flush thread, or the thread that sets CUPTI up.
- * ts_recorder_disable() stops the recording of calls, and CUPTI gathers nothing more. The caller
- * then flushes. ts_recorder_unsubscribe() ends the subscription, drops later device rows, and
- * restores CUPTI's settings.
+ * The two steps of giving CUPTI up. Only the flush thread, or the thread that sets CUPTI up, calls
+ * them. ts_recorder_disable() stops the recording of calls, and CUPTI gathers nothing more. The
+ * caller then flushes. ts_recorder_unsubscribe() ends the subscription, drops later device rows,
+ * and restores CUPTI's settings.
  */
 void ts_recorder_disable(struct ts_shim *shim);
 void ts_recorder_unsubscribe(struct ts_shim *shim);
 
 /*
- * Makes a call that is not recorded, and returns CUPTI's id of it: later calls have higher ids.
- * Returns 0 if the id is unknown. CUPTI must be ours. Flush thread only.
+ * Makes a driver call that is not recorded, and returns CUPTI's id of the call: later calls have
+ * higher ids. Returns 0 if the id is unknown. The shim must hold CUPTI. Flush thread only.
  */
 uint32_t ts_recorder_probe(struct ts_shim *shim);
 /*

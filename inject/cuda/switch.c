@@ -30,8 +30,8 @@
 
 /*
  * Returns the first id of a switch if no id can be probed: the one after the last switch, or after
- * the last id seen before CUPTI was given up. Running calls may then lose one half of their rows,
- * which is counted.
+ * the last id seen before CUPTI was given up. Running calls may then lose their API row or their
+ * device rows; these losses are counted.
  */
 static uint64_t next_id(struct ts_shim *shim)
 {
@@ -57,8 +57,8 @@ static uint64_t newest_id(struct ts_shim *shim)
 }
 
 /*
- * Publishes a switch. No call has its id yet at that time. When this function returns, all later
- * calls have this id or a higher one.
+ * Publishes a switch. At that time, no call has the switch's id or a higher one. When this function
+ * returns, all later calls have this id or a higher one.
  */
 static void switch_over(struct ts_shim *shim, bool paused)
 {

@@ -3,11 +3,11 @@
  * Widens CUPTI's 32-bit correlation ids to 64-bit operation ids.
  *
  * CUPTI counts API calls in 32 bits, and the count wraps; at a million launches per second it wraps
- * every 72 minutes. All threads share one reference: a recent 64-bit id. A 32-bit id means the
- * 64-bit value nearest to the reference. The reference moves only if an id is more than
- * TS_WIDEN_STEP ahead, so that it is read often and written rarely. The result is right if an id
- * lies within 2^31 calls of the newest one; device rows are late by far less. Thread- and
- * signal-safe, no locks.
+ * every 72 minutes. All threads share one reference: a recent 64-bit id. Widening chooses the
+ * 64-bit value that has the same low 32 bits and is nearest to the reference. The reference moves
+ * only if an id is more than TS_WIDEN_STEP ahead, so that it is read often and written rarely. The
+ * result is right if an id lies within 2^31 calls of the newest one; device rows are late by far
+ * less. Thread- and signal-safe, no locks.
  */
 #pragma once
 

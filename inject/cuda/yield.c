@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Yields CUPTI to the application's own profiler. The application's calls reach the functions
- * exported here, which stand before libcupti's. They call ts_shim_yield() in shim.c, and then
+ * Yields CUPTI to the application's own profiler. The loader finds the functions exported here
+ * before libcupti's, so the application calls them. Each calls ts_shim_yield() in shim.c, and then
  * libcupti's function.
  *
  * CUPTI has one subscriber and one pair of buffer callbacks. A tool that finds CUPTI held does not
@@ -18,11 +18,12 @@
  * - n_takers counts the running calls. If it is above 0, the flush thread does not take CUPTI back.
  * - `subscribed` and `kinds` are the application's holds on CUPTI. If end() finds none, it sets
  *   done_ns.
- * - The flush thread changes the state (flush.c). If the application holds CUPTI first, shim.c
- *   starts in TS_YIELD_GIVEN.
+ * - The flush thread changes the state (flush.c). If the application already holds CUPTI when the
+ *   session begins, the session starts in TS_YIELD_GIVEN.
  *
- * Buffers may be with CUPTI when it changes hands. So CUPTI's buffer callbacks are always the
- * shim's, and they pass each buffer of the application to the application's callbacks.
+ * When CUPTI's owner changes, CUPTI may still have buffers of the old owner. So CUPTI's buffer
+ * callbacks are always the shim's, and they pass each buffer of the application to the
+ * application's callbacks.
  *
  * A tool that gets the functions by dlsym() on libcupti's handle bypasses this file; CUPTI refuses
  * its subscription.
@@ -63,7 +64,7 @@ static void *real(const char *name)
 	return function;
 }
 
-/* Returns the file name of the calling library, as a substitute for a name. */
+/* Returns the file name of the calling library. The trace has it as the name of the tool. */
 static const char *caller(const void *return_address)
 {
 	const char *slash;
@@ -96,8 +97,8 @@ static uint32_t end(uint32_t result)
 		     __atomic_load_n(&yield->kinds, __ATOMIC_ACQUIRE);
 
 	/*
-	 * done_ns is set before n_takers goes down. So a thread that finds no taker does not read
-	 * an old done_ns.
+	 * done_ns is set before n_takers goes down. So a thread that reads 0 from n_takers does not
+	 * read an old done_ns.
 	 */
 	__atomic_store_n(&yield->done_ns, holds ? 0 : ts_clock_monotonic_ns(), __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&yield->n_takers, 1, __ATOMIC_SEQ_CST);

@@ -16,12 +16,12 @@ enum ts_yield_state {
 struct ts_yield {
 	uint32_t state;	      /* enum ts_yield_state */
 	uint32_t n_takers;    /* threads inside one of the calls that take CUPTI */
-	char to[128];	      /* name of the last taker */
+	char to[128];	      /* file name of the library that took CUPTI last */
 	uint64_t retry_at_ns; /* no retake before this time */
 
 	/* The application's holds on CUPTI. */
 	uint32_t subscribed;
-	uint64_t kinds; /* a bit for each activity kind that it enabled */
+	uint64_t kinds; /* a bit for each activity kind that the application enabled */
 	/* Time since which the application holds nothing. 0: it holds something, or never did. */
 	uint64_t done_ns;
 	ts_cupti_buffer_requested_fn requested;
@@ -32,7 +32,9 @@ struct ts_yield {
 	 */
 	ts_cupti_timestamp_fn now;
 
-	/* CUPTI's id of a probe call; shows how many calls were made while CUPTI was given up. */
+	/*
+	 * CUPTI's id of a probe call, to compute how many calls were made while CUPTI was given up.
+	 */
 	uint32_t probed_id;
 	uint32_t last_seen_id;
 	bool is_last_seen_known;

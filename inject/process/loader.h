@@ -11,8 +11,8 @@
 #include "proto/abi/tablehash.h"
 
 /*
- * dl_iterate_phdr(), except that a fork() waits until it is over. All iterations of the shim and of
- * the unwinder use this function. Thread-safe.
+ * dl_iterate_phdr(), except that a fork() waits until the iteration has ended. All iterations of
+ * the shim and of the unwinder use this function. Thread-safe.
  */
 int ts_loader_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
 
@@ -43,10 +43,10 @@ void ts_loader_watch(struct ts_loader_watch *watch, void (*load)(void *data), vo
 void ts_loader_watch_check(struct ts_loader_watch *watch);
 
 /*
- * Returns a number that changes whenever a library was loaded or unloaded. It changes before the
- * new library's code can run, and before another library's code can take its place. Two loads, no
- * lock, no barrier: a thread with a new library's code on its stack has already seen that library
- * loaded.
+ * Returns a number that changes whenever a library was loaded or unloaded. It changes before a new
+ * library's code can run, and before another library can be mapped in the place of an unloaded one.
+ * The function makes two loads and needs no lock or barrier: a thread with a new library's code on
+ * its stack has already seen that library loaded.
  */
 static inline uint64_t ts_loader_generation(const struct ts_loader_watch *watch)
 {

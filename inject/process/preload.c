@@ -33,7 +33,7 @@ static struct preload preload;
 /*
  * Returns whether this library's functions come before libc's: it was preloaded, not loaded by the
  * driver. A sanitizer's runtime may come before both, with its own _exit() that calls this
- * library's. No sanitizer defines fexecve().
+ * library's. No sanitizer defines fexecve(), so this function looks up fexecve().
  */
 static bool finds_ours(const void *base)
 {
@@ -64,7 +64,10 @@ static void say_loaded(void)
 			(int)preload.pid, ts_loaded.nvtx_holder);
 }
 
-/* Sets the variable to this library if it is unset; else stores the name of another library. */
+/*
+ * If the environment variable is unset, sets it to this library's path. Else copies its value, the
+ * path of another library, to ret_holder.
+ */
 static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
 {
 	const char *held = secure_getenv(name);
@@ -99,7 +102,7 @@ __attribute__((constructor)) static void loaded(void)
 
 	preload.pid = getpid();
 	ts_loaded.filters = ts_sandbox_count();
-	/* If other preloaded libraries define _exit(), theirs comes after this one. */
+	/* RTLD_NEXT finds the _exit() of another preloaded library, or libc's. */
 	*(void **)&preload.next_exit = dlsym(RTLD_NEXT, "_exit");
 	*(void **)&preload.next_Exit = dlsym(RTLD_NEXT, "_Exit");
 	ts_exec_resolve();
@@ -136,7 +139,7 @@ static void send_holder(void)
 	void *driver;
 	int fd = -1;
 
-	/* Once per process, not for each forked child. */
+	/* Report once in a process, and not in forked children. */
 	if (ts_shim.started || !*preload.holder || preload.pid != getpid() ||
 	    is_ours(preload.holder))
 		return;

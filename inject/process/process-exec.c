@@ -55,8 +55,8 @@ void ts_exec_resolve(void)
 }
 
 /*
- * Finds the C library's functions if an earlier constructor calls one of ours. No other thread
- * exists then.
+ * Finds libc's functions if the constructor of another library calls an exec function before this
+ * library's constructor runs. No other thread exists then.
  */
 static void resolve_early(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The traced process creates the trace's file; the link thread calls this. The daemon runs as
- * another user: it could neither create the file in this user's directory nor give it away. Every
- * call is on this process's own files, and none follows a symbolic link.
+ * Creates the trace's file in the traced process; the link thread calls this. The daemon runs as
+ * another user: it could neither create a file in this user's directory nor make this user the
+ * file's owner. No call here follows a symbolic link.
  */
 #include "inject/process/process-output.h"
 

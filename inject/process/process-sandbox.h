@@ -8,7 +8,10 @@
 
 enum ts_sandbox {
 	TS_SANDBOX_NONE = 0,
-	/* Installed before the program started, so it permits starting a program. */
+	/*
+	 * The filter was installed before the program started, so it permits the start of a
+	 * program.
+	 */
 	TS_SANDBOX_INHERITED = 1,
 	TS_SANDBOX_OWN = 2, /* the program's own, which usually permits little */
 };

@@ -4,9 +4,9 @@
  * handlers and copy its page tables. Instead, two clones share the caller's memory while the caller
  * waits, as vfork() does.
  *
- * The first clone leaves the session and makes the second clone. Its exit signal is 0, so the
- * application gets no SIGCHLD and an ordinary wait() does not return it; this file reaps it. The
- * second clone thus becomes a child of init.
+ * The first clone leaves the session, makes the second clone, and ends. So the second clone becomes
+ * a child of init. The first clone's exit signal is 0, so the application gets no SIGCHLD, and an
+ * ordinary wait() does not return the clone; this file reaps it.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -124,8 +124,8 @@ static int daemon_main(void *data)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/*
-	 * The system call itself: execve() is this library's own, for the application
-	 * (process-exec.c).
+	 * Make the system call directly: execve() would call this library's own function, which is
+	 * for the application (process-exec.c).
 	 */
 	syscall(SYS_execve, spawn->path, spawn->argv, spawn->environment);
 	spawn->error = -errno;

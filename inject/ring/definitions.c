@@ -13,8 +13,8 @@
 #define CHUNK_BYTES (64u * 1024)
 
 /*
- * Each stretch overlaps the next one by this much, so a definition is whole in the stretch of its
- * first byte.
+ * The arena is mapped in stretches. Each stretch overlaps the next one by this much, so a
+ * definition is whole in the stretch that has its first byte.
  */
 #define OVERLAP_BYTES (2 * TS_STRING_MAX_BYTES)
 TS_STATIC_ASSERT(OVERLAP_BYTES > TS_STRING_MAX_BYTES + sizeof(struct ts_definition) &&
@@ -72,8 +72,8 @@ static bool map_stretch(struct ts_definitions *definitions, uint64_t off)
 }
 
 /*
- * Two lanes let the multiplications of a long stack overlap. Collisions are harmless: a hit
- * compares the content.
+ * Hashes the bytes in two lanes, so that the multiplications of a long stack overlap. Collisions
+ * are harmless: a lookup also compares the content.
  */
 static uint64_t hash_bytes(const void *data, size_t n_bytes)
 {

@@ -36,7 +36,10 @@ struct ts_intern {
 struct ts_definitions {
 	struct ts_control *control;
 	struct ts_arena *arena;
-	/* The arena's bytes, mapped at need. Each stretch overlaps the next one (definitions.c). */
+	/*
+	 * The arena's bytes, mapped when needed. Each stretch overlaps the next one
+	 * (definitions.c).
+	 */
 	uint8_t *stretches[TS_ARENA_STRETCHES];
 	uint64_t n_bytes;
 	/*
@@ -49,13 +52,13 @@ struct ts_definitions {
 	uint32_t last_id[TS_DEF_COUNT];
 	struct ts_intern strings;
 	struct ts_intern stacks;
-	uint8_t *chunk; /* source of entries, which live as long as the session */
+	uint8_t *chunk; /* free memory for new entries, which live as long as the session */
 	size_t chunk_left;
 };
 
 /*
- * Uses the session's memory. Returns 0 or -ENOMEM. There is no deinit: a session lives to the end
- * of its process.
+ * Prepares the arena in the session's memory for writing. Returns 0 or -ENOMEM. There is no deinit:
+ * a session lives to the end of its process.
  */
 int ts_definitions_init(struct ts_definitions *definitions, const struct ts_session_memory *memory);
 

@@ -7,9 +7,9 @@
  * 	own descriptor table -> session memory -> connect or start a daemon -> HELLO
  * 	  -> receive WELCOME, STOP, REFUSED, or lose the daemon -> BYE -> DONE
  *
- * A daemon found by its socket's name may die and come back. The ring keeps unwritten records, so
- * recording continues for a while, and the new daemon continues where the old one stopped. The
- * death of a private daemon is final.
+ * A daemon that was found by its socket's name may die and be started again. The ring keeps
+ * unwritten records, so recording continues for a while, and the new daemon continues where the old
+ * one stopped. The death of a private daemon is final.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -43,11 +43,14 @@
 #define BUSY_NS	     UINT64_C(10000000)
 #define RETRY_MIN_NS UINT64_C(500000000)
 #define RETRY_MAX_NS UINT64_C(5000000000)
-/* Records are kept this long for a lost daemon; afterwards they are only counted. */
+/*
+ * After the loss of a daemon, records are kept this long for the next one; then they are only
+ * counted.
+ */
 #define GRACE_NS UINT64_C(30000000000)
 /*
- * If the thread shares the application's table of descriptors, its descriptors are at least this
- * number.
+ * If the link thread shares the application's table of descriptors, the thread moves its
+ * descriptors to this number or above.
  */
 #define SHARED_TABLE_FLOOR 512
 
@@ -116,8 +119,9 @@ int ts_link_start_thread(const struct ts_config *config, void *(*run)(void *), v
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	/*
-	 * A real-time priority of the application is not for the shim's threads. A seccomp filter
-	 * may forbid the request for another scheduling.
+	 * The application may have a real-time priority, which the shim's threads must not inherit.
+	 * Under a seccomp filter the shim does not request another scheduling, because the filter
+	 * may forbid the request.
 	 */
 	r = start_thread(run, data, stack_bytes, !config->sandbox);
 	/*
@@ -146,8 +150,8 @@ static void own_descriptors(const struct ts_config *config, struct connection *c
 		/* The list in proto/abi/sandbox.h does not contain unshare(). */
 		if (config->sandbox || unshare(CLONE_FILES) < 0) {
 			/*
-			 * If the kernel or sandbox has neither call, share the table at high
-			 * numbers.
+			 * Neither close_range() nor unshare() works, so the thread shares the
+			 * application's table and uses high numbers.
 			 */
 			connection->shared_table = true;
 			return;
@@ -167,7 +171,7 @@ static void own_descriptors(const struct ts_config *config, struct connection *c
 			return;
 }
 
-/* Moves a descriptor to a high number if the application shares the table. */
+/* Moves a descriptor to a high number if the thread shares the application's table. */
 static int settle(const struct connection *connection, int fd)
 {
 	int settled;
@@ -181,7 +185,10 @@ static int settle(const struct connection *connection, int fd)
 	return settled;
 }
 
-/* Sequentially consistent: each side writes its own word and then reads the other side's word. */
+/*
+ * Sets the gate's word to `mode` if `wanted` is set. The accesses are sequentially consistent,
+ * because each side writes its own word and then reads the other side's word.
+ */
 static void follow_mode(const uint32_t *wanted, uint32_t *word, enum ts_gate_mode mode)
 {
 	if (!__atomic_load_n(wanted, __ATOMIC_SEQ_CST))
@@ -285,7 +292,10 @@ static void open_output(struct ts_link *link, struct connection *connection)
 	int r;
 
 	connection->output = TS_OUTPUT_NONE;
-	/* The list in proto/abi/sandbox.h does not contain unlink(). */
+	/*
+	 * Under a sandbox no file is created, because the list in proto/abi/sandbox.h does not
+	 * contain unlink().
+	 */
 	if (!link->config->output_given || link->is_private || link->config->sandbox)
 		return;
 	r = ts_output_open(link->config->output, &connection->output);

@@ -22,7 +22,8 @@ enum ts_link_request {
 };
 
 enum ts_link_farewell {
-	TS_LINK_SAID_BYE = 1,	/* BYE lies in the daemon's socket, which outlives us */
+	/* the daemon's socket has BYE; the daemon can read it after this process ended */
+	TS_LINK_SAID_BYE = 1,
 	TS_LINK_HEARD_DONE = 2, /* the file is written, or no daemon answers */
 };
 
@@ -65,8 +66,8 @@ void ts_link_open_annotations(struct ts_link *link);
  * filter it inherits the caller's. All threads of the shim start this way. If stack_bytes is 0, the
  * stack has the process's default size.
  *
- * Each process that called cuInit() has threads of the driver; the shim's two threads keep the
- * process alive no longer than those. Returns 0 or a negative errno.
+ * If main() ends by pthread_exit(), the shim's two threads keep the process alive. The driver's
+ * threads do so too, in each process that called cuInit(). Returns 0 or a negative errno.
  */
 int ts_link_start_thread(const struct ts_config *config, void *(*run)(void *), void *data,
 			 size_t stack_bytes);

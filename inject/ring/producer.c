@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shards and the threads that own them. All recorders of the shim call it; it calls the ring of
- * proto/abi/ring.h. This file holds the rare paths: claiming at a thread's first record, abandoning
- * at its end, and waiting for room in a full ring.
+ * proto/abi/ring.h. This file has the rare paths: it claims a shard at a thread's first record,
+ * abandons the shard at the thread's end, and waits for room in a full ring.
  */
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,7 +19,10 @@
 #define WAIT_STEP_MIN_NS 50000
 #define WAIT_STEP_MAX_NS 1600000
 
-/* Past the watermark, the doorbell rings this many times per ring length. */
+/*
+ * While a ring is fuller than its watermark, its thread rings the doorbell once per 1/BELL_STEPS of
+ * the ring.
+ */
 #define BELL_STEPS 16
 
 /*
@@ -47,8 +50,8 @@ static void thread_ended(void *value)
 		return;
 	ts_tls.thread = NULL;
 	/*
-	 * Release pairs with the acquire in take_shard(): the next owner sees all records of this
-	 * one.
+	 * Release pairs with the acquire in take_shard(): the shard's next owner sees all records
+	 * of this thread.
 	 */
 	__atomic_store_n(&thread->ring.shard->state, TS_SHARD_ABANDONED, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&producer->lock);

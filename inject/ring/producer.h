@@ -28,7 +28,7 @@
 enum ts_gate_mode {
 	TS_GATE_CLOSED = 0, /* pass all calls through */
 	TS_GATE_OPEN = 1,   /* record */
-	TS_GATE_COUNT = 2,  /* no daemon for a long time: count instead of recording */
+	TS_GATE_COUNT = 2,  /* no daemon for a long time: count the records as lost */
 };
 
 /*
@@ -38,9 +38,9 @@ enum ts_gate_mode {
 struct ts_gate {
 	uint32_t alive;
 	uint32_t mode;	    /* enum ts_gate_mode, read by callbacks */
-	uint32_t recording; /* CUPTI is ours: `mode` follows the link */
+	uint32_t recording; /* the shim holds CUPTI, so `mode` is the link's mode */
 	uint32_t rows;	    /* device rows are recorded, until after the last flush */
-	/* A session exists: `annotations` follows the link, with or without CUPTI. */
+	/* 1: a session exists. The link thread then sets `annotations`, with or without CUPTI. */
 	uint32_t annotating;
 	uint32_t annotations; /* enum ts_gate_mode, read by marks, ranges and counters */
 	uint32_t served;      /* a daemon drains the rings: waiting for room may help */
@@ -49,8 +49,8 @@ struct ts_gate {
 /* Work since the last flush. */
 enum ts_dirty {
 	TS_DIRTY_NOT = 0,
-	TS_DIRTY_UNTOLD = 1, /* there is; the flush thread may still sleep */
-	TS_DIRTY = 2,	     /* there is; the flush thread is awake or notified */
+	TS_DIRTY_UNTOLD = 1, /* there is work; the flush thread may still sleep */
+	TS_DIRTY = 2,	     /* there is work; the flush thread is awake or notified */
 };
 
 struct ts_producer {
@@ -83,7 +83,7 @@ struct ts_thread {
 	struct ts_thread *next_all; /* in `all` */
 	struct ts_call *call;	    /* owner's call; NULL: idle. Under the producer's lock */
 	uint32_t id;		    /* TS_DEF_THREAD */
-	bool stalled;		    /* a wait at this `released` brought no room */
+	bool stalled;		    /* a wait brought no room while `released` was stalled_at */
 	uint64_t stalled_at;
 	uint64_t patience_ns;	       /* wait for room even if not lossless */
 	struct ts_stack_cache *stacks; /* NULL until its first stack */
@@ -92,20 +92,20 @@ struct ts_thread {
 
 /*
  * Whether a thread runs the shim's own code. If it does, a call into the shim comes from the shim
- * itself.
+ * itself and is not the application's.
  */
 enum ts_busy {
 	TS_BUSY_NOT = 0,
 	/* the shim runs in a call on an application thread, which must not wait */
 	TS_BUSY_IN_CALL = 1,
 	TS_BUSY_OURS = 2,    /* the thread belongs to the shim */
-	TS_BUSY_PROBING = 3, /* and it makes a call, see ts_recorder_probe() */
+	TS_BUSY_PROBING = 3, /* a thread of the shim makes a probe call (ts_recorder_probe()) */
 	TS_BUSY_ASKING = 4,  /* the shim queries the driver on an application thread (capture/) */
 };
 
 /* The outermost API call that a thread is in. */
 struct ts_call {
-	uint64_t enter; /* ticks; 0: makes no record */
+	uint64_t enter; /* ticks at entry; 0: the call makes no record */
 	uint64_t op_id;
 	uint32_t depth; /* 0: in no call */
 	uint32_t correlation;
@@ -132,7 +132,7 @@ struct ts_tls {
 	uint32_t busy;		  /* enum ts_busy */
 	struct ts_ranges *ranges; /* the thread's pushed ranges (annotation.c); NULL: none yet */
 	uint32_t unclaimed;	  /* records since the last vain search for a shard */
-	uint32_t hip_device;	  /* of the last hipSetDevice() of this thread; HIP's ordinal */
+	uint32_t hip_device; /* HIP's ordinal of the device in this thread's last hipSetDevice() */
 	/*
 	 * The thread's current call. Updated even while nothing is recorded, because a recording
 	 * may begin within the call.
@@ -141,7 +141,7 @@ struct ts_tls {
 };
 extern __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));
 
-/* The application's own switch, for all its sessions. 1: record nothing. */
+/* 1: the application has stopped the recording, for all its sessions. */
 extern uint32_t ts_producer_stopped;
 
 /*
@@ -164,13 +164,16 @@ struct ts_thread *ts_producer_claim(struct ts_producer *producer);
 /* Returns whether any recording thread is inside a call that makes a record. */
 bool ts_producer_is_any_in_call(struct ts_producer *producer);
 
-/* Default of lossless_ns: longer than the longest debugger stop that is tolerated. */
+/*
+ * Default of lossless_ns. If the daemon stands still for a shorter time, for example in a debugger,
+ * no record is lost.
+ */
 #define TS_PRODUCER_LOSSLESS_NS UINT64_C(30000000000)
 
 /*
- * Handles a full ring. Waits for room if lossless or patient, while a daemon drains the ring, and
- * records a lossless wait. Returns room for n_bytes; NULL: one record is counted as lost
- * (RING_FULL).
+ * Handles a full ring. If the session is lossless or the thread has patience_ns, waits for room
+ * while a daemon drains the ring. A wait of a lossless session becomes a record in the trace.
+ * Returns room for n_bytes. NULL: one record is counted as lost (RING_FULL).
  */
 void *ts_thread_full(struct ts_thread *thread, uint32_t n_bytes);
 
@@ -180,7 +183,7 @@ void ts_producer_wake_daemon(struct ts_control *control);
 /* Wakes the daemon if the ring is past the watermark and the daemon sleeps. */
 void ts_thread_ring_doorbell(struct ts_thread *thread);
 
-/* Returns the calling thread with a shard. NULL: see ts_producer_claim(). */
+/* Returns the calling thread's struct, which has a shard. NULL: see ts_producer_claim(). */
 static inline struct ts_thread *ts_producer_thread(struct ts_producer *producer)
 {
 	if (ts_likely(ts_tls.thread && ts_tls.epoch == producer->epoch))

@@ -7,8 +7,8 @@
  *
  * This file maps only the first pages, which have the offsets of all other parts. producer.c maps a
  * shard when a thread first claims it; definitions.c maps a stretch of the arena when the stretch
- * before is full. mlockall(MCL_CURRENT) locks everything that is mapped, and its limit counts
- * everything that is mapped.
+ * before is full. Each part is mapped this late because mlockall(MCL_CURRENT) locks everything that
+ * is mapped, and counts it against the limit of locked memory.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -209,6 +209,6 @@ void ts_session_wait_for_cupti(struct ts_control *control, const char *text)
 
 void ts_session_has_cupti(struct ts_control *control)
 {
-	/* The text stays, because the daemon may be reading it. */
+	/* reason_text stays, because the daemon may be reading it. */
 	__atomic_store_n(&control->reason, TS_EMPTY_NONE, __ATOMIC_RELEASE);
 }

@@ -29,7 +29,7 @@ void *ts_unlocked_grow(void *at, size_t n_old, size_t n_new)
 {
 	void *grown;
 
-	/* MCL_CURRENT may have locked the mapping since. */
+	/* mlockall(MCL_CURRENT) may have locked the mapping since its creation. */
 	ts_unlocked_release(at, n_old);
 	grown = mremap(at, n_old, n_new, MREMAP_MAYMOVE);
 	return grown == MAP_FAILED ? NULL : grown;

@@ -21,15 +21,16 @@
  * reads nothing that the unwind would not read: behind a difference the stack may be another one,
  * or unmapped.
  *
- * Rules come from the unwind information of libraries. The loader's generation (loader.h) shows
- * that a library came or went; the cache then forgets everything. Some frames have no rule: no
- * unwind information, or nothing this plain (signal frames, generated code, hand-written
- * expressions). libunwind unwinds each stack with such a frame, each time. The result of a new rule
- * is compared with libunwind once (stack.c).
+ * Rules come from the unwind information of libraries. If the loader's generation (loader.h)
+ * changes, a library was loaded or unloaded, and the cache drops all its entries. Some frames have
+ * no rule: there is no unwind information, or it does not have this simple form (signal frames,
+ * generated code, hand-written expressions). libunwind unwinds each stack with such a frame, each
+ * time. The result of a new rule is compared with libunwind once (stack.c).
  *
- * Known stacks form a tree over the values read: a run of slots and, at the first difference from a
- * known stack, a branch by the other value into a run of its own. One hash table finds the branches
- * by slot and value, and compares both. Stack pointers are branches of the root.
+ * Known stacks form a tree over the values that the walks read. A run is a list of slots. At the
+ * first slot where a new stack differs from a known one, a branch leads by the new value to a run
+ * of its own. One hash table finds the branches by slot and value, and compares both. Stack
+ * pointers are branches of the root.
  */
 #include <sys/mman.h>
 
@@ -135,13 +136,13 @@ static struct branch *branch_of(const struct ts_stack_cache *cache, uint32_t slo
 	for (;; i++) {
 		const struct branch *branch = &cache->branches[i & (N_BRANCHES - 1)];
 
-		/* Ends: the table is never more than half full. */
+		/* The loop ends, because the table is never more than half full. */
 		if (!branch->run || (branch->value == value && branch->slot == slot))
 			return (struct branch *)(uintptr_t)branch;
 	}
 }
 
-/* Returns the first slot of a run that does not hold its value, or NULL. */
+/* Returns the first slot of a run whose word no longer has the recorded value, or NULL. */
 TS_READS_STACKS
 static const struct ts_stack_slot *first_other(const struct ts_stack_slot *slot, uint32_t n_slots)
 {
@@ -341,7 +342,8 @@ static struct branch *find_place(struct ts_stack_cache *cache, uintptr_t sp, uin
 			return NULL;
 		}
 		/*
-		 * By induction the places are the same. If they were not, nothing could be added.
+		 * All values so far are equal, so by induction the places are the same. If they
+		 * were not, the stack could not be added.
 		 */
 		if (i == run->n_slots || !same_places(&slots[i], &walk->slots[n + i], 1))
 			return NULL;
@@ -377,7 +379,7 @@ void ts_stack_cache_add(struct ts_stack_cache *cache, const struct ts_stack_star
 				     walk->truncated};
 	slot = &cache->slots[run->first_slot];
 	memcpy(slot, &walk->slots[n_before], n * sizeof(*slot));
-	/* Each padding slot points to its own value, so it always holds. */
+	/* Each padding slot points to its own value, so the check never fails at it. */
 	for (i = n; i < run->n_slots; i++)
 		slot[i] = (struct ts_stack_slot){&slot[i].value, 0};
 	cache->n_slots += run->n_slots;

@@ -80,8 +80,8 @@ struct ts_stack_cache;
 struct ts_python_codes;
 
 /*
- * Returns a new cache, or NULL: no memory. A cache is never freed: a later thread with the same
- * shard struct reuses it.
+ * Returns a new cache, or NULL: no memory. A cache is never freed: a later thread that reuses the
+ * struct ts_thread also reuses its cache.
  */
 struct ts_stack_cache *ts_stack_cache_new(void);
 struct ts_stack_counts *ts_stack_cache_counts(struct ts_stack_cache *cache);
@@ -91,8 +91,8 @@ struct ts_python_codes **ts_stack_cache_python(struct ts_stack_cache *cache);
 struct ts_stack_cache **ts_stack_cache_next(struct ts_stack_cache *cache);
 
 /*
- * Forgets everything if the generation (loader.h) differs from that of the last call. Returns
- * whether it did.
+ * Drops all entries if the generation (loader.h) differs from the generation of the last call.
+ * Returns whether it dropped them.
  */
 bool ts_stack_cache_renew(struct ts_stack_cache *cache, uint64_t generation);
 

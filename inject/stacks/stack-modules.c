@@ -2,7 +2,7 @@
 /*
  * Lists the process's ELF files through ts_loader_iterate(). The flush thread (inject/flush.c)
  * calls it; definitions.c receives the modules. Under the loader's lock it only copies into the
- * shim's memory. Afterwards it takes the shim's own locks and reads a link.
+ * shim's memory. Afterwards it takes the shim's own locks and reads the link /proc/self/exe.
  */
 #include <elf.h>
 #include <limits.h>
@@ -17,7 +17,7 @@ struct ts_module {
 	uint64_t start, end, bias;
 	uint32_t n_build_id_bytes;
 	uint8_t build_id[32];
-	char path[512]; /* longer paths are cut; the build id tells the modules apart */
+	char path[512]; /* longer paths are cut; the build id distinguishes the modules */
 };
 
 struct scan {
@@ -183,7 +183,7 @@ void ts_modules_update(struct ts_modules *modules, bool *ret_unloaded)
 	ts_loader_iterate(scan_one, &scan);
 	if (scan.unchanged)
 		return;
-	/* Unmapped modules first: another module may have their addresses now. */
+	/* Defines the unmapped modules first: another module may have their addresses now. */
 	for (i = 0; i < modules->n; i++) {
 		if (!contains(modules->found, scan.n, &modules->known[i], i)) {
 			define(modules, &modules->known[i], i == 0, TS_MODULE_UNLOADED);

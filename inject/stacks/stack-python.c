@@ -28,7 +28,8 @@
 #define TEXT_BYTES  1024u
 #define LINE_MAX    ((1u << TS_FRAME_LINE_BITS) - 1)
 /*
- * No hand-written function has a longer line table. Such a function's line is looked up each time.
+ * The line table of a hand-written function is never longer. If a line table is longer, the line is
+ * not cached but looked up at each stack.
  */
 #define LINES_MAX (64u * 1024)
 
@@ -71,7 +72,7 @@ static void disable(struct ts_python *python, const char *why)
 	__atomic_store_n(&python->state, TS_PYTHON_OFF, __ATOMIC_RELEASE);
 }
 
-/* Compares our layout with the table that the interpreter exports since Python 3.13. */
+/* Compares the shim's layout with the table that the interpreter exports since Python 3.13. */
 static bool check_table(struct ts_python *python, const struct ts_python_layout *layout)
 {
 	const uint8_t *table = dlsym(RTLD_DEFAULT, "_PyRuntime");
@@ -394,7 +395,7 @@ static bool follow(const struct reader *reader, uintptr_t frame, uintptr_t cfram
 		uintptr_t code, previous;
 		int32_t offset;
 
-		/* Skip frames beyond the limit, up to the begin of the evaluator's call. */
+		/* Skip frames beyond the limit, up to the beginning of the evaluator's call. */
 		stack->truncated |= stack->n_frames == TS_PYTHON_FRAMES_MAX;
 		if (stack->n_segments == TS_PYTHON_FRAMES_MAX ||
 		    (stack->truncated && n_closed == stack->n_frames)) {
@@ -472,8 +473,8 @@ bool ts_python_read(struct ts_python *python, struct ts_definitions *definitions
 }
 
 /*
- * Returns whether an evaluator begins in the native frame `i`, which lies between its callee's and
- * its own return address.
+ * Returns whether the evaluator's call at `begin` lies in the native frame `i`: between the words
+ * at[i] and at[i + 1], which have the return addresses.
  */
 static inline bool begins_in(uintptr_t begin, const uintptr_t *at, uint32_t n_frames, uint32_t i)
 {

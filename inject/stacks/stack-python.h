@@ -30,7 +30,10 @@ struct ts_python_stack {
 
 enum ts_python_state {
 	TS_PYTHON_NOT_FOUND = 0,
-	/* Nothing was read yet: the first stack shows whether the memory is as expected. */
+	/*
+	 * An interpreter was found. Nothing was read yet: the first stack shows whether its memory
+	 * is as expected.
+	 */
 	TS_PYTHON_FOUND = 1,
 	TS_PYTHON_VERIFIED = 2, /* it is as expected */
 	/* the program is not Python, or an unsupported version; `why` has the reason */

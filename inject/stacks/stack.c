@@ -7,8 +7,8 @@
  * - the walk uses the cached rule of each return address;
  * - libunwind (unwind.h) unwinds the stack, because it handles every kind of frame.
  *
- * libunwind is used if a frame has no rule, or if the shim cannot notice that libraries come and
- * go.
+ * libunwind is used if a frame has no rule, or if the shim cannot notice that libraries are loaded
+ * and unloaded.
  */
 #include "inject/stacks/stack.h"
 #include "inject/process/loader.h"
@@ -175,8 +175,8 @@ static bool confirm(struct capture *capture, const struct ts_stack_walk *walk)
 }
 
 /*
- * Walks by rules if they lead to the end; else unwinds. The result of new rules is compared with
- * libunwind.
+ * Walks the stack if each frame has a rule; else calls libunwind. The result of new rules is
+ * compared with libunwind.
  */
 static uint32_t capture_walked(struct capture *capture)
 {
@@ -240,7 +240,10 @@ static __attribute__((noinline)) uint32_t capture_python(struct capture *capture
 			     walk->truncated);
 }
 
-/* Not inlined, so that the frame of the capturing function stays small. */
+/*
+ * Captures a stack in all cases but the usual one, a known stack. Not inlined, so that the frame of
+ * the capturing function stays small.
+ */
 static __attribute__((noinline)) uint32_t capture_otherwise(struct capture *capture,
 							    const struct ts_stack_run *run)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calling thread's stack as an interned list of return addresses, merged with Python functions
- * on request.
+ * Captures the calling thread's stack as an interned list of return addresses, merged with Python
+ * functions on request.
  */
 #pragma once
 
@@ -66,7 +66,7 @@ struct ts_stack_counts ts_stack_counts(const struct ts_stack_walker *walker);
 struct ts_producer;
 
 /*
- * stack-report.c: records the sums as counters if they changed since the last call. Only the flush
- * thread calls it.
+ * stack-report.c: records the counts of all threads as counters of the trace, if they changed since
+ * the last call. Only the flush thread calls it.
  */
 void ts_stack_report(struct ts_stack_walker *walker, struct ts_producer *producer);

@@ -9,8 +9,8 @@
  * unwinds step by step; the caches of that method can be flushed.
  *
  * libunwind is loaded at the first use of the GPU, with RTLD_LOCAL. Its exports include backtrace()
- * and the C++ unwinder's functions. As a needed library of a preloaded one, it would capture these
- * calls in the whole process.
+ * and the C++ unwinder's functions. If a preloaded library needed it, these functions would replace
+ * the usual ones in the whole process.
  */
 #include <dlfcn.h>
 #include <ucontext.h>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of tsctl's command lines in bash. Commands, options, their words and sessions are known to
-# `tsctl complete`; files and programs are listed here where it asks for them.
+# Completes tsctl's command lines in bash. `tsctl complete` prints the candidates: commands, options, their words and sessions. If
+# it prints `:files` or `:programs`, this script adds the names of files or programs.
 
-# The words up to the cursor, as they were typed. Readline has split them at each character of
-# COMP_WORDBREAKS: `--format=perfetto` is three of its words, `h200:2` as well.
+# Puts the typed words up to the cursor into `words`. Readline has split them at each character of COMP_WORDBREAKS, so
+# `--format=perfetto` is three words for readline, and so is `h200:2`.
 _tsctl_words()
 {
 	local rest=${COMP_LINE:0:COMP_POINT} blanks piece i
@@ -13,7 +13,7 @@ _tsctl_words()
 		blanks=${rest%%[![:blank:]]*}
 		rest=${rest#"$blanks"}
 		piece=${COMP_WORDS[i]}
-		# The last one ends at the cursor.
+		# The last word ends at the cursor.
 		((i == COMP_CWORD)) && piece=$rest
 		rest=${rest#"$piece"}
 		if ((i == 0)) || [[ $blanks ]]; then
@@ -31,7 +31,8 @@ _tsctl()
 
 	_tsctl_words
 	word=${words[-1]}
-	# Readline replaces what follows an open quote, or the last character at which it splits; an `@` too.
+	# Readline replaces only the part of the word behind an open quote, or behind the last character at which readline splits. It
+	# also replaces an `@` directly before that part.
 	breaks=${COMP_WORDBREAKS//[!:=@]/}
 	before=
 	if [[ ${word//\\?/} == *[\"\']* ]]; then
@@ -48,7 +49,7 @@ _tsctl()
 			path=${word#"$prefix"}
 			path=${path#[\"\']}
 			while IFS= read -r path; do
-				# Readline marks a folder itself only where the path is all that it replaces.
+				# Readline appends the slash of a folder only if it replaces nothing but the path.
 				if [[ $before$prefix && -d $path ]]; then
 					path+=/
 					compopt -o nospace 2>/dev/null
@@ -71,7 +72,7 @@ _tsctl()
 	for line in "${found[@]}"; do
 		COMPREPLY+=("${line#"$before"}")
 	done
-	# More follows, as behind `mark:`.
+	# The user continues the word, as behind `mark:`, so append no blank.
 	[[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[:=] ]] && compopt -o nospace 2>/dev/null
 	return 0
 }

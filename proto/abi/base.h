@@ -38,7 +38,7 @@
 /* ts_cleanup(f) calls f(&variable) when the variable goes out of scope. */
 #define ts_cleanup(f) __attribute__((cleanup(f)))
 
-/* Returns the pointer and sets its owner to NULL. */
+/* Returns the pointer `p` and sets the variable `p` to NULL. */
 #define ts_take_ptr(p)                                \
 	__extension__({                               \
 		__typeof__(p) *ts_owner_ = &(p);      \

@@ -5,7 +5,7 @@
  *
  * 	timing
  * 	replay[:SIZE]                     everything, from the process's start
- * 	window[:SIZE][,PART ...]          track live objects; the rest only in an open window
+ * 	window[:SIZE][,PART ...]          live objects always; work only in an open window
  *
  * `tsctl start --capture replay` opens a window and closes it, and so do these parts:
  *
@@ -53,7 +53,7 @@ static inline const char *ts_capture_config_number(const char *text, uint64_t *r
 	return errno ? NULL : end;
 }
 
-/* Returns the end of the size, or NULL: invalid. */
+/* Parses a size. Returns its end in the text; NULL: invalid. */
 static inline const char *ts_capture_config_size(const char *text, uint64_t *ret)
 {
 	static const char units[] = "KkMmGgTt";
@@ -72,7 +72,7 @@ static inline const char *ts_capture_config_size(const char *text, uint64_t *ret
 	return *ret ? text : NULL;
 }
 
-/* Returns the end of the part, or NULL: invalid. */
+/* Parses a PART of the setting. Returns its end in the text; NULL: invalid. */
 static inline const char *ts_capture_config_part(const char *text, struct ts_capture_config *config)
 {
 	if (!strncmp(text, "launches=", 9)) {
@@ -94,7 +94,7 @@ static inline const char *ts_capture_config_part(const char *text, struct ts_cap
 	return NULL;
 }
 
-/* Returns 0 or -EINVAL. default_bytes: the size if the text has none. */
+/* Parses the setting. default_bytes: the size if the text has none. Returns 0 or -EINVAL. */
 static inline int ts_capture_config_parse(const char *text, uint64_t default_bytes,
 					  struct ts_capture_config *ret_config)
 {

@@ -84,8 +84,8 @@ struct ts_cfi_description {
 /*
  * A query. The caller sets the first three fields. `address` is the thread's pc; for a return
  * address, subtract 1. [first, end) is the segment that holds the table and the descriptions. All
- * addresses refer to the bytes' current place. A caller that reads a file adds the distance between
- * that place and the file's own addresses to `address`.
+ * addresses are those at which the bytes lie in this process now. A caller that reads a file adds
+ * the distance between that place and the file's own addresses to `address`.
  */
 struct ts_cfi_query {
 	uintptr_t address;
@@ -205,9 +205,9 @@ static inline void ts_cfi_set_cfa_register(struct ts_cfi_state *state, uint64_t 
 }
 
 /*
- * The two CFA expressions in use. Compilers emit the word at an offset from the frame pointer, in a
- * function that aligns its stack. Linkers describe a PLT entry by the instruction's position in its
- * 16 bytes: after the push, the offset is 8 bytes larger.
+ * Sets the CFA by one of the two expressions in use. In a function that aligns its stack, compilers
+ * keep the CFA in a word at an offset from the frame pointer. Linkers describe a PLT entry by the
+ * instruction's position in its 16 bytes: after the push, the offset is 8 bytes larger.
  */
 static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
 					     struct ts_cfi_input *program, uintptr_t address)

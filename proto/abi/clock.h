@@ -66,8 +66,8 @@ static inline uint64_t ts_clock_ticks(enum ts_clock clock)
 
 /*
  * One instant on two clocks. `ticks` was read between two readings of CLOCK_MONOTONIC that lie `2 *
- * error_ns` apart; `monotonic_ns` is the middle of these. Of five tries, the pair with the smallest
- * error is kept.
+ * error_ns` apart; `monotonic_ns` is the middle of the two readings. The reader tries five times
+ * and keeps the pair with the smallest error.
  */
 struct ts_clock_pair {
 	uint64_t ticks;

@@ -39,7 +39,8 @@
 #define TS_HANDSHAKE_MAX_BYTES	4096u
 
 /*
- * Replaces each character that the default name of a trace does not keep, blanks included, by a _.
+ * Replaces each character that is not permitted in the default name of a trace by a `_`. A blank is
+ * such a character.
  */
 static inline void ts_output_clean(char *program)
 {

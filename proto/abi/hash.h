@@ -4,10 +4,10 @@
  * can construct two contents with equal hashes. The hashes are used within one session only, whose
  * process could lie about its contents anyway.
  *
- * Words a and b take in 16 bytes a step. For given bytes, each step is a bijection of both words
- * (multiplications by odd numbers, rotations, additions), so no earlier input is lost. The end is
- * padded with zeros; the length in the starting values distinguishes padding from real zeros. Files
- * contain these hashes, so the function never changes.
+ * Each step adds 16 bytes of input to the words a and b. For given bytes, each step is a bijection
+ * of both words (multiplications by odd numbers, rotations, additions), so no earlier input is
+ * lost. The end is padded with zeros; the length in the starting values distinguishes padding from
+ * real zeros. Files contain these hashes, so the function never changes.
  */
 #pragma once
 

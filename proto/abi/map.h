@@ -43,7 +43,8 @@ struct ts_slots {
 };
 
 /*
- * Returns false for a free slot; else true and the hash that placed the slot. ret_hash may be NULL.
+ * Returns false for a free slot. For a taken slot, returns true and the hash that determined its
+ * place. ret_hash may be NULL.
  */
 #define TS_SLOTS_HASH_OF(name) \
 	bool (*name)(const struct ts_slots *slots, const void *slot, uint64_t *ret_hash)
@@ -95,8 +96,9 @@ TS_SLOTS_INLINE bool ts_slots_lack(const struct ts_slots *slots, size_t n_more)
 }
 
 /*
- * Grows the table for n_more slots. Returns 0 or -ENOMEM. Inlined, so that the hash function is
- * known: call it in one function that is not inlined.
+ * Grows the table for n_more slots. Returns 0 or -ENOMEM. The function is inlined, so that the
+ * compiler knows `hash_of`. Call it from one function that is not inlined, so that its code exists
+ * once.
  */
 TS_SLOTS_INLINE int ts_slots_grow(struct ts_slots *slots, size_t slot_bytes,
 				  TS_SLOTS_HASH_OF(hash_of), size_t n_more)

@@ -19,8 +19,9 @@ enum ts_python_offset {
 struct ts_python_layout {
 	uint8_t minor;
 	uint8_t offset; /* enum ts_python_offset */
-	bool shims;	/* the evaluator's own frame ends each of its calls */
-	bool entries;	/* a flag marks the first frame of each of its calls */
+	/* each call of the evaluator begins with a frame of its own, without a function */
+	bool shims;
+	bool entries; /* a flag marks the first frame of each call of the evaluator */
 	/*
 	 * Thread state: offset of its frame, or (if cframe_frame is not UINT16_MAX) of a C frame
 	 * that holds the frame.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records, which cross a shard, and definitions, which give their ids a meaning.
+ * Records, which cross a shard, and definitions, which give the ids in records their meaning.
  *
  * A record is a 16-byte header, a payload of fixed fields that its type determines, then any number
  * of attachments. All of it is 8-byte aligned and little-endian; lengths count 8-byte words. A
  * reader takes `n_fixed_words` from the record itself. The reader skips fields that a newer writer
  * appended; fields that an older writer did not have read as zero. The reader skips and counts an
- * unknown type, so a type's meaning never changes. A change that is not an addition takes a new
+ * unknown type, so a type's meaning never changes. A change that is not an addition gets a new
  * type.
  *
  * Ids (string, stack, thread, device, ...) are 32 bits, belong to the session and start at 1; 0
@@ -134,11 +134,11 @@ enum ts_payload_type {
 	X(UNFINISHED, 7, "unfinished")	   /* still running at the last query */                  \
 	X(UNJOINED_API, 8, "unjoined_api") /* a call whose device rows never came */              \
 	X(UNJOINED_DEVICE, 9, "unjoined_device")  /* device rows whose call was not seen */       \
-	X(REENTERED, 10, "reentered")		  /* a call from inside our own callback */       \
+	X(REENTERED, 10, "reentered")		  /* a call from inside the shim's callback */    \
 	X(BAD_RECORD, 11, "bad_record")		  /* malformed: skipped by the daemon */          \
 	X(UNKNOWN_RECORD, 12, "unknown_record")	  /* a type unknown to this reader */             \
 	X(BAD_DEFINITION, 13, "bad_definition")	  /* malformed: skipped by the daemon */          \
-	X(STACK_TRUNCATED, 14, "stack_truncated") /* deeper than the limit: root is cut off */    \
+	X(STACK_TRUNCATED, 14, "stack_truncated") /* too deep: the outermost frames are cut */    \
 	X(YIELDED, 15, "yielded")		  /* calls made while CUPTI was yielded */        \
 	X(FORKED, 16, "forked")	    /* calls of a forked child that has no session */             \
 	X(DISK, 17, "disk")	    /* the trace file could not be written */                     \
@@ -146,8 +146,8 @@ enum ts_payload_type {
 	X(BAD_TIME, 19,                                                                           \
 	  "bad_time")	    /* a row with impossible times: before the session, reversed */       \
 	X(LATE, 20, "late") /* device rows that came after the recording's end */                 \
-	X(UNDRAINED, 21, "undrained") /* left in the rings when the recording ended */            \
-	X(NO_MEMORY, 22, "no_memory") /* the daemon had no memory to join halves */               \
+	X(UNDRAINED, 21, "undrained") /* records left in the rings at the end */                  \
+	X(NO_MEMORY, 22, "no_memory") /* no memory to join a call and its work */                 \
 	X(CLOCK_BACKWARD, 23,                                                                     \
 	  "clock_backward")	      /* backward jumps of a clock: times near them are wrong */  \
 	X(NO_PYTHON, 24, "no_python") /* stacks without their Python functions */                 \
@@ -247,12 +247,12 @@ enum ts_operation_kind {
 	TS_OPERATION_END = 23,
 	/*
 	 * parent: sequence of an asynchronous copy to the host; content: the data written, known
-	 * once the copy was waited for
+	 * after the program has waited for the copy
 	 */
 	TS_OPERATION_RESULT = 24,
 	/*
 	 * object: handle of the executable graph; stream. The operations of its nodes follow in an
-	 * order that its edges allow: OF_GRAPH
+	 * order that its edges allow, with the flag OF_GRAPH
 	 */
 	TS_OPERATION_GRAPH_LAUNCH = 25,
 	/*
@@ -276,13 +276,13 @@ enum ts_operation_kind {
 #define TS_OPERATION_SYNC_STREAM    (1u << 7)
 #define TS_OPERATION_SYNC_EVENT	    (1u << 8)
 #define TS_OPERATION_UNORDERED \
-	(1u << 9) /* another thread was in a call: it is unknown which came first */
+	(1u << 9) /* another thread was in a call: it is unknown which call came first */
 #define TS_OPERATION_OF_GRAPH	   (1u << 10) /* belongs to the GRAPH_LAUNCH before it */
 #define TS_OPERATION_MEMORY_MAPPED (1u << 11) /* by cuMemMap(), or unmapped */
 
 /*
- * Streams that every context has, as values of `stream`. The per-thread stream belongs to the
- * thread.
+ * Streams that every context has, as values of `stream`. Each thread has a per-thread stream of its
+ * own.
  */
 #define TS_OPERATION_STREAM_LEGACY     1u
 #define TS_OPERATION_STREAM_PER_THREAD 2u

@@ -90,7 +90,7 @@ static inline bool ts_ring_past_watermark(const struct ts_ring_producer *produce
 	return producer->head - producer->released > producer->ring_bytes / 2;
 }
 
-/* The consumer's half. `position` may be ahead of `released`. */
+/* The consumer's half. The consumer reads next at `position`, which may be ahead of `released`. */
 
 /*
  * Acquire pairs with ts_ring_commit(), (A). The value is untrusted: see ts_ring_consumer_check().

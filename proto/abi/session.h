@@ -48,9 +48,9 @@
 #define TS_LANE_BYTES_DEFAULT  (64u * 1024 * 1024)
 
 /*
- * ts_control.command: switches; one relaxed load on the launch path. The initial value comes from
- * the process's environment. The daemon then writes its own value, but keeps STACKS off and
- * LOSSLESS on if the environment requests this.
+ * ts_control.command: switches, which the launch path reads by one relaxed load. The initial value
+ * comes from the process's environment. The daemon then writes its own value, but keeps STACKS off
+ * and LOSSLESS on if the environment requests this.
  */
 #define TS_COMMAND_RECORD   (1u << 0) /* make records; 0: pass all calls through */
 #define TS_COMMAND_STACKS   (1u << 1) /* with native stacks */
@@ -65,10 +65,10 @@
  */
 #define TS_COMMAND_PAUSED (1u << 5)
 
-/* ts_control.state, as the producer sees it. */
+/* Values of ts_control.state, which the producer sets. */
 enum ts_session_state {
 	TS_SESSION_STARTING = 1,
-	TS_SESSION_RECORDING = 2, /* CUPTI is ours, or CUDA is not in use yet */
+	TS_SESSION_RECORDING = 2, /* the shim holds CUPTI, or CUDA is not in use yet */
 	TS_SESSION_YIELDED = 3,	  /* the application's own profiler has CUPTI */
 	TS_SESSION_REFUSED = 4,	  /* nothing can be recorded: see `reason`, `reason_text` */
 	TS_SESSION_ENDED = 5,	  /* all is flushed; no record follows */
@@ -115,8 +115,9 @@ struct ts_control {
 	char program[64];	 /* its file's base name, terminated */
 
 	/* producer */
-	uint32_t state;	       /* enum ts_session_state */
-	uint32_t reason;       /* enum ts_empty_reason; release after reason_text, acquire before */
+	uint32_t state; /* enum ts_session_state */
+	/* enum ts_empty_reason; stored with release after reason_text is written */
+	uint32_t reason;
 	char reason_text[256]; /* terminated; written once */
 	/*
 	 * Shards [0, n_claimed) were claimed at least once; release pairs with the daemon's
@@ -152,8 +153,8 @@ struct ts_control {
 	uint64_t lane_off;   /* of its struct ts_shard */
 	uint64_t lane_bytes; /* size of the lane's ring; a power of two; 0: no lane */
 	/*
-	 * daemon: it reads no more of the lane; producer: it writes no more there. Each is written
-	 * once.
+	 * lane_closed: written once, by the daemon, when it reads no more of the lane. lane_ended:
+	 * written once, by the producer, when it writes no more into the lane.
 	 */
 	uint32_t lane_closed;
 	uint32_t lane_ended; /* enum ts_lane_end; release pairs with the daemon's acquire */
@@ -166,7 +167,8 @@ struct ts_control {
 	/* since minor version 6 */
 	uint64_t capture_max_bytes; /* limit of captured_bytes: at this limit the capture ends */
 	/* producer, since minor version 8. Relaxed. */
-	uint32_t interfaces;  /* TS_INTERFACE_*: the ways into the vendors' runtimes in use */
+	/* TS_INTERFACE_*: the interfaces by which the shim sees calls and work */
+	uint32_t interfaces;
 	uint32_t hip_version; /* hipRuntimeGetVersion(); 0: no HIP */
 };
 

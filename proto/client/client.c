@@ -24,7 +24,7 @@ _Static_assert(TS_CLIENT_MAX_FILES == TS_FRAME_MAX_FDS, "as many as a frame take
 
 /*
  * Interval of checks of the cancel flag, and maximum wait for the end of a cancelled query. This
- * wait is longer than the daemon's own.
+ * wait is longer than the time that the daemon gives a cancelled query.
  */
 #define CANCEL_LOOK_NS UINT64_C(50000000)
 #define CANCEL_NS      UINT64_C(30000000000)
@@ -265,8 +265,8 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
 /* ---- queries ---- */
 
 /*
- * Collected parts of one message: the answer without its head. The head is written before them when
- * all are there.
+ * Collected parts of one message: the answer without its head. When all parts have arrived, the
+ * head is written in front of them.
  */
 struct client_parts {
 	uint8_t *bytes; /* begin with room of TS_BODY_HEAD_BYTES */
@@ -381,8 +381,8 @@ static int client_take(struct ts_client *client, const struct ts_client_question
 }
 
 /*
- * Sends a cancel request during the query, whose answers continue. Its own answer is a separate
- * frame.
+ * Sends a cancel request during the query, whose answers continue. The answer to the cancel request
+ * is a separate frame.
  */
 static int client_cancel(struct ts_client *client, uint32_t query)
 {
@@ -438,7 +438,7 @@ static int client_wait(struct ts_client *client, struct client_waiting *waiting,
 		if (ret_frame->header.n_fds > client->n_fds ||
 		    ret_frame->header.flags & ~TS_FRAME_MORE)
 			return -EPROTO;
-		/* The answer to the cancel request adds nothing to the query's end. */
+		/* The answer to the cancel request has no data for the caller. */
 		if (waiting->query && id == client->last_request) {
 			waiting->is_heard = true;
 			continue;
@@ -448,8 +448,8 @@ static int client_wait(struct ts_client *client, struct client_waiting *waiting,
 }
 
 /*
- * Reads the answer to the cancel request if it comes after the query's end. The next request would
- * mistake it for its own answer.
+ * Reads the answer to the cancel request if it comes after the query's end. Else the next request
+ * would take this answer for its own.
  */
 static void client_hear(struct ts_client *client, const struct client_waiting *waiting)
 {

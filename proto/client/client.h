@@ -71,15 +71,17 @@ struct ts_client_question {
 	bool join;	     /* join all parts into one message before `take` */
 	/*
 	 * Receives an answer of the requested kind (another kind is -EPROTO). The answer is valid
-	 * until `take` returns. `end` is NULL if more may follow, as it always is without `join`.
-	 * If `take` returns a value other than 0, that value ends the query and the connection.
+	 * until `take` returns. `end` is NULL if further answers may follow. Without `join`, `end`
+	 * is always NULL. If `take` returns a value other than 0, that value ends the query and the
+	 * connection.
 	 */
 	int (*take)(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryEnd *end);
 	void *data;
 	/*
 	 * Set to nonzero by a signal handler or another thread to cancel the query. The client then
-	 * reads the answers to their end; a replay may answer with its findings so far. If no end
-	 * comes within thirty seconds, the result is -ECANCELED. NULL: never cancelled.
+	 * reads the answers to their end; a replay may answer with its findings so far. If the last
+	 * answer does not come within thirty seconds, the result is -ECANCELED. NULL: never
+	 * cancelled.
 	 */
 	const volatile int *cancel;
 };

@@ -27,7 +27,10 @@ int ts_body_find(const uint8_t *answer, size_t n_bytes, uint32_t *ret_number, si
  */
 size_t ts_body_part(const uint8_t *body, size_t n_bytes, size_t most);
 
-/* Returns the number of the answer's body for a query's body number; 0: no answer exists. */
+/*
+ * Returns the field number of the answer that belongs to a query; `query` is the query's field
+ * number. 0: no answer exists.
+ */
 uint32_t ts_body_answers(uint32_t query);
 
 /* Writes the head of a body with n_bytes in an Answer. Returns the head's length. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON from protobuf descriptors; tsctl, the daemon and replay/report call it. The screen and the
- * socket share one schema, so this file knows no message. protobuf-c keeps no options at run time.
- * A map is recognised by protoc's output for it: a repeated message with the fields `key` and
+ * socket share one schema, so this file names no message. protobuf-c keeps no options at run time,
+ * so a map is recognised by protoc's output for it: a repeated message with the fields `key` and
  * `value` whose type name ends in "Entry".
  */
 #include "proto/rpc/json.h"
@@ -98,7 +98,7 @@ static uint32_t json_hidden(const unsigned char *p, size_t length)
 		       : 0;
 }
 
-/* Bytes without an escape are copied in runs. */
+/* Appends a quoted string. Bytes that need no escape are copied in runs. */
 void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 {
 	const unsigned char *p = (const unsigned char *)text, *end = p + n_bytes, *run = p;
@@ -198,7 +198,10 @@ static void json_hex(struct ts_json *json, const ProtobufCBinaryData *bytes)
 	ts_json_bytes(json, "\"", 1);
 }
 
-/* Returns the prefix length: SESSION_STATE_DIED of the enum SessionState prints as "died". */
+/*
+ * Returns the length of the prefix that an enum's names share: SESSION_STATE_DIED of the enum
+ * SessionState prints as "died".
+ */
 static size_t json_enum_prefix(const ProtobufCEnumDescriptor *type, const char *name)
 {
 	const char *p = name;

@@ -27,7 +27,7 @@ struct ts_json {
 };
 
 void ts_json_deinit(struct ts_json *json);
-/* Empties the text and keeps the memory, for one row after another. */
+/* Empties the text and keeps the memory, so that the caller can print the next row. */
 void ts_json_clear(struct ts_json *json);
 
 /*

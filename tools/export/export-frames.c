@@ -322,7 +322,10 @@ void ts_frames_state(const struct ts_frames *frames, const struct ts_sample *sam
 		snprintf(ret_text, TS_FRAME_STATE_BYTES, "off cpu: reason#%" PRIu32, sample->name);
 }
 
-/* On-CPU time needs no frame if the export shows no other kind of time. */
+/*
+ * Appends the frame of a sample's state. With the weight `cpu`, on-CPU time needs no frame, because
+ * the export has no other kind of time.
+ */
 static int push_state(struct ts_frames *frames, const struct ts_sample *sample)
 {
 	char state[TS_FRAME_STATE_BYTES], text[TS_FRAME_STATE_BYTES + 2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exports a trace in other tools' formats. Perfetto and kineto exports show rows; folded stacks and
- * profiles show sums.
+ * Exports a trace in other tools' formats. Perfetto and kineto exports contain rows; folded stacks
+ * and profiles contain sums.
  *
  * There are two kinds of sums. The first kind sums the GPU's work by the host stack that launched
  * it. These sums are exact and include every kernel, copy and set of the trace. Work without a
@@ -59,8 +59,8 @@ struct ts_export_names {
 	const char *(*thread)(void *user, uint32_t session, const struct ts_row_thread *thread);
 	const char *(*stream)(void *user, const struct ts_sbt_row *row);
 	/*
-	 * Names the code position of a stack, with the modules of that time: "preprocess
-	 * (data.py:31)". The result is valid until the next call.
+	 * Names the code position of a stack, with the modules that are mapped at time_ns:
+	 * "preprocess (data.py:31)". The result is valid until the next call.
 	 */
 	const char *(*place)(void *user, uint32_t session, uint32_t stack, uint64_t time_ns);
 };
@@ -77,7 +77,10 @@ struct ts_export_options {
 	bool threads;	/* add the thread, below the process */
 	bool lines;	/* folded: add file and line to native functions */
 
-	/* All must be set; sums need only `kernel`, `copy_kind`, `off_cpu_reason`. */
+	/*
+	 * All functions must be set; exports of sums need only `kernel`, `copy_kind`,
+	 * `off_cpu_reason`.
+	 */
 	const struct ts_export_names *names;
 	/* Called now and then with the count of rows so far. May be NULL. */
 	void (*step)(void *user, uint64_t n_rows);

@@ -18,7 +18,7 @@ import sys
 MAP = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'libtracesmith.map.in')
 PUBLIC, PRIVATE = 'TRACESMITH_0.1', 'TRACESMITH_PRIVATE_@VERSION@'
 GENERATED = 'ts__rpc__'
-# Folders of the build whose archives are tsctl, and the library.
+# Folders of the build with the archives of tsctl (USERS) and of the library (PARTS).
 USERS = ('tools/tsctl', 'tools/export')
 PARTS = ('sbt', 'proto', 'replay')
 

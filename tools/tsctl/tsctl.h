@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by all commands of tsctl: the table of commands, the exit statuses and error messages. One
- * process, one thread; the functions print or read argv.
+ * Shared by all commands of tsctl: the table of commands, the exit statuses and error messages.
+ * tsctl has one thread.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A finding is the subject of a command: a failed verification, a torn file. */
+/* A finding is a problem that the command was asked to find: a failed verification, a torn file. */
 enum ts_exit {
 	TS_EXIT_OK = 0,
 	TS_EXIT_FINDING = 1,

@@ -4,7 +4,7 @@
  * device, libcudart.so.13, whose calls end in libcuda, and libcupti.so.13, which observes both.
  *
  * libcuda returns a struct ts_vgpu_hooks from cuGetExportTable(ts_vgpu_hooks_uuid). NVIDIA's
- * libcuda rejects that UUID, so our libcupti detects the wrong driver and reports it.
+ * libcuda rejects that UUID, so the virtual GPU's libcupti detects the wrong driver and reports it.
  *
  * Data flow: the facades report calls, resources, operations, allocations and waits. hooks.c, which
  * is part of libcuda, forwards them to the one sink that libcupti has attached. Without a sink each

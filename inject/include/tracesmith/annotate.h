@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Annotations of a program for its TraceSmith trace: marks, ranges, counters, and when to record.
- * For C and C++ on Linux. The header is complete: there is nothing to link. A program that is not
- * traced only checks once whether it is traced. A program is traced if libtsinject.so is preloaded
- * (`tsctl record` does that).
+ * Annotations of a program for its TraceSmith trace: marks, ranges and counters. Also stops and
+ * starts the recording. For C and C++ on Linux. The header is complete: there is nothing to link. A
+ * program that is not traced only checks once whether it is traced. A program is traced if
+ * libtsinject.so is preloaded (`tsctl record` does that).
  *
  * 	tracesmith_push("epoch");
  * 	tracesmith_mark("data loaded");
@@ -14,10 +14,9 @@
  * range from tracesmith_begin() has an id, and any thread may end it. The first of these calls
  * begins the trace, unless the use of CUDA has begun it.
  *
- * Names are copied at their first use. A name is UTF-8 text of at most 4096 bytes, best a constant.
- * A source that defines TRACESMITH_DOMAIN before it includes this header puts its names into that
- * domain.
- * Equal names in different domains stay apart:
+ * Names are copied at their first use. A name is UTF-8 text of at most 4096 bytes, preferably a
+ * constant. A source that defines TRACESMITH_DOMAIN before it includes this header puts its names
+ * into that domain. Equal names in different domains stay apart:
  *
  * 	#define TRACESMITH_DOMAIN "my library"
  * 	#include <tracesmith/annotate.h>
@@ -87,8 +86,8 @@ tracesmith_look_up_(void)
 		__atomic_store_n(&tracesmith_.domain, found->domain(TRACESMITH_DOMAIN),
 				 __ATOMIC_RELAXED);
 	/*
-	 * Threads that arrive at once all find the same table. Release pairs with the acquire
-	 * below.
+	 * Threads that get here at the same time all find the same table. Release pairs with the
+	 * acquire below.
 	 */
 	__atomic_store_n(&tracesmith_.functions, found, __ATOMIC_RELEASE);
 	return found;
@@ -174,7 +173,8 @@ static inline void tracesmith_counter_i64(const char *name, int64_t value)
 
 /*
  * Stops the recording of this process until tracesmith_start(), regardless of the daemon's
- * settings. It may be the first call: then the trace contains nothing from before it.
+ * settings. If the program calls this function first of all, nothing before tracesmith_start() is
+ * recorded.
  */
 static inline void tracesmith_stop(void)
 {

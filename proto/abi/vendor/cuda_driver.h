@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The driver API's version this describes: 1000 * major + 10 * minor. */
+/* The driver API's version that this header describes: 1000 * major + 10 * minor. */
 #define TS_CU_VERSION 0x32c8
 
 /*
@@ -390,8 +390,8 @@ enum ts_cu_stream_flags {
 };
 
 /*
- * Special stream handles. 0 is the legacy stream; in the _ptsz and _ptds forms of a call, it is
- * this thread's stream.
+ * Special stream handles. 0 is the legacy stream; in the _ptsz and _ptds forms of a call, 0 is the
+ * calling thread's own stream.
  */
 #define TS_CU_STREAM_LEGACY	((void *)0x1)
 #define TS_CU_STREAM_PER_THREAD ((void *)0x2)
@@ -830,7 +830,7 @@ struct ts_cu_mem_location {
 	int32_t id;
 };
 
-/* Access to memory by one place. cudaMemAccessDesc is the same. */
+/* Rights of one device, or of the host, to access memory. cudaMemAccessDesc is the same. */
 struct ts_cu_mem_access_desc {
 	struct ts_cu_mem_location location;
 	int32_t flags;
@@ -905,8 +905,8 @@ struct ts_cu_memcpy_node_params {
 };
 
 /*
- * Arguments of cuGraphExec...NodeSetParams, cuGraphExec...NodeSetEvent; some have a context behind
- * them. If the new value is a graph or an event, `params` is its handle.
+ * Arguments of cuGraphExec...NodeSetParams, cuGraphExec...NodeSetEvent; some calls have a context
+ * as a further argument. If the new value is a graph or an event, `params` is its handle.
  */
 struct ts_cu_graph_exec_set_params_params {
 	void *graph_exec;

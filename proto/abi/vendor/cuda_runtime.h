@@ -8,7 +8,7 @@
 
 #include "proto/abi/vendor/cuda_driver.h"
 
-/* The runtime API's version this describes: 1000 * major + 10 * minor. */
+/* The runtime API's version that this header describes: 1000 * major + 10 * minor. */
 #define TS_CUDART_VERSION 13000
 
 /*

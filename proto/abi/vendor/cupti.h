@@ -145,8 +145,8 @@ typedef void (*ts_cupti_callback_fn)(void *userdata, uint32_t domain, uint32_t c
 				     const void *data);
 
 /*
- * Driver and runtime domains. context can change between enter and exit, because the runtime makes
- * contexts lazily.
+ * Data of a callback in the driver and runtime domains. `context` can change between enter and
+ * exit, because the runtime makes contexts lazily.
  */
 struct ts_cupti_callback_data {
 	uint32_t callback_site;
@@ -160,7 +160,10 @@ struct ts_cupti_callback_data {
 	uint32_t correlation_id;
 };
 
-/* Resource domain. The callback id determines the type behind resource_descriptor. */
+/*
+ * Data of a callback in the resource domain. The callback id determines the type behind
+ * resource_descriptor.
+ */
 struct ts_cupti_resource_data {
 	void *context;
 	union {

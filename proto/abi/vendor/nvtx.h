@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TS_NVTX_VERSION		     3
-#define TS_NVTX_NO_PUSH_POP_TRACKING (-2) /* result of push and pop if no tool follows them */
+#define TS_NVTX_NO_PUSH_POP_TRACKING (-2) /* result of push and pop if no tool counts levels */
 
 /* NVTX's modules. The callback ids of each module are indices of the module's table. */
 #define TS_NVTX_CB_MODULE_CORE	 1

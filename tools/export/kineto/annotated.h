@@ -2,12 +2,12 @@
 /*
  * Finds the application's ranges that launched GPU work. For each range and stream it computes the
  * time from the first operation to the last one. The caller adds rows in order, calls before their
- * operations. Only ranges that nest in their thread count. An operation belongs to its call, and
- * thus to all ranges that were open in that thread.
+ * operations. Ranges that cross other ranges of their thread are ignored. An operation belongs to
+ * its call, and thus to all ranges that were open in that thread.
  *
  * Memory depends on the number of ranges, at most TS_ANNOTATED_MAX, with at most as many pairs of
- * range and stream. For calls it depends on the distance between a call and its operations: calls
- * older than the last TS_ANNOTATED_CALLS are forgotten. Not thread-safe.
+ * range and stream. For calls it depends on the distance between a call and its operations: only
+ * the last TS_ANNOTATED_CALLS calls are kept. Not thread-safe.
  */
 #pragma once
 

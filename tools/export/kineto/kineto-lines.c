@@ -11,7 +11,10 @@
 #include "proto/abi/grow.h"
 #include "tools/export/export-frames.h"
 
-/* Readers know this number: processes of GPUs come last, in device order. */
+/*
+ * Readers of kineto's files expect this number, so that the processes of GPUs come last, in device
+ * order.
+ */
 #define GPU_SORT_INDEX 5000000u
 /* Tids of further sessions and further lanes of a stream lie above all streams. */
 #define SESSION_TIDS  10000000u

@@ -2,10 +2,10 @@
 /*
  * Finds the event record that a wait refers to: the last record before the wait. CUPTI identifies
  * events by its own numbers in waits, and by handles in records. The rows of stream-wait calls map
- * numbers to handles, but such a row comes shortly after the wait's row. So waits are delayed until
- * then: at most TS_WAITS_NS of trace time, and at most TS_WAITS_MAX of them. The caller adds rows
- * in order. Memory depends on the number of events that are alive or whose end is unrecorded. One
- * thread; functions return 0 or -ENOMEM.
+ * numbers to handles, but such a row comes shortly after the wait's row. So a wait is delayed until
+ * that row comes, or until TS_WAITS_NS of trace time have passed. At most TS_WAITS_MAX waits are
+ * delayed at once. The caller adds rows in order. Memory depends on the number of events that are
+ * alive or whose end is unrecorded. Not thread-safe. Functions return 0 or -ENOMEM.
  */
 #pragma once
 

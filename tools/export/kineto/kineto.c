@@ -16,7 +16,7 @@
 #define STEP_ROWS   8192u
 #define MAX_TIME_NS ((uint64_t)INT64_MAX)
 
-/* Recent calls, one of which may own a memory row. */
+/* Number of recent calls that are kept, because a memory row may belong to one of them. */
 #define N_CALLS 1024u
 
 #define ROWS                                                                                      \
@@ -274,8 +274,8 @@ static int put_set(struct kineto *kineto, struct slice *slice)
 }
 
 /*
- * Prints a wait if its context's device is known, which needs an earlier operation there. A wait
- * lasts while the stream works, so it has its own lanes beside the stream.
+ * Prints a wait if its context's device is known, that is, after an operation in that context. A
+ * wait lasts while the stream works, so it has its own lanes beside the stream.
  */
 static int put_wait(struct kineto *kineto, const struct ts_waits_one *wait)
 {
@@ -472,8 +472,8 @@ static int put_counter(struct kineto *kineto, const struct slice *slice)
 }
 
 /*
- * Prints device memory. If its call is unknown, the thread is unknown, too. Kineto has two device
- * types; 1 is CUDA.
+ * Prints an allocation or a free on a device. If its call is unknown, the thread is unknown, too.
+ * Kineto has two device types; 1 is CUDA.
  */
 static int put_memory(struct kineto *kineto, const struct slice *slice)
 {
@@ -532,8 +532,8 @@ static int put_memory(struct kineto *kineto, const struct slice *slice)
 }
 
 /*
- * Prints an annotation beside the operations, if the stream's operations lie in one lane; it
- * overlaps nothing there.
+ * Prints an annotation. If the stream's operations lie in one lane, and the annotation crosses no
+ * other one there, it lies beside the operations. Else it gets a lane of its own.
  */
 static int put_annotation(struct kineto *kineto, const struct ts_annotated_span *span)
 {
@@ -775,7 +775,7 @@ static int put_rows(struct kineto *kineto, struct ts_open_ranges *ranges)
 int ts_export_kineto(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		     FILE *file, struct ts_export_report *ret_report)
 {
-	/* This format has no stacks, so none lacks names. */
+	/* This format has no stacks, so no stack lacks names. */
 	struct ts_export_report report = {.has_names = true};
 	ts_cleanup(deinit) struct kineto kineto = {.reader = reader,
 						   .options = options,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each call has a slot by its operation's number; perfetto.c calls this. A long number is used in
- * two cases: two calls need the same slot, or a kernel comes before its call. If a slot no longer
- * shows whether a kernel already had a long number, it gives out no more short numbers.
+ * two cases: two calls need the same slot, or a kernel comes before its call. If a slot can no
+ * longer store that a kernel got a long number before its call, the slot gives out no more short
+ * numbers.
  */
 #include "tools/export/perfetto/flows.h"
 

@@ -16,7 +16,10 @@ static const char *string(const struct ts_perfetto *perfetto, uint32_t id)
 	return text && *text ? text : NULL;
 }
 
-/* ret_track is 0 if the place is new: set it with set_place(). */
+/*
+ * Finds the place, or adds it. If the place is new, *ret_track is 0, and the caller sets it with
+ * set_place().
+ */
 static int find_place(struct ts_perfetto *perfetto, const struct ts_place_key *key,
 		      uint32_t *ret_place, uint32_t *ret_track)
 {
@@ -70,8 +73,8 @@ static const char *base_name(const char *path)
 /* ---- processes and threads ------------------------------------------------------------------- */
 
 /*
- * Returns whether readers accept the number as a process of the machine. Any other number is a
- * plain track.
+ * Returns whether readers accept the number as a process of the machine. A process with any other
+ * number becomes a plain track.
  */
 static bool is_pid(uint64_t pid)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums for counters; perfetto.c calls it. It computes the utilisation of a device's engines in
- * equal parts of time, and the device's live memory after each allocation and each free.
+ * Computes the values of counters; perfetto.c calls it. The values are the utilisation of a
+ * device's engines in equal parts of time, and the device's live memory after each allocation and
+ * each free.
  */
 #include "proto/abi/grow.h"
 #include "tools/export/perfetto/perfetto.h"
@@ -158,7 +159,7 @@ static int find_memory(struct ts_perfetto *perfetto, uint32_t device, uint32_t *
 	return ts_tracks_add(perfetto->tracks, &track, &memory->counter);
 }
 
-/* Returns TS_E_LIVE if too many allocations are live. */
+/* Adds a live allocation. Returns TS_E_LIVE if too many allocations are live. */
 static int add_live(struct ts_sums *sums, uint32_t *ret_i)
 {
 	if (sums->first_free) {

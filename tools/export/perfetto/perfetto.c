@@ -4,8 +4,8 @@
  * tracks.c and flows.c.
  *
  * Each row, in time order, becomes a slice, an instant or a counter value on the track of its
- * place. A flow with the operation's number joins a call and its GPU work, so neither waits for the
- * other.
+ * place. A flow with the operation's number joins a call and its GPU work, so the export writes
+ * each of them as soon as it reads it.
  */
 #include "tools/export/perfetto/perfetto.h"
 
@@ -543,7 +543,7 @@ static int put_range(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 	return put_annotation(perfetto, row->session, range->thread, range->action, slice);
 }
 
-/* Shows a range without an end until the end of the recording. */
+/* Adds a range without an end as a slice that lasts until the end of the recording. */
 static int put_open_range(struct ts_perfetto *perfetto, const struct ts_sbt_row *row,
 			  struct ts_track_slice *slice)
 {
@@ -844,7 +844,7 @@ static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 	}
 }
 
-/* Skips damaged blocks and records the damage in the report. */
+/* Reads the next row. Skips damaged blocks and records the damage in the report. */
 static int next_row(struct ts_perfetto *perfetto, struct ts_sbt_cursor *cursor,
 		    struct ts_sbt_row *ret_row)
 {
@@ -859,7 +859,7 @@ static int next_row(struct ts_perfetto *perfetto, struct ts_sbt_cursor *cursor,
 	return r;
 }
 
-/* Reads the memory that is live at the begin of the window. */
+/* Reads the memory that is live at the beginning of the window. */
 static int read_memory_before(struct ts_perfetto *perfetto)
 {
 	const struct ts_sbt_cursor_options options = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Internal header of the export to Perfetto: converts a trace's rows to slices and counters on the
- * tracks of tracks.h. One pass in time order. Memory depends on the number of threads, streams,
- * texts and live allocations, not on the number of rows.
+ * tracks of tracks.h. The export reads the rows once, in time order. Memory depends on the number
+ * of threads, streams, texts and live allocations, not on the number of rows.
  */
 #pragma once
 

@@ -12,7 +12,7 @@
 #define STEP_ROWS 8192u
 
 #define PAGE_OPS  1024u
-/* Pages of one generation. When it is full, the generation before it is dropped. */
+/* Pages of one generation. When a generation is full, the generation before it is dropped. */
 #define N_PAGES 32768u
 /* Calls are read this far ahead, because the times come from two clocks. */
 #define AHEAD_NS UINT64_C(1000000000)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over a trace's rows. It sums the GPU's work by launch site and operation, or the time of
+ * Reads a trace's rows once, and sums the GPU's work by launch site and operation, or the time of
  * threads by their stack. Memory depends on the number of distinct sites and samples, not of rows.
  */
 #pragma once
@@ -14,7 +14,8 @@ struct ts_site {
 	uint32_t is_known; /* 0: the call is not in the trace; later fields are 0 */
 	uint32_t stack;	   /* 0: no stack was captured */
 	uint32_t thread;
-	uint32_t epoch; /* of the session's modules: addresses keep their meaning in it */
+	/* epoch of the session's modules; within an epoch, an address keeps its meaning */
+	uint32_t epoch;
 	uint32_t reserved;
 	/* end of key */
 	uint64_t time_ns; /* of the first call from this site */
@@ -24,7 +25,8 @@ struct ts_sample {
 	uint32_t site;
 	uint32_t type; /* TS_ROW_KERNEL, ...; 0: no_leaf */
 	/*
-	 * Kernel: string; copy: kind; sample: TS_SAMPLE_KERNEL or 0; off-CPU time: reason.
+	 * For a kernel, its name's string id; for a copy, its kind; for a sample, TS_SAMPLE_KERNEL
+	 * or 0; for an off-CPU time, its reason.
 	 */
 	uint32_t name;
 	uint32_t device; /* TS_NO_DEVICE if devices and streams are merged */
@@ -42,8 +44,8 @@ struct ts_collected {
 };
 
 /*
- * Sums a trace. `profile`: keeps devices and streams apart; for the time of threads, sums all
- * weights, whichever the options select.
+ * Sums a trace. If `profile` is true, it keeps devices and streams apart. For the time of threads
+ * it then sums all weights, not only the weight in the options.
  */
 int ts_collect(struct ts_sbt_reader *reader, const struct ts_export_options *options, bool profile,
 	       struct ts_collected *ret_collected);

@@ -197,7 +197,10 @@ static int print_line(struct folded *folded, FILE *file)
 	return 0;
 }
 
-/* A stack's own line comes before the lines of longer stacks. */
+/*
+ * Prints a line for each stack. A stack's own line comes before the lines of longer stacks that
+ * begin with it.
+ */
 static int print_tree(struct folded *folded, FILE *file)
 {
 	const uint32_t *order = (const void *)folded->order.bytes;

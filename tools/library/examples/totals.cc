@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From C++: the GPU time of each kernel of a trace, with launches, longest first, from the sums that the file itself holds.
+ * Prints the GPU time of each kernel of a trace with its number of launches, longest first. Written in C++. Uses the
+ * sums that the file itself contains.
  *
  *	c++ totals.cc $(pkg-config --cflags --libs tracesmith) -o totals && ./totals FILE
  */

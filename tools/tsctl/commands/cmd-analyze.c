@@ -31,8 +31,8 @@
 /* A GPU that is busy for at least this share counts as busy; idle time is then no explanation. */
 #define BUSY_SHARE 0.8
 /*
- * Limit between launch-bound and host-bound: mean idle time per operation because the host is late.
- * Above it, the host does other work.
+ * Limit of the mean idle time per operation that a late host causes. Below it, the program is
+ * launch-bound. Above it, the host does other work, and the program is host-bound.
  */
 #define LAUNCH_GAP_NS UINT64_C(50000)
 /* Maximum number of functions on a line. */
@@ -227,7 +227,7 @@ static void add_findings(struct analyzer *analyzer, Ts__Rpc__AnalysisReport *rep
 
 		for (size_t i = 0; i < analyzer->timeline->n_streams; i++)
 			sum.count += analyzer->timeline->streams[i].in == in;
-		/* Streams that never had work at the same time do not hold each other up. */
+		/* Streams that never had work at the same time do not delay each other. */
 		if (sum.count > 1 && device->max_at_once == 1 &&
 		    has_example(analyzer->analysis, TS_ANALYSIS_SERIALISED, device))
 			report->findings[report->n_findings++] =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tsctl benchmark: launches kernels with and without TraceSmith in turns, and counts the kernels in
- * the trace. main.c runs it. The traced half runs the ordinary `tsctl record`; the trace is the
- * proof.
+ * the trace. main.c runs it. The traced half runs the ordinary `tsctl record`; the kernels in its
+ * trace prove that it recorded.
  */
 #include "proto/client/places.h"
 #include "proto/rpc/tracesmith.pb-c.h"
@@ -152,7 +152,9 @@ static int by_id(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Reads the next row of an undamaged block. Returns 0 or the end's code. */
+/*
+ * Reads the next row and skips damaged blocks. Returns 0, or the code with which the cursor ended.
+ */
 static int next_row(struct ts_sbt_cursor *cursor, struct ts_sbt_row *row)
 {
 	int r;

@@ -107,7 +107,10 @@ static int set_window(struct cut *cut, struct ts_sbt_copy_options *options)
 		options->from_ns = ts_time_absolute(&cut->from, origin_ns);
 	if (!cut->to.is_given)
 		return 0;
-	/* 0 means no limit; no row ends before the clock's first nanosecond. */
+	/*
+	 * The option 0 would mean "no limit", so 1 replaces it; no row ends before the clock's
+	 * first nanosecond.
+	 */
 	options->to_ns = ts_time_absolute(&cut->to, origin_ns);
 	options->to_ns = options->to_ns ? options->to_ns : 1;
 	if (options->to_ns >= options->from_ns)

@@ -24,7 +24,10 @@
 #define MAX_LISTED     1048576
 #define ALPHA	       0.01
 #define LEAST_PERCENT  1u
-/* With one run per side: a GPU's clock varies by one or two percent between runs. */
+/*
+ * Smallest change that counts, in percent, with one run per side: a GPU's clock varies by one or
+ * two percent between runs.
+ */
 #define LEAST_PERCENT_OF_ONE 3u
 #define LEAST_UNSET	     UINT64_MAX
 
@@ -332,7 +335,7 @@ static void print_trust(const Ts__Rpc__DiffReport *report, bool calls)
 		       TS_SPREAD_MIN_RUNS, TS_SPREAD_HOST_FACTOR);
 }
 
-/* Prints changed names only: those of the GPU, or of the host. */
+/* Prints the changed names: those of GPU work, or, if `calls` is true, those of host calls. */
 static void print_names(const struct asked *asked, const Ts__Rpc__DiffReport *report, bool calls)
 {
 	static const char *const cells[] = {"",	     "COUNT", "TOTAL", "MEDIAN BEFORE",

@@ -284,7 +284,10 @@ static void step(void *user, uint64_t n_rows)
 		ts_progress_step(&export->progress, n_rows);
 }
 
-/* Trace times and clock times are comparable only after the trace is open. */
+/*
+ * Sets the window. The trace is open: before, times from the trace's start and times of the clock
+ * cannot be compared.
+ */
 static int set_window(struct export *export)
 {
 	struct ts_export_options *options = &export->options;
@@ -294,7 +297,10 @@ static int set_window(struct export *export)
 		options->from_ns = ts_time_absolute(&export->from, origin_ns);
 	if (!export->to.is_given)
 		return 0;
-	/* 0 means no limit; no row ends before the clock's first nanosecond. */
+	/*
+	 * The option 0 would mean "no limit", so 1 replaces it; no row ends before the clock's
+	 * first nanosecond.
+	 */
 	options->to_ns = ts_time_absolute(&export->to, origin_ns);
 	options->to_ns = options->to_ns ? options->to_ns : 1;
 	if (options->to_ns >= options->from_ns)

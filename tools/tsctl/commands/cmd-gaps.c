@@ -73,7 +73,10 @@ static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text, size_t n)
 	return n;
 }
 
-/* If there are few samples, their number is printed. */
+/*
+ * Writes that the thread ran its own code. If there are few samples, the text also has their
+ * number.
+ */
 static size_t own_code_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char *text, size_t n)
 {
 	n = add_text(text, n, "running ");
@@ -100,8 +103,8 @@ static uint64_t samples_beside(const Ts__Rpc__GapPart *part, Ts__Rpc__GapPart *c
 }
 
 /*
- * `of_tid`: the thread named on the line above; 0: none. `n_samples`: all samples of the thread's
- * code.
+ * Writes the text of one part. `of_tid`: the thread named on the line above; 0: none. `n_samples`:
+ * all samples of the thread's code.
  */
 static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_samples,
 		      char text[TEXT_BYTES])

@@ -60,7 +60,7 @@ static uint64_t from_origin(const struct drawing *drawing, uint64_t time_ns)
 	return time_ns > drawing->origin_ns ? time_ns - drawing->origin_ns : 0;
 }
 
-/* Draws no progress between lines of output on the same terminal. */
+/* Advances the progress line, unless the output goes to the same terminal. */
 static void step(struct ts_progress *progress, const FILE *file)
 {
 	if (file != stdout || !isatty(STDOUT_FILENO))

@@ -193,7 +193,10 @@ static void print_folded(const Ts__Rpc__TraceInfo *info)
 	printf("  %zu sessions, by program; `tsctl info --wide` lists each\n", info->n_sessions);
 }
 
-/* HIP's sessions: the runtime, and the way into it. */
+/*
+ * Prints, for each session with HIP, the version of HIP's runtime and the interfaces that the shim
+ * used.
+ */
 static void print_interfaces(const Ts__Rpc__TraceInfo *info)
 {
 	for (size_t i = 0; i < info->n_sessions; i++) {
@@ -501,7 +504,10 @@ static void add_type(struct ts_table *table, Ts__Rpc__ColumnSize *const *columns
 	for (size_t i = type->first; i < type->first + type->n; i++) {
 		sum.stored_bytes += columns[i]->stored_bytes;
 		sum.encoded_bytes += columns[i]->encoded_bytes;
-		/* Each block has a header, so the header's rows do not add up. */
+		/*
+		 * The columns of a type have the same rows, so take the largest number and not the
+		 * sum.
+		 */
 		sum.rows = columns[i]->rows > sum.rows ? columns[i]->rows : sum.rows;
 	}
 	if (sum.rows)

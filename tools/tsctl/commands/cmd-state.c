@@ -16,7 +16,10 @@
 
 #include <inttypes.h>
 
-/* More entries of a kind are only counted, unless --all is given. */
+/*
+ * Limits of the text: columns of a name, and listed entries of a kind. Further entries are only
+ * counted, unless --all is given.
+ */
 #define NEAR_COLUMNS 28u /* columns of a name */
 #define MAX_LISTED   20u
 

@@ -68,7 +68,7 @@ static int move_up(int *fd)
 	return 0;
 }
 
-/* Waits for the daemon's report, and shows the seconds. */
+/* Waits for the daemon's report. Meanwhile the progress line has the elapsed seconds. */
 static void wait_for(int fd, struct ts_progress *progress)
 {
 	struct pollfd polled = {.fd = fd, .events = POLLIN};

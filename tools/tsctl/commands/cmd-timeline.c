@@ -32,7 +32,10 @@ struct asked {
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-/* From little to all of a column's time. Compute and copies differ without colours, too. */
+/*
+ * Characters for a column's busy share, from little to all of its time. Compute and copies differ
+ * without colours, too.
+ */
 static const char *const compute_blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
 					     "\u2585", "\u2586", "\u2587", "\u2588"};
 static const char *const copy_blocks[] = {"\u2591", "\u2592", "\u2593"};
@@ -206,7 +209,10 @@ static void print_report(const void *data, const struct ts_about *about,
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Decides as the C library would. tsctl has no other use for setlocale(). */
+/*
+ * Returns whether the locale is UTF-8, by the rules of the C library. tsctl has no other use for
+ * setlocale().
+ */
 static bool is_utf8_locale(void)
 {
 	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};

@@ -265,7 +265,10 @@ static int parse(struct view *view, int argc, char **argv)
 
 /* ---- the pass over the rows ------------------------------------------------------------------ */
 
-/* Trace times and clock times are comparable only after the trace is open. */
+/*
+ * Sets the window. The trace is open: before, times from the trace's start and times of the clock
+ * cannot be compared.
+ */
 static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
 {
 	/* Clock rows may precede the trace's origin. Only an explicit window excludes them. */
@@ -273,7 +276,10 @@ static int set_window(struct view *view, struct ts_sbt_cursor_options *rows)
 		rows->from_ns = ts_time_absolute(&view->from, view->origin_ns);
 	if (!view->to.is_given)
 		return 0;
-	/* 0 means no limit; no row ends before the clock's first nanosecond. */
+	/*
+	 * The option 0 would mean "no limit", so 1 replaces it; no row ends before the clock's
+	 * first nanosecond.
+	 */
 	rows->to_ns = ts_time_absolute(&view->to, view->origin_ns);
 	rows->to_ns = rows->to_ns ? rows->to_ns : 1;
 	if (rows->to_ns >= rows->from_ns)
@@ -340,7 +346,7 @@ static int print_rows(void *data, const struct ts_about *about, const ProtobufCM
 			return TS_EXIT_BAD;
 		}
 		ts_json_raw(&view->json_text, "\n");
-		/* The reader of the pipe may have closed it. Stop then. */
+		/* If the reader of the pipe has closed it, stop. */
 		if (fwrite(view->json_text.data, 1, view->json_text.n_bytes, stdout) !=
 		    view->json_text.n_bytes)
 			return TS_EXIT_BAD;
@@ -422,7 +428,7 @@ static const char *const sum_titles[TS_SUM_COUNT] = {"Kernels",	  "API calls",	 
 						     "Block I/O", "Memory pressure", "GPU drivers",
 						     "Ranges"};
 
-/* Adds a column if there is room, otherwise a line. */
+/* Adds the code that launched the work: as a column if there is room, otherwise as a line below. */
 static void add_launcher(struct ts_table *table, const Ts__Rpc__Aggregate *sum, bool is_column)
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
@@ -552,7 +558,7 @@ static void print_none(struct view *view)
 	puts(".");
 }
 
-/* Sums of a damaged file look complete, so print a warning. */
+/* Prints a warning if the file is damaged or cut, because its sums look complete. */
 static void print_missing(const struct view *view)
 {
 	if (view->walk.is_damaged || ts_sbt_reader_state(view->source.reader) == TS_SBT_TRUNCATED)

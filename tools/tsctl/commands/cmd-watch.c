@@ -143,7 +143,7 @@ static int finish_line(struct watch *watch, const Ts__Rpc__LiveSession *session,
 		       Ts__Rpc__WatchLine *line)
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	/* The GPUs of an observed process are unknown. */
+	/* A process that --system observes has no rows of GPUs. */
 	struct ts_client *client =
 		watch->gpu && !session->host_half_only ? client_of(watch, session) : NULL;
 

@@ -57,7 +57,7 @@ static int find_symbols(struct load *load)
 		{"cuCtxSynchronize", &load->wait},
 		{"cuGetErrorName", &load->name},
 	};
-	/* Never unloaded: the driver does not support it well. */
+	/* The library is never unloaded, because the driver does not support this well. */
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 
 	if (!library) {
@@ -116,7 +116,10 @@ static int open_kernels(struct load *load, void **ret_kernel, void **ret_warm_up
 #define ONE_FRAME __attribute__((noinline, noclone))
 #endif
 
-/* No tail call and no unrolling: each level is a frame. */
+/*
+ * Launches the kernel from `depth` frames further down. There is no tail call and no unrolling, so
+ * each level is a frame.
+ */
 static int ONE_FRAME launch_below(const struct load *load, void *kernel, unsigned int depth)
 {
 	int r = depth ? launch_below(load, kernel, depth - 1)

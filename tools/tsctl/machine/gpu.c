@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queries the CUDA driver and CUPTI: see gpu.h. cmd-devices.c calls it. A preloaded library, or one
- * on the library path, answers instead, such as the virtual GPU. A traced program meets the same
- * library.
+ * Queries the CUDA driver and CUPTI: see gpu.h. cmd-devices.c calls it. If another libcuda is
+ * preloaded or on the library path, such as the virtual GPU's, it answers the queries. A traced
+ * program gets the same library.
  */
 #include "tools/tsctl/machine/gpu.h"
 
@@ -165,13 +165,13 @@ void ts_gpu_fill_driver(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 	struct driver driver;
 	void *library;
 
-	/* No tool, ours included, may start in a process that only queries. */
+	/* No tool, TraceSmith included, may start in a process that only queries. */
 	info->cupti = ts_pool_alloc(pool, 1, sizeof(*info->cupti));
 	ts__rpc__cupti_info__init(info->cupti);
 	if (injection && *injection)
 		info->cupti->injection_path = ts_pool_copy(pool, injection);
 	unsetenv(INJECTION_ENVIRONMENT);
-	/* Never unloaded: the driver does not support it well. */
+	/* The library is never unloaded, because the driver does not support this well. */
 	library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
 		info->driver_error = ts_pool_copy(pool, dlerror());

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds daemons and lists their sessions: see live.h. Commands on live sessions and completion call
- * it. The socket of a recording lies in a directory that only its user can enter, so finding it is
- * permission to use it. The socket of a dead daemon refuses connections.
+ * it. The socket of a recording lies in a directory that only its user can enter, so a user who can
+ * find it may use it. The socket of a dead daemon refuses connections.
  */
 #include "tools/tsctl/machine/live.h"
 
@@ -22,7 +22,10 @@
 /* If a socket refuses connections and is older than this, its daemon was killed. */
 #define STALE_S 60
 
-/* Returns 0, -ENOMEM, or NOBODY if no daemon listens. */
+/*
+ * Connects to the daemon at `path` and adds it to the list. Returns 0, -ENOMEM, or NOBODY if no
+ * daemon listens.
+ */
 #define NOBODY 1
 static int add_daemon(struct ts_live *live, const char *path, bool is_recording)
 {
@@ -63,7 +66,9 @@ static int add_recordings(struct ts_live *live, const char *parent)
 		for (size_t i = 0; !r && i < found.gl_pathc; i++) {
 			struct stat status;
 
-			/* Skips other users' sockets, because they would receive our requests. */
+			/*
+			 * Skips other users' sockets, because they would receive tsctl's requests.
+			 */
 			if (lstat(found.gl_pathv[i], &status) || !S_ISSOCK(status.st_mode) ||
 			    status.st_uid != geteuid())
 				continue;

@@ -46,8 +46,9 @@ static int join(char ret_path[PATH_MAX], const char *directory, const char *name
 }
 
 /*
- * Appends `probe` to test whether a place has the file. The order is: the environment variable,
- * which is final if it is set; the build tree; the install.
+ * Finds a path. If the environment variable is set, its value is the path. Else the first place
+ * that has the file decides: the build tree, then the install. `probe` is appended to a place to
+ * test whether the file exists.
  */
 static int find(const char *variable, const char *in_build, const char *installed,
 		const char *probe, char ret_path[PATH_MAX])

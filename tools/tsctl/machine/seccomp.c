@@ -24,7 +24,8 @@ static const struct {
 };
 
 /*
- * Returns the kernel's value for this process. 0: no filter, 1: a filter; -1: /proc has no value.
+ * Returns whether the kernel reports a seccomp filter for this process: 0 or 1. -1: /proc has no
+ * value.
  */
 static int find_filter(void)
 {

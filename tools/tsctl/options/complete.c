@@ -26,7 +26,7 @@ struct typed {
 	/* the option whose value the word is or may be; NULL: the word is no value */
 	const struct ts_option *option;
 	size_t n_operands; /* before the word */
-	/* All words before it begin with a dash: main.c then accepts --help. */
+	/* All words before `word` begin with a dash: main.c then accepts --help. */
 	bool is_help_possible;
 	bool is_over; /* no more options */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The distance between a mistyped name and a known one (Damerau-Levenshtein, restricted: no part is
- * edited twice). Messages about commands, options and types of rows suggest the nearest name by it.
+ * edited twice). Messages about commands, options and types of rows use it to suggest the nearest
+ * name.
  */
 #include "tools/tsctl/options/near.h"
 

@@ -223,7 +223,7 @@ static int complain_letter(const struct parser *parser, const char *word, char l
 	return -EINVAL;
 }
 
-/* Parses flags; the last letter may be an option with a value. */
+/* Parses the letters behind one dash: flags, and as the last letter also an option with a value. */
 static int parse_letters(struct parser *parser, const char *word)
 {
 	int r = 0;

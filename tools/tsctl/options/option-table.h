@@ -74,8 +74,8 @@ struct ts_option {
 	bool is_for_vgpu;
 	bool is_hidden; /* omitted from help, suggestions and completion */
 	/*
-	 * If a mistyped name is equally near to several, the lowest rank is suggested, then the
-	 * first.
+	 * If a mistyped name is equally near to several options, tsctl suggests the option with the
+	 * lowest rank, and the first one among equal ranks.
 	 */
 	unsigned int rank;
 };

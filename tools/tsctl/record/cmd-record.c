@@ -76,7 +76,7 @@ struct record {
 	struct ts_program program;
 	char path[PATH_MAX];
 	char inject[PATH_MAX], daemon[PATH_MAX], vgpu_directory[PATH_MAX];
-	/* The other tool in CUDA_INJECTION64_PATH of our environment. */
+	/* Path of another tool, from CUDA_INJECTION64_PATH in tsctl's environment; NULL: none. */
 	char *injection_held;
 	struct ts_environ *environment;
 	struct ts_recorder *recorder;
@@ -159,8 +159,8 @@ static int parse_output(void *to, const struct ts_option *option, const char *te
 }
 
 /*
- * Checks settings in the environment. Otherwise the shim would use its default, and could not
- * report the error.
+ * Rejects malformed settings in the environment. The shim would use its default instead, and could
+ * not report the error.
  */
 static int check_environment(const struct record *record)
 {
@@ -316,7 +316,10 @@ static void complain_command(const struct record *record, int r)
 	struct ts_vgpu_spec spec;
 	char message[256];
 
-	/* For `--vgpu small ./app`: an optional value must be joined with `=`. */
+	/*
+	 * In `--vgpu small ./app`, tsctl takes `small` for the command, because an optional value
+	 * must be joined with `=`.
+	 */
 	if (r == -ENOENT && record->vgpu && !strcmp(record->vgpu, TS_VGPU_SPEC_DEFAULT) &&
 	    !ts_vgpu_spec_parse(word, &spec, message, sizeof(message)))
 		ts_complain("cannot run `%s`: there is no such command; did you mean --vgpu=%s?",
@@ -397,7 +400,10 @@ static int build_environment(struct record *record)
 		r = ts_environ_set(env, "TRACESMITH_STACKS", stacks_names[record->stacks]);
 	if (!r && record->capture)
 		r = ts_environ_set(env, TS_CAPTURE_ENVIRONMENT, record->capture);
-	/* The shim must know this before the daemon attaches: a ring may fill up before. */
+	/*
+	 * The shim gets these settings from the environment, because a ring may fill up before the
+	 * daemon attaches.
+	 */
 	if (!r && record->lossless)
 		r = ts_environ_set(env, TS_LOSSLESS_ENVIRONMENT, "1");
 	if (!r && record->start_later)
@@ -434,8 +440,8 @@ static int choose_path(struct record *record)
 }
 
 /*
- * True if a writer holds the lock on the first byte. A file that cannot be opened is not our
- * recording.
+ * True if a writer holds the lock on the first byte. A file that cannot be opened is not this
+ * recording's file.
  */
 static bool is_being_written(const char *path)
 {
@@ -464,7 +470,7 @@ static void remove_failed(const struct record *record)
 		unlink(record->path);
 }
 
-/* Replaces an earlier trace only with --force, and only a regular file. */
+/* Removes an earlier trace from the path: only with --force, and only a regular file. */
 static int clear_path(const struct record *record)
 {
 	const char *shown = record->output ? record->output : record->path;
@@ -491,7 +497,7 @@ static int clear_path(const struct record *record)
 			    shown);
 		return -EBUSY;
 	}
-	/* Otherwise they would look like parts of the new recording. */
+	/* Older files of the earlier recording would look like parts of the new one. */
 	r = ts_source_unlink_before(record->path);
 	if (!r && unlink(record->path))
 		r = -errno;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The environment of a recorded command: the caller's, with the changes that recording needs. The
- * user's entries in LD_PRELOAD and LD_LIBRARY_PATH stay behind ours. The runtime of a sanitizer
- * stays before ours.
+ * user's entries in LD_PRELOAD and LD_LIBRARY_PATH stay behind TraceSmith's. The runtime of a
+ * sanitizer stays before TraceSmith's.
  */
 #pragma once
 
@@ -33,8 +33,8 @@ int ts_environ_preload(struct ts_environ *env, const char *library);
  * Lets a program run that is linked with a shared AddressSanitizer. Its runtime refuses to load
  * behind a preloaded library, unless ASAN_OPTIONS has verify_asan_link_order=0. The option also
  * reaches a program behind a script, `env` or a shell. Preloading the runtime instead would affect
- * the other children of those, and report their leaks. A value that the user set stays. Returns 0
- * or -ENOMEM.
+ * the other children of the script or shell, and report their leaks. A value that the user set
+ * stays. Returns 0 or -ENOMEM.
  */
 int ts_environ_allow_asan(struct ts_environ *env);
 /* For execve(): a NULL-terminated array. The caller does not free it. */

@@ -77,7 +77,8 @@ static bool needs_cudart(int fd, const Elf64_Shdr *dynamic, const Elf64_Shdr *st
 
 /*
  * True if the program contains a static cudart. nvcc puts device code into a separate section,
- * which a cudart registers: a needed library, or a static one.
+ * which a cudart must register. If the program does not need the shared libcudart, it contains a
+ * static one.
  */
 static bool has_static_cudart(int fd, const Elf64_Ehdr *header)
 {

@@ -78,8 +78,8 @@ int ts_recorder_new(struct ts_recorder **ret_recorder)
 }
 
 /*
- * Does not wait for a hanging daemon (an unresponsive disk): the caller of tsctl waits for the
- * command.
+ * Waits for the daemon's exit, for a limited time. The daemon may hang (an unresponsive disk), and
+ * the caller of tsctl waits for tsctl to end.
  */
 static bool wait_for_exit(pid_t pid)
 {
@@ -335,8 +335,9 @@ int ts_recorder_finish(struct ts_recorder *recorder, pid_t pid, const char *end,
 }
 
 /*
- * Reads a line of the daemon's stderr: the first line if it did not start, because that is the
- * cause; otherwise the last line. Strips the daemon's name and the journal's priority ("<3>").
+ * Reads a line of the daemon's stderr: the first line if the daemon did not start, because this
+ * line has the cause; otherwise the last line. Strips the daemon's name and the journal's priority
+ * ("<3>").
  */
 static bool log_line(struct ts_recorder *recorder, char *line, size_t n_line)
 {

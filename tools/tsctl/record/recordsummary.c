@@ -30,15 +30,18 @@ static uint64_t rows_of(const Ts__Rpc__RecordingSummary *summary, const char *co
 static const char *const gpu_types[] = {"kernel", "memcpy", "memset", NULL};
 static const char *const pause_types[] = {"pause", NULL};
 
-/* True for rows without their other half; most often the half was lost for another reason. */
+/*
+ * True for a count of calls without device rows, or of device rows without a call. Most often, the
+ * missing rows are already counted under another reason.
+ */
 static bool is_unjoined(const char *reason)
 {
 	return !strncmp(reason, "unjoined_", 9);
 }
 
 /*
- * Formats the losses by reason and returns true if there are any. Losses that follow from other
- * losses are left to `info`.
+ * Formats the losses by reason and returns true if there are any. Only `tsctl info` prints losses
+ * that follow from other losses.
  */
 static bool format_lost(const Ts__Rpc__RecordingSummary *summary, char *text, size_t n_text)
 {

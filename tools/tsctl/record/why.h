@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why a trace has no GPU rows, and what to do. Reasons that processes reported come first, then
- * facts about the command and the machine from before it ran.
+ * Explains why a trace has no GPU rows, and what the user can do. Reasons that processes reported
+ * come first. Facts about the command and the machine, collected before the command ran, come next.
  */
 #pragma once
 

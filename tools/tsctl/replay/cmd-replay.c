@@ -317,7 +317,10 @@ static int parse_seed(void *to, const struct ts_option *option, const char *text
 	return ts_replayschedule_parse(to, text);
 }
 
-/* A word that is neither a file nor an option is taken as a list, possibly a wrong one. */
+/*
+ * True if the word is a list of checks, possibly a wrong one: it is no option, no existing file, no
+ * path and no number.
+ */
 static bool is_check_list(const char *word)
 {
 	unsigned long long number;

@@ -140,7 +140,7 @@ static bool holds(const struct ts_debugstop_test *test, struct ts_ptx_warp *warp
 	uint64_t value;
 	int order;
 
-	/* An unknown value stops, so that it is not skipped silently. */
+	/* If a test names an unknown value, stop, so that the user notices it. */
 	if (!find_value(warp, lane, test->name, &view)) {
 		*ret_missing = test->name;
 		return true;

@@ -46,7 +46,7 @@ void ts_replayside_print_short(const Ts__Rpc__ReplaySide *side); /* "operation 1
  */
 char *ts_replayside_name(const char *signature, bool with_arguments);
 void ts_replayside_print_kernel(const char *signature); /* its name, in at most 48 columns */
-/* Prints the operation's stack, unless its site has all of it. */
+/* Prints the operation's stack, unless the printed site already has all its frames. */
 void ts_replayside_print_stack(const Ts__Rpc__ReplaySide *side, const Ts__Rpc__Stack *stack);
 void ts_replayside_print_stream(const Ts__Rpc__ReplaySide *side);
 void ts_replayside_print_site(const Ts__Rpc__ReplaySide *side);
@@ -69,8 +69,8 @@ void ts_replaycheck_print(const Ts__Rpc__ReplayResult *result);
 const Ts__Rpc__ReplayFinding *ts_replaycheck_gravest(const Ts__Rpc__ReplayResult *result);
 
 /*
- * Parses "7" or "7:17,40-45": a seed, and optionally the only decisions that count. Prints an error
- * and returns -EINVAL if it is malformed.
+ * Parses "7" or "7:17,40-45": a seed, and optionally the only decisions of this seed to apply.
+ * Prints an error and returns -EINVAL if it is malformed.
  */
 int ts_replayschedule_parse(struct ts_replay_asked *asked, const char *text);
 void ts_replayschedule_print(const Ts__Rpc__ReplayResult *result);

@@ -95,7 +95,8 @@ static void print_makespan(const char *what, uint64_t ns, uint64_t of_ns)
 }
 
 /*
- * Rows come from the last run; each stream and engine is shown beside its values in the other runs.
+ * Adds a cell with the busy share in one run, if there is such a run. The table has a row for each
+ * stream and engine of the last run, with a cell for each run.
  */
 static void add_share(struct ts_table *table, uint64_t busy_ns, const Ts__Rpc__ReplayRun *run)
 {
@@ -144,7 +145,10 @@ static int compare_engines(const void *a, const void *b)
 	return strcmp(x->n_does ? x->does[0] : "", y->n_does ? y->does[0] : "");
 }
 
-/* `run` NULL: there was no such run. Returns false if memory is short. */
+/*
+ * Sorts a run's streams and engines. `run` NULL: there was no such run. Returns false if memory is
+ * short.
+ */
 static bool busy_init(struct busy *busy, const Ts__Rpc__ReplayRun *run)
 {
 	if (!run)
@@ -315,7 +319,10 @@ static void add_step(struct ts_table *table, const Ts__Rpc__ReplayStep *step)
 	ts_table_addf(table, "%s%s", is_before ? "before " : "", step->name ? step->name : "");
 }
 
-/* Times count from the run's start, which is its first call. */
+/*
+ * Prints the steps of a run's critical path. Times count from the run's start, which is its first
+ * call.
+ */
 static void print_steps(const Ts__Rpc__ReplayRun *run, const char *of)
 {
 	static const char *const headings[] = {"RUN TIME (s)", "TOOK",	 "STEP",

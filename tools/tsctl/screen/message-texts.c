@@ -24,7 +24,10 @@ static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int 
 	for (size_t i = 0; i < stack->n_symbols; i++) {
 		const Ts__Rpc__StackSymbol *symbol = stack->symbols[i];
 
-		/* Templates of a vendor's header are inlined into the program's functions. */
+		/*
+		 * Skip templates of a vendor's header that are inlined into the program's
+		 * functions.
+		 */
 		if (symbol->frame != frame || !symbol->function || symbol->hidden ||
 		    ts_frame_is_hidden(NULL, symbol->function, false))
 			continue;
@@ -229,7 +232,10 @@ static void print_pools(const Ts__Rpc__MemoryReport *report, bool wide)
 
 	size_t n = 0;
 
-	/* A pool without unused memory has no more information than its group. */
+	/*
+	 * Count the pools to print: a pool without unused memory has no more information than its
+	 * group.
+	 */
 	for (size_t i = 0; i < report->n_pools; i++)
 		n += report->pools[i]->peak_bytes != report->pools[i]->peak_used_bytes ||
 		     report->pools[i]->growths_with_room;

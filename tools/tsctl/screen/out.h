@@ -40,7 +40,7 @@ char *ts_out_count(char *buffer, uint64_t count); /* "1,000,000" */
  * TS_OUT_COUNTED_BYTES.
  */
 char *ts_out_counted(char *buffer, uint64_t count, const char *noun);
-/* Nanoseconds with the decimal point at the second: "0.001234567". */
+/* Writes nanoseconds as seconds: "0.001234567". */
 char *ts_out_seconds(char *buffer, uint64_t ns);
 
 #define TS_OUT_THREAD_BYTES 64

@@ -19,7 +19,10 @@
 struct name {
 	const char *whole, *text; /* text: without a `void` return type */
 	char *shown;
-	/* The first byte that differs from the nearest name with the same shown text. */
+	/*
+	 * Offset of the first byte that differs from the most similar name with the same shown
+	 * text.
+	 */
 	size_t differs_at;
 	size_t index;
 };
@@ -77,7 +80,7 @@ static char *cut_middle(const char *text, size_t columns)
 		    tail_start(text, columns_left / 2), strlen(text));
 }
 
-/* "at::nati...AddFunctor<float> >...": the text at `at` stays visible. */
+/* Cuts a name before and after the text at `at`: "at::nati...AddFunctor<float> >...". */
 static char *cut_around(const char *text, size_t columns, size_t at)
 {
 	size_t columns_left = columns > 2 * DOTS_COLUMNS ? columns - 2 * DOTS_COLUMNS : 1;
@@ -145,7 +148,7 @@ static bool find_alike(struct name *names, size_t n)
 		b->differs_at = at;
 		any = true;
 	}
-	/* Equal texts come before the difference; give them the same value. */
+	/* Names with equal texts are adjacent: copy the value of the last one to the others. */
 	for (size_t i = n; i-- > 1;)
 		if (!strcmp(names[i - 1].whole, names[i].whole))
 			names[i - 1].differs_at = names[i].differs_at;

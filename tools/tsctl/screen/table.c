@@ -198,7 +198,7 @@ static void print_blanks(FILE *file, size_t n)
 		fprintf(file, "%*s", (int)n, "");
 }
 
-/* Writes blanks only before further text, so no line ends with blanks. */
+/* Prints a row. Writes blanks only before further text, so no line ends with blanks. */
 static void print_row(const struct ts_table *table, const struct layout *layout, char *const *cells,
 		      FILE *file, unsigned int indent)
 {

@@ -45,8 +45,8 @@ struct ts_progress {
 
 void ts_progress_init(struct ts_progress *progress, const char *what, uint64_t total);
 /*
- * Shows at most ten updates per second, on a terminal only. Cheap enough for every few thousand
- * rows.
+ * Updates the progress line, at most ten times per second, on a terminal only. Cheap enough to call
+ * every few thousand rows.
  */
 void ts_progress_step(struct ts_progress *progress, uint64_t done);
 /* As ts_progress_step(), with an increment. */

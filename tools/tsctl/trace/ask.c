@@ -130,8 +130,8 @@ static int take(void *data, const Ts__Rpc__Answer *answer, const Ts__Rpc__QueryE
 			.many_sessions = end->sessions > 1 && !end->session,
 		};
 	/*
-	 * All members of the union are pointers to messages. The client has checked that it is the
-	 * expected member.
+	 * All members of the union are pointers to messages. The client has checked that the answer
+	 * has the expected member.
 	 */
 	answering->status = deliver(answering->asking, &answering->about, &answer->state->base);
 	return answering->status ? E_REPORTED : 0;
@@ -215,7 +215,9 @@ static int ask_of_session(struct ts_asking *asking, const struct ts_live *live,
 		ts_source_complain_nobody((uint32_t)number);
 		return TS_EXIT_BAD;
 	}
-	/* An ended session is not in its daemon's list. */
+	/*
+	 * A session that has ended is not in its daemon's list. The query then names it by the pid.
+	 */
 	if (session)
 		TS_RPC_SET(query, session, session);
 	else

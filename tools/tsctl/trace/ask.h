@@ -21,8 +21,8 @@ struct ts_asking {
 	const char *file, *session; /* exactly one of the two is set, as in ts_source_open() */
 	bool served;
 	/*
-	 * The answer is one message. Otherwise it is a list in parts, for which `about` may be
-	 * empty.
+	 * True: the answer is one message. False: the answer is a list in parts, for which `about`
+	 * may be empty.
 	 */
 	bool is_one;
 	/*

@@ -15,7 +15,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-/* Rows are read and written one block at a time, so the rows read are the progress. */
+/*
+ * Reports the number of rows read as the progress, because rows are read and written one block at a
+ * time.
+ */
 static void watch(struct ts_sbt_copy_source *sources, size_t n_sources,
 		  struct ts_progress *progress)
 {
@@ -89,8 +92,8 @@ int ts_copy_out(struct ts_sbt_copy_source *sources, size_t n_sources,
 	if (ts_outfile_finish(&out))
 		return TS_EXIT_BAD;
 	/*
-	 * This is correct and not a finding, but users must know it before they delete the whole
-	 * trace.
+	 * A copy without the capture is correct and not a finding, but users must know it before
+	 * they delete the whole trace.
 	 */
 	if (ret_report->n_left_out)
 		ts_complain("%s has no capture for replay: keep the whole trace for `tsctl "

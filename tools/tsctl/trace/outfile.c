@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Output files of commands: see outfile.h. cmd-export.c, cmd-graph.c and copyout.c call it. A file
- * is written beside its place and renamed into it. Readers never see half a file, and a failed
- * command leaves the earlier file unchanged.
+ * is written in the same directory, without a name or under a temporary one, and then renamed.
+ * Readers never see half a file, and a failed command leaves the earlier file unchanged.
  */
 #include "tools/tsctl/trace/outfile.h"
 
@@ -32,7 +32,10 @@ static bool is_trace(int fd)
 	       !memcmp(magic, TS_SBT_FILE_MAGIC, sizeof(magic));
 }
 
-/* Checks the present file. *ret_stream: write into it directly. */
+/*
+ * Checks the existing file at the path. *ret_stream is set if the command must write into that file
+ * directly.
+ */
 static int check_present(struct ts_outfile *out, const char *path, bool *ret_stream)
 {
 	ts_cleanup(ts_closep) int fd = -1;
@@ -118,7 +121,7 @@ static int close_file(void *userdata)
 	return EOF;
 }
 
-/* out->file owns the descriptor from now on. */
+/* Opens out->file over the descriptor, and passes the descriptor's ownership to it. */
 static int open_file(struct ts_outfile *out, int *fd)
 {
 	static const cookie_io_functions_t functions = {.write = write_file, .close = close_file};

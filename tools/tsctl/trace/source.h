@@ -39,9 +39,12 @@ void ts_source_unwatch(struct ts_source *source);
  */
 void ts_source_watch_reader(struct ts_sbt_reader *reader, struct ts_progress *progress);
 
-/* Returns the number of selected sessions with a host half only (TS_SESSION_SOURCE_PROBES). */
+/*
+ * Returns the number of selected sessions that have only the host's calls
+ * (TS_SESSION_SOURCE_PROBES).
+ */
 uint32_t ts_source_n_halves(const struct ts_source *source);
-/* Prints that on stdout if the number is not 0. */
+/* Prints that number on stdout, unless it is 0. */
 void ts_source_print_halves(const struct ts_source *source);
 
 /*

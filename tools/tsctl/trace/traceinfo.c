@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds the message of `tsctl info`: see traceinfo.h. cmd-info.c calls it. Totals come from the
- * index and from the blocks' headers. Rows are read only for facts that those lack: losses, pauses,
- * samples, captures and annotations.
+ * index and from the blocks' headers. Rows are read only for facts that the index and the headers
+ * lack: losses, pauses, samples, captures and annotations.
  */
 #include "tools/tsctl/trace/traceinfo.h"
 #include "replay/report/answers/clockjson.h"
@@ -51,7 +51,9 @@ static void fill_counts(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
 	info->counts = ts_pool_alloc(maker->pool, TS_ROW_N_EVENTS, sizeof(*info->counts));
 	info->lost = ts_pool_alloc(maker->pool, TS_LOSS_COUNT, sizeof(*info->lost));
-	/* All types are present, so that scripts need no test. */
+	/*
+	 * The message lists all types, also those without rows, so scripts need not test for them.
+	 */
 	for (unsigned int type = TS_ROW_API; type; type = ts_row_next_event(type))
 		if (ts_row_schema(type))
 			MAP_ADD(maker, info, counts, Ts__Rpc__TraceInfo__CountsEntry,
@@ -116,7 +118,7 @@ static char *string(struct maker *maker, uint32_t id)
 	return ts_pool_copy(maker->pool, ts_resolver_string(maker->resolver, id));
 }
 
-/* Names the ways into the vendors' runtimes that the session used. */
+/* Names the interfaces by which the shim recorded the session. */
 static void fill_interfaces(struct maker *maker, const struct ts_row_session *row,
 			    Ts__Rpc__SessionInfo *info)
 {
@@ -272,7 +274,7 @@ static void fill_metadata(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	}
 }
 
-/* Damaged blocks are left out of the sums. */
+/* Fills the sums of kernels and copies, without damaged blocks. */
 static int fill_aggregates(struct maker *maker, Ts__Rpc__TraceInfo *info, size_t max_kernels)
 {
 	struct ts_sbt_cursor_options options = {
@@ -331,8 +333,8 @@ static void add_stopped(Ts__Rpc__SessionInfo *session, uint64_t from_ns, uint64_
 }
 
 /*
- * Counts and sums the pauses of each session. `since` holds the start of a current pause, which the
- * message lacks.
+ * Counts and sums the pauses of each session. `since` has the start of each session's current
+ * pause; the message has no field for it.
  */
 static int fill_stops(struct maker *maker, Ts__Rpc__TraceInfo *info)
 {
@@ -406,7 +408,10 @@ static void add_operation(struct maker *maker, Ts__Rpc__SessionInfo *session,
 		TS_RPC_SET(capture, windows, capture->windows + (operation->value != 0));
 }
 
-/* The last value of the shim's own counters has the amount and the time of the capture. */
+/*
+ * Adds a value of the shim's own counters. The last values have the size of the capture and the
+ * time that it cost.
+ */
 static void add_counter(struct maker *maker, Ts__Rpc__CaptureInfo *capture,
 			const struct ts_row_counter *counter)
 {
@@ -477,7 +482,10 @@ static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
-/* The kernel's counters of a thread are in the domain "kernel TID". */
+/*
+ * True if the counters of the domain are not the application's: they are the shim's, or the
+ * kernel's counters of a thread (domain "kernel TID").
+ */
 static bool is_own(struct maker *maker, uint32_t domain)
 {
 	const char *name = domain ? ts_resolver_string(maker->resolver, domain) : NULL;

@@ -342,7 +342,7 @@ static int alloc_from(struct context *context, struct ts_vgpu_stream *vstream, s
 	if (!dev_ptr || !bytes)
 		return TS_CU_ERROR_INVALID_VALUE;
 	r = ts_vgpu_pool_alloc(pool->vpool, vstream, bytes, dev_ptr);
-	/* An allocation in stream order may use memory whose release is queued. */
+	/* If no other memory is left, wait for memory whose release is queued. */
 	if (r == TS_VGPU_E_OUT_OF_MEMORY && pool->reuse_internal)
 		r = ts_vgpu_pool_alloc_wait(pool->vpool, vstream, bytes, MAX_WAIT_NS, dev_ptr);
 	if (r == TS_VGPU_E_NOT_READY) {

@@ -217,7 +217,7 @@ int result_of_context(const struct context *context);
  */
 int context_current(struct context **ret_context);
 struct context *context_current_or_null(void);
-/* The current context, or NULL if there is none or it was destroyed. */
+/* Returns the current context, or NULL if there is none or it was destroyed. */
 struct context *context_current_alive(void);
 /*
  * The calling thread's stack of current contexts. Call push only if there is room; pop returns NULL

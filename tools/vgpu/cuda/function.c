@@ -44,8 +44,8 @@ static int func_is_loaded(int32_t *state, void *function)
 }
 
 /*
- * Context of a call about a kernel on a device: the current one if it is on the device, else the
- * device's primary one.
+ * Finds the context of a call about a kernel on a device: the current one if it is on the device,
+ * else the device's primary one.
  */
 static int context_of_device(int32_t dev, struct context **ret_context)
 {

@@ -119,7 +119,8 @@ static int query_graph_node_id(void *node, uint64_t *ret_id)
 }
 
 /*
- * Enough for a process. Objects beyond it are omitted, so that a listing does not grow its array.
+ * Limit of a listing, enough for a process. Further objects are omitted, so that a listing does not
+ * grow its array.
  */
 #define MAX_LISTED 1024
 
@@ -202,7 +203,8 @@ static void make_hooks(void)
 }
 
 /*
- * A profiler may request the hooks before cuInit, and the observed calls may precede its request.
+ * Makes the hooks at the first call. That may be a profiler's request before cuInit, or a reported
+ * call before such a request.
  */
 const struct ts_vgpu_hooks *report_hooks(void)
 {

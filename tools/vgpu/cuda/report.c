@@ -34,7 +34,10 @@ struct ts_vgpu_operation *report_operation(const struct context *context, uint32
 		taken = malloc(POOL_BLOCK * sizeof(*taken));
 		if (!taken)
 			return NULL;
-		/* Never returned to the system: as many records as were ever pending at once. */
+		/*
+		 * Records are never returned to the system. There are as many as were ever pending
+		 * at once.
+		 */
 		pthread_mutex_lock(&operations.lock);
 		for (size_t i = 1; i < POOL_BLOCK; i++) {
 			taken[i].next = operations.free;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports to a profiler. Every public function runs inside CALL; without a sink that costs one
- * relaxed load. The functions below report events inside a call (memory, waits, operations).
- * Without a sink they do nothing.
+ * Reports to a profiler. Every public function runs inside CALL. If no sink (hooks.h) is attached,
+ * CALL costs one relaxed load. The functions below report events inside a call (memory, waits,
+ * operations). They do nothing without a sink.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ extern bool calls_take_time; /* call_ns of the spec is not 0 */
  */
 #define CALL(name, params_, work) CALL_NAMED(name, params_, NULL, work)
 
-/* For launches: with the kernel's name. Before cuInit the work is not evaluated. */
+/* Like CALL, for launches. symbol: the kernel's name. Before cuInit `work` is not evaluated. */
 #define CALL_NAMED(name, params_, symbol, work) \
 	CALL_REPORTED(name, params_, symbol, __builtin_expect(check_ready(), 0) ?: (work))
 

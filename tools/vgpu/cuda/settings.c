@@ -114,8 +114,8 @@ static int ctx_get_stream_priority_range(int32_t *least_priority, int32_t *great
 }
 
 /*
- * Each device can access every other. The enabled peers are stored, so that kernels fault without
- * them.
+ * Each device can access every other. The enabled peers are still stored, so that a kernel that
+ * accesses another peer faults.
  */
 static int device_can_access_peer(int32_t *can_access_peer, int32_t dev, int32_t peer_dev)
 {

@@ -70,8 +70,9 @@ int set_run(struct context *context, struct ts_vgpu_stream *vstream, struct ts_v
 
 /*
  * graph/stream-capture.c. Like stream_get(), for calls that queue work. If the stream is being
- * captured, *ret_capturing is the stream and the work goes into a graph; else it is NULL.
- * TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED, TS_CU_ERROR_STREAM_CAPTURE_IMPLICIT.
+ * captured, *ret_capturing is the stream and the work goes into a graph; else it is NULL. Errors:
+ * those of stream_get(), TS_CU_ERROR_STREAM_CAPTURE_INVALIDATED and
+ * TS_CU_ERROR_STREAM_CAPTURE_IMPLICIT.
  */
 int stream_work(void *handle, struct context **ret_context, struct ts_vgpu_stream **ret_stream,
 		struct stream **ret_capturing);
@@ -88,7 +89,7 @@ int stream_capture_host(struct stream *stream, void *fn, void *user_data);
 struct graph;
 int stream_capture_graph(struct stream *stream, const struct graph *graph);
 int stream_capture_record(struct stream *stream, struct event *event, bool external);
-/* The stream waits for an event. *ret_captured: the capture has handled the wait. */
+/* Makes the stream wait for an event. *ret_captured: the capture has handled the wait. */
 int stream_capture_wait(void *handle, struct context *context, struct stream *capturing,
 			struct event *event, bool external, bool *ret_captured);
 

@@ -28,7 +28,7 @@ struct fatbin {
 struct symbol {
 	const void *key;
 	struct fatbin *fatbin;
-	const char *name; /* from the program; of a kernel handle from the driver */
+	const char *name; /* from the program; for a kernel handle, from the driver */
 	void *kernel;
 	void **managed; /* the program's pointer to a managed variable */
 	struct symbol *next;

@@ -29,7 +29,10 @@ static void find_hooks(void)
 		hooks = table;
 }
 
-/* Early, so that the first call is reported, too. NVIDIA's driver has no such hooks. */
+/*
+ * Finds the hooks when the library is loaded, so that even the first call is reported. NVIDIA's
+ * driver has no such hooks.
+ */
 __attribute__((constructor)) static void on_load(void)
 {
 	pthread_once(&find_once, find_hooks);
@@ -286,7 +289,7 @@ static int init_device(int32_t device, uint32_t device_flags, uint32_t flags)
 	hooks->queries->current_context(&context, &uid);
 	r = use_device(device);
 	hooks->queries->current_context(&after, &uid);
-	/* The call creates the context; it does not choose the device. */
+	/* The call creates the device's context, but the current context stays: restore it. */
 	if (!r && after != context)
 		r = cuCtxSetCurrent(context);
 	return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The supported functions of libcupti.so.13, with CUPTI's names and our types. */
+/* The supported functions of libcupti.so.13, with CUPTI's names and TraceSmith's types. */
 #pragma once
 
 #include <stddef.h>

@@ -98,7 +98,7 @@ static void wake_worker(void)
 	pthread_mutex_unlock(&state.worker_lock);
 }
 
-/* No thread fills the buffer any more. Consumes the caller's reference. */
+/* Marks the buffer: no thread fills it any more. Consumes the caller's reference. */
 static void retire(struct ts_cupti_buffer *buffer)
 {
 	bool ready;
@@ -186,7 +186,7 @@ static void adopt(struct ts_cupti_buffer *buffer)
 		retire(other);
 }
 
-/* The cost of the client's callback is a record of its own, the first one in the new buffer. */
+/* Records the cost of the client's callback, as the first record in the new buffer. */
 static void note_request(struct ts_cupti_buffer *buffer, uint64_t start, uint64_t end)
 {
 	struct ts_cupti_activity_overhead *record = (void *)buffer->data;
@@ -391,7 +391,10 @@ static void deliver(enum which which)
 	ts_cupti_buffer_completed_fn completed = atomic_load(&state.completed);
 	struct ts_cupti_buffer *buffer;
 
-	/* One at a time: when a flush returns, the worker's deliveries are also complete. */
+	/*
+	 * One thread delivers at a time. So, when a flush returns, the worker's deliveries are also
+	 * complete.
+	 */
 	pthread_mutex_lock(&state.delivery_lock);
 	delivering = true;
 	buffer = claim(which);
@@ -438,7 +441,7 @@ static void *work(void *unused)
 	return NULL;
 }
 
-/* The worker blocks all signals: the application's threads handle them. */
+/* Starts the worker. It blocks all signals, because the application's threads handle them. */
 static int start_worker(void)
 {
 	sigset_t all, old;

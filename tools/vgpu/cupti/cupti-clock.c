@@ -13,7 +13,7 @@
 #define N_PAIRS		 64
 #define PAIR_INTERVAL_NS 10000000 /* minimum interval between pairs */
 #define STEADY_NS	 1000
-/* between the first two pairs: gives the rate until there are more */
+/* Time between the first two pairs, which give the rate until there are more pairs. */
 #define FIRST_SPAN_NS 1000000
 
 struct pair {
@@ -71,8 +71,9 @@ static void add_pair(void)
 	struct pair pair = take_pair();
 
 	/*
-	 * REALTIME ticks as MONOTONIC does unless it is being set. A difference below a reading's
-	 * error is this error, and following it would make durations vary.
+	 * CLOCK_REALTIME runs like CLOCK_MONOTONIC, except while it is being set. So a difference
+	 * below the error of a reading is that error. A pair with this difference would make
+	 * durations vary.
 	 */
 	if (state.n_pairs && !atomic_load_explicit(&the_callback, memory_order_relaxed)) {
 		const struct pair *last = &state.pairs[state.n_pairs - 1];
@@ -95,7 +96,9 @@ static void add_pair(void)
 	state.pairs[state.n_pairs++] = pair;
 }
 
-/* Makes the pairs reach newest_ns, or the current time if newest_ns is in the future. */
+/*
+ * If the newest pair is older than PAIR_INTERVAL_NS before newest_ns (and before now), adds a pair.
+ */
 static void refresh(uint64_t newest_ns)
 {
 	if (state.n_pairs) {
@@ -108,7 +111,10 @@ static void refresh(uint64_t newest_ns)
 	if (state.n_pairs == 1) {
 		struct timespec pause = {.tv_nsec = FIRST_SPAN_NS};
 
-		/* Once per clock: REALTIME's rate is known, a callback's rate is not. */
+		/*
+		 * Only after the first pair of a clock. A callback's rate is unknown, so wait
+		 * before the second pair; CLOCK_REALTIME's rate is known.
+		 */
 		if (atomic_load_explicit(&the_callback, memory_order_relaxed))
 			nanosleep(&pause, NULL);
 		else

@@ -127,8 +127,8 @@ void ts_cupti_buffer_commit(const struct ts_cupti_slot *slot, bool pending);
 void *ts_cupti_buffer_open(struct ts_cupti_buffer *buffer, uint32_t offset);
 void ts_cupti_buffer_close(struct ts_cupti_buffer *buffer);
 /*
- * Call it instead of close when the record is complete. Ends the caller's use of the buffer in any
- * case.
+ * Call it instead of close when the record is complete. Also drops the record's reference to the
+ * buffer, so the caller must not use the buffer afterwards.
  */
 void ts_cupti_buffer_finish(struct ts_cupti_buffer *buffer);
 bool ts_cupti_buffers_pending(void);

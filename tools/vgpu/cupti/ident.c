@@ -88,7 +88,10 @@ uint32_t cuptiGetErrorMessage(uint32_t result, const char **ret_string)
 
 	if (r)
 		return r;
-	/* As in CUPTI, most messages are the name. These errors occur with this device. */
+	/*
+	 * As in CUPTI, most messages are the name. Errors that occur with this device have a longer
+	 * message.
+	 */
 	if (result == TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		*ret_string = "another tool is subscribed to CUPTI in this process";
 	else if (result == TS_CUPTI_ERROR_NOT_INITIALIZED)

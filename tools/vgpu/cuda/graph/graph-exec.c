@@ -10,8 +10,9 @@
  *     lane 2 (own stream)              '--> E ----------------'
  *
  * Lane 0 is the launching stream. Nodes that can run beside it use a stream of the graph. Each such
- * stream waits for the launch's beginning, and the launching stream waits for its end. If a
- * predecessor is the last node on its lane, a node uses that lane, so that a chain needs no events.
+ * stream waits for the launch's beginning, and the launching stream waits for the end of each such
+ * stream. If a predecessor is the last node on its lane, a node uses that lane, so that a chain
+ * needs no events.
  *
  * Programs call this file through the functions of generated-cuda-graph-exec.h; this file calls
  * graph-node.c to run work.
@@ -107,7 +108,10 @@ static void step_dep(struct plan *plan, uint32_t step, uint32_t dep)
 
 static int lay_out_locked(struct plan *plan, struct graph *graph, uint32_t entry);
 
-/* A child graph: a beginning step, its nodes, and an end step that depends on all of them. */
+/*
+ * Adds a child graph to the plan: the child's nodes after the step `entry`, and an end step that
+ * depends on all of them.
+ */
 static int lay_out_child_locked(struct plan *plan, struct graph *child, uint32_t entry,
 				uint32_t *ret_last)
 {
@@ -126,7 +130,7 @@ static int lay_out_child_locked(struct plan *plan, struct graph *child, uint32_t
 	return 0;
 }
 
-/* Stores the last step of each node in its visit. */
+/* Adds the nodes of a graph to the plan. Stores the last step of each node in its field `visit`. */
 static int lay_out_locked(struct plan *plan, struct graph *graph, uint32_t entry)
 {
 	struct graph_node **order;
@@ -265,7 +269,10 @@ static int plan_for(struct graph_exec *exec, struct context *context)
 	return 0;
 }
 
-/* Priority of the launching stream, or of the node if the graph was instantiated for it. */
+/*
+ * Returns the priority of the launching stream, or of the node if the graph was instantiated for
+ * it.
+ */
 static int32_t step_priority(const struct graph_exec *exec, const struct graph_node *node,
 			     const struct ts_vgpu_stream *launching)
 {
@@ -317,7 +324,10 @@ static int launch_locked(struct graph_exec *exec, struct context *context,
 		plan->lanes[i].begun = false;
 	for (size_t i = 0; !r && i < plan->n_steps; i++)
 		r = run_step(exec, &plan->steps[i], vstream);
-	/* Also after an error: later work of the stream follows all work that was queued. */
+	/*
+	 * Join the lanes after an error, too: later work of the launching stream must follow all
+	 * work that was queued.
+	 */
 	for (size_t i = 1; !joined && i < plan->n_lanes; i++) {
 		if (!plan->lanes[i].begun)
 			continue;
@@ -477,7 +487,7 @@ struct instantiate_params {
 	void *error_node;
 	/*
 	 * 0: success; 1: failure, see the result code; 2: a cycle; 3: a node that cannot be
-	 * launched so
+	 * launched in this way
 	 */
 	int32_t result;
 };

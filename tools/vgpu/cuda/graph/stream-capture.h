@@ -34,15 +34,15 @@ static inline bool stream_capture_any(void)
 				0);
 }
 
-/* stream-captures.c. Under graph_lock, as all captures. */
+/* stream-captures.c. The caller holds graph_lock, which guards all captures. */
 void stream_capture_add_locked(struct stream_capture *stream_capture, struct stream *origin);
 /* Ends the capture. keep: the program gets the graph. */
 void stream_capture_free_locked(struct stream_capture *stream_capture, bool keep);
 /* Adds the stream to the capture of the event's record. */
 int stream_capture_wait_locked(struct stream *stream, const struct event *event);
 /*
- * The legacy default stream waits for blocking streams, which must not happen while one is
- * captured.
+ * Fails if a blocking stream of the context is being captured, because the legacy default stream
+ * would wait for it. If `spoil` is true, also invalidates the capture.
  */
 int stream_capture_check_legacy_locked(const struct context *context, bool spoil);
 /*
