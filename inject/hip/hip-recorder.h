@@ -46,7 +46,8 @@ struct ts_hip {
 	uint32_t first_device;
 	uint64_t n_calls;
 	uint32_t n_streams;
-	uint64_t ahead_ns; /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
+	uint32_t phases_off; /* in the runtime's record of a call, proto/abi/vendor/hip.h */
+	uint64_t ahead_ns;   /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	struct ts_stream_table streams;
 	struct ts_hip_works works;
 	struct ts_hip_memory memory;
@@ -86,9 +87,11 @@ static inline uint64_t ts_hip_current_op(void)
 /* ---- hip-rows.c ---- */
 
 /*
- * Installs the activity callback of the runtime that `function` belongs to. Returns false without.
+ * Installs the activity callback of the runtime that `function` belongs to. version:
+ * hipRuntimeGetVersion(). Returns false if the runtime has no such callback, or one of another
+ * layout.
  */
-bool ts_hip_trace(struct ts_shim *shim, const void *function);
+bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version);
 
 /* ---- hip-wrappers.c ---- */
 

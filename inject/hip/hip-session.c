@@ -30,9 +30,6 @@
 #define JOINING 1u
 #define JOIN_NS UINT64_C(2000000000)
 
-/* Runtimes whose record of a call is struct ts_hip_api_trace_data. */
-#define API_TRACE_MAJOR 6
-
 /* Longest waits of an ending process for rows; as for CUPTI (shim.c). */
 #define WAIT_IDLE_NS UINT64_C(2000000000)
 #define WAIT_NS	     UINT64_C(10000000000)
@@ -148,11 +145,7 @@ void ts_hip_join(struct ts_shim *shim)
 			define_device(shim, i);
 			record_context(shim, (uint32_t)i);
 		}
-	/*
-	 * The callback writes behind the arguments of the runtime's call record, whose size belongs
-	 * to the major version.
-	 */
-	if (version / 10000000 == API_TRACE_MAJOR && ts_hip_trace(shim, (const void *)get_version))
+	if (version > 0 && ts_hip_trace(shim, (const void *)get_version, (uint32_t)version))
 		ways |= TS_INTERFACE_HIP_TRACER;
 	else
 		ts_debug(&shim->config, "HIP runtime %d: no times of the GPU's work", version);

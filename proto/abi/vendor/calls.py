@@ -14,7 +14,7 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py wrappers TABLE                HIP: the shim's functions for the dispatch table
        calls.py hip-arguments TABLE           HIP: where the arguments are that device rows need
        calls.py slots TABLE                   HIP: the places of the dispatch tables
-       calls.py nodes TABLE                   HIP: the version script of the facade
+       calls.py nodes TABLE RELEASE           HIP: the version script of the facade of a release, as 6.2
 Everything goes to standard output.
 
 A table starts with `interface NAME` and has one call an entry; indented lines continue an entry, # starts a comment:
@@ -56,7 +56,9 @@ In a table of `interface hip` an entry is a function of libamdhip64. It has thes
     slot=N@STEP      the place in HipDispatchTable, counted in pointers (0 is its size), and the step of the table's version
                      that added it, if not 0; known slots have no gap
     compiler=N@STEP  the same in HipCompilerDispatchTable
-    node=V           the version node that exported the function first; without it, it has a slot only
+    node=V           the version node that exported the function first; without it, it has a slot only, which the facade
+                     refuses or has not
+    since=V          the release that exported it first, if its node is older: AMD adds functions to old nodes
     returns=TYPE     void, pointer (void **) or string (const char *); else int32_t
     spt              the default stream is the thread's
     = WORK           the function impl_NAME calls it; @stream and @own as above, by spt
@@ -214,7 +216,7 @@ def parse_head(call, text):
             if not match:
                 raise ValueError('%s is no place: "%s"' % (key, value))
             call.slots[key] = (int(match[1]), int(match[2] or 0))
-        elif call.hip and key == 'node' and key not in call.values and re.fullmatch(r'\d+\.\d+', value) or \
+        elif call.hip and key in ('node', 'since') and key not in call.values and re.fullmatch(r'\d+\.\d+', value) or \
                 call.hip and key == 'returns' and key not in call.values and value in RESULTS:
             call.values[key] = value
         elif key == 'id' or key in FORMS and not call.hip:
@@ -271,7 +273,7 @@ def check_entry(call):
             raise ValueError('no argument "%s"' % name)
     if call.hip and set(call.names()) & set(LOCALS):
         raise ValueError('a wrapper has a variable of that name: "%s"' % (set(call.names()) & set(LOCALS)).pop())
-    if call.hip and 'node' not in values and (call.work or not call.slots):
+    if call.hip and 'node' not in values and (call.work not in (None, 'refused') or not call.slots):
         raise ValueError('no node')
     if 'memory' in values:
         check_access(call)
@@ -762,12 +764,22 @@ def print_slots(tables):
         print_list(name + '_STEPS', ['X(%d, %d)' % item for item in sorted(ends.items())])
 
 
-def print_nodes(tables):
+def release_key(release):
+    return [int(part) for part in release.split('.')]
+
+
+def exported_calls(calls, release):
+    """The calls that the facade of a release exports."""
+    return [call for call in calls if call.work and 'node' in call.values and max(
+        release_key(call.values['node']), release_key(call.values.get('since', '0.0'))) <= release_key(release)]
+
+
+def print_nodes(tables, release):
     (_, calls), = tables
-    print('# Made by proto/abi/vendor/calls.py: what the facade of libamdhip64 exports, by version node.')
-    exported = [call for call in calls if call.work]
+    print('# Made by proto/abi/vendor/calls.py: what the facade of libamdhip64 %s exports, by version node.' % release)
+    exported = exported_calls(calls, release)
     last = ''
-    for node in sorted({call.values['node'] for call in exported}, key=lambda node: [int(part) for part in node.split('.')]):
+    for node in sorted({call.values['node'] for call in exported}, key=release_key):
         print('hip_%s {\nglobal:' % node)
         print('\n'.join('\t%s;' % call.name for call in exported if call.values['node'] == node))
         print('%s}%s;\n' % ('' if last else 'local:\n\t*;\n', last and ' hip_' + last))
@@ -776,7 +788,7 @@ def print_nodes(tables):
 
 def main():
     command, paths = sys.argv[1], sys.argv[2:]
-    section = [paths.pop()] if command == 'facade' else []
+    section = [paths.pop()] if command in ('facade', 'nodes') else []
     tables = [read_table(path) for path in paths]
     if command != 'check':
         {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
