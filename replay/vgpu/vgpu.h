@@ -109,8 +109,8 @@ struct ts_vgpu_spec {
 
 /*
  * Parses SHAPE[:COUNT][,...][,clock=model|host][,hip=MAJOR.MINOR][,SETTING=VALUE...]. A setting
- * applies to all devices; `ts_vgpu_spec_help` lists the settings. NULL or "" means TS_VGPU_SPEC_DEFAULT. Returns
- * -EINVAL with one line in message.
+ * applies to all devices; `ts_vgpu_spec_help` lists the settings. NULL or "" means
+ * TS_VGPU_SPEC_DEFAULT. Returns -EINVAL with one line in message.
  */
 #define TS_VGPU_SPEC_DEFAULT "h200"
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ids by which the tracer's callback gets HIP's calls: those of ROCm 6.2 (hip_prof_str.h of
- * ROCm/clr, tag rocm-6.2.2). Each version of AMD's header numbers its calls anew. The calls of later
- * releases have the virtual GPU's own ids, from 400.
+ * ROCm/clr, tag rocm-6.2.2). Each version of AMD's header numbers its calls anew. The calls of
+ * later releases have the virtual GPU's own ids, from 400.
  */
 #pragma once
 
