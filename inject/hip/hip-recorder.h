@@ -23,9 +23,10 @@ struct ts_shim;
 /* Room for slots of HIP's dispatch table; later slots are not wrapped. */
 #define TS_HIP_MAX_SLOTS 640u
 
-/* The process's part: the runtime whose table holds the wrappers. */
+/* The process's part: the runtime whose calls go through the wrappers. */
 struct ts_hip_runtime {
-	uint32_t wrapped;	      /* 1: a table has been claimed; others are left alone */
+	uint32_t wrapped;	      /* 1: a runtime has been claimed; others are left alone */
+	uint32_t way;		      /* TS_INTERFACE_HIP_TABLES or _SYMBOLS; 0: none */
 	uint32_t n_slots;	      /* of the table, its size included */
 	void *next[TS_HIP_MAX_SLOTS]; /* the runtime's own functions, by slot */
 };
@@ -94,6 +95,15 @@ static inline uint64_t ts_hip_current_op(void)
 bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version);
 
 /* ---- hip-wrappers.c ---- */
+
+/*
+ * Claims the process's runtime for one way. Returns true once in a process. The calls of a second
+ * copy of the runtime are not recorded.
+ */
+bool ts_hip_claim(uint32_t way);
+
+/* Returns the wrapper of a function by its slot. It calls the function in ts_loaded.hip.next. */
+void *ts_hip_wrapper(uint32_t slot);
 
 /*
  * Puts the wrappers into a table of n_bytes, and keeps the runtime's functions in ts_loaded.hip.

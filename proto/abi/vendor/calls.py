@@ -12,6 +12,8 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py capture TABLE                 how the capture treats a call
        calls.py hip-calls TABLE               HIP: the list of calls by TraceSmith's numbers
        calls.py wrappers TABLE                HIP: the shim's functions for the dispatch table
+       calls.py symbols TABLE                 HIP: the shim's functions that stand before libamdhip64's
+       calls.py symbol-nodes TABLE            HIP: their version script
        calls.py hip-arguments TABLE           HIP: where the arguments are that device rows need
        calls.py slots TABLE                   HIP: the places of the dispatch tables
        calls.py nodes TABLE RELEASE           HIP: the version script of the facade of a release, as 6.2
@@ -721,6 +723,35 @@ def print_wrappers(tables):
     print('\n'.join('\t{%d, (void *)call_%s},' % (call.slots['slot'][0], call.name) for call in wrapped) + '\n};')
 
 
+def symbols(calls):
+    """The wrapped calls that libamdhip64 exports."""
+    return [call for call in by_slot(calls) if call.wrapped() and 'node' in call.values]
+
+
+def print_symbols(tables):
+    (_, calls), = tables
+    print(banner('the functions that stand before those of libamdhip64, for inject/hip/hip-symbols.c.'))
+    print('\nstatic const struct symbol symbols[] = {')
+    print('\n'.join('\t{"%s", "hip_%s", %d},' % (call.name, call.values['node'], call.slots['slot'][0])
+                    for call in symbols(calls)) + '\n};')
+    for index, call in enumerate(symbols(calls)):
+        arguments = ', '.join(text for text, _ in call.arguments) or 'void'
+        print('\nVERSION(%s, %s)' % (call.name, call.values['node']))
+        head = fill('SYMBOL int32_t ts_hip_symbol_%s(%s)' % (call.name, arguments), 0)
+        print('%s;\n%s\n{' % (head, head))
+        print(fill('int32_t (*next)(%s) = target(%d);' % (call.types(), index), 1))
+        print('\n' + fill('return next ? next(%s) : TS_HIP_ERROR_NO_DEVICE;' % ', '.join(call.names()), 1) + '\n}')
+
+
+def print_symbol_nodes(tables):
+    """The functions get their nodes by .symver. The first node has no function: see hip-symbols.c."""
+    (_, calls), = tables
+    print('# Made by proto/abi/vendor/calls.py: version nodes of the functions that stand before libamdhip64\'s.')
+    print('tsinject {\nlocal:\n\tts_hip_symbol_*;\n};')
+    for node in sorted({call.values['node'] for call in symbols(calls)}, key=release_key):
+        print('hip_%s {\n};' % node)
+
+
 def print_hip_arguments(tables):
     """Where a call's arguments are that its device rows need."""
     (interface, calls), = tables
@@ -794,7 +825,7 @@ def main():
         {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
          'refused': print_refused, 'effects': print_effects, 'accesses': print_accesses,
          'capture': print_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers, 'slots': print_slots,
-         'nodes': print_nodes,
+         'nodes': print_nodes, 'symbols': print_symbols, 'symbol-nodes': print_symbol_nodes,
          'hip-arguments': print_hip_arguments}[command](tables, *section)
     return 0
 

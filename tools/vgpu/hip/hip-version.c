@@ -68,7 +68,7 @@ void release_select(void)
 	char message[256];
 
 	release = releases[n - 1];
-	if (ts_vgpu_spec_parse(getenv("TRACESMITH_VGPU"), &spec, message, sizeof(message)))
+	if (ts_vgpu_spec_parse(secure_getenv("TRACESMITH_VGPU"), &spec, message, sizeof(message)))
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (spec.hip_major == releases[i].major && spec.hip_minor == releases[i].minor)
