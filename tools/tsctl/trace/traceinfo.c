@@ -122,7 +122,7 @@ static char *string(struct maker *maker, uint32_t id)
 static void fill_interfaces(struct maker *maker, const struct ts_row_session *row,
 			    Ts__Rpc__SessionInfo *info)
 {
-	static const char *const names[] = {"cupti", "hip_tables", "hip_tracer"};
+	static const char *const names[] = {"cupti", "hip_tables", "hip_tracer", "hip_symbols"};
 
 	info->interfaces = ts_pool_alloc(maker->pool, TS_ARRAY_LEN(names), sizeof(char *));
 	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++)
