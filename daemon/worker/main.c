@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 
-#include "daemon/worker/code-kernels.h"
+#include "daemon/worker/code/code-kernels.h"
 #include "daemon/worker/confine.h"
 #include "daemon/worker/elf-file.h"
 #include "daemon/worker/jit.h"

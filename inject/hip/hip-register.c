@@ -18,6 +18,7 @@
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/shim.h"
+#include "proto/abi/vendor/hip.h"
 
 /* The longest table that is believed. HIP's has some 4 KiB. */
 #define MAX_TABLE_BYTES 65536u
@@ -50,25 +51,32 @@ static register_fn next_register(void)
  * Returns true once in a process, to the caller with the first table. A second copy of the runtime
  * keeps its own table: its calls are not recorded.
  */
-static bool claim_runtime(void)
+static bool claim(uint32_t *wrapped)
 {
 	uint32_t none = 0;
 
-	return __atomic_compare_exchange_n(&ts_loaded.hip.wrapped, &none, 1, false,
-					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(wrapped, &none, 1, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
 }
 
 static void take_tables(const char *name, void **tables, uint64_t n_tables)
 {
 	size_t n_bytes;
+	bool is_compiler = name && !strcmp(name, TS_HIP_COMPILER_TABLE_NAME);
 
-	if (!name || strcmp(name, "hip") || !tables || !n_tables || !tables[0])
+	if (!name || (strcmp(name, TS_HIP_TABLE_NAME) != 0 && !is_compiler) || !tables ||
+	    !n_tables || !tables[0])
 		return;
 	/* The table begins with its own size; functions follow. */
 	n_bytes = *(const size_t *)tables[0];
 	if (n_bytes < 2 * sizeof(void *) || n_bytes > MAX_TABLE_BYTES || n_bytes % sizeof(void *) ||
-	    !claim_runtime())
+	    !claim(is_compiler ? &ts_loaded.hip.compiler_wrapped : &ts_loaded.hip.wrapped))
 		return;
+	/* Registering code begins no session: most programs that link HIP use no GPU. */
+	if (is_compiler) {
+		ts_hip_wrap_compiler(tables[0], n_bytes);
+		return;
+	}
 	if (ts_shim_begin() && ts_hip_start(&ts_shim) && ts_shim_run(&ts_shim))
 		ts_hip_wrap(tables[0], n_bytes);
 }

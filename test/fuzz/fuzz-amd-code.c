@@ -4,7 +4,7 @@
  * any form, and also metadata alone. The target copies the input to a heap block of exactly its
  * size, and reads each byte that a kernel's name and arguments refer to.
  */
-#include "daemon/worker/amd-code.h"
+#include "daemon/worker/code/amd-code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 

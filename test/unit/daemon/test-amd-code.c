@@ -4,7 +4,7 @@
  * malformed code, refused by name. The inputs are those of the fuzz target; `clang-14` was made by
  * that compiler (OpenCL, gfx90a).
  */
-#include "daemon/worker/amd-code.h"
+#include "daemon/worker/code/amd-code.h"
 #include "test/unit/harness.h"
 
 #define DEVICE "gfx942:sramecc+:xnack-"
@@ -197,7 +197,7 @@ TS_TEST(malformed)
 	check_refused("elf", 0, "nELF", 4, TS_AMD_CODE_E_FORMAT);
 	check_refused("elf", 18, "\x3e", 1, TS_AMD_CODE_E_MACHINE);
 	check_refused("elf", 4, "\1", 1, TS_AMD_CODE_E_MACHINE);
-	/* The offset of the segments, the offset of the notes, the type and the size of the note. */
+	/* Offsets of the segments and of the notes; type and size of the note. */
 	check_refused("elf", 32, &far, 8, TS_AMD_CODE_E_CUT);
 	check_refused("elf", 64 + 8, &far, 8, TS_AMD_CODE_E_CUT);
 	check_refused("elf", 120 + 8, "\x0a", 1, TS_AMD_CODE_E_NOTE);

@@ -2,7 +2,7 @@
 /* Collects the kernels of AMD's device code for an answer. */
 #pragma once
 
-#include "daemon/worker/amd-code.h"
+#include "daemon/worker/code/amd-code.h"
 #include "sbt/buffer.h"
 
 /* Bytes of names in an answer; code with more is refused. */

@@ -3,7 +3,7 @@
  * Collects the kernels of AMD's device code. main.c calls it and sends the result to the daemon. It
  * calls amd-code.c, which hands it one kernel after the other.
  */
-#include "daemon/worker/code-kernels.h"
+#include "daemon/worker/code/code-kernels.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
  *
  * Unknown keys are skipped without recursion: skip() counts the values that are still to come.
  */
-#include "daemon/worker/amd-metadata.h"
+#include "daemon/worker/code/amd-metadata.h"
 
 /* ---- MessagePack ---- */
 

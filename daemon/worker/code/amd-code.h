@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "daemon/worker/amd-metadata.h"
+#include "daemon/worker/code/amd-metadata.h"
 
 /* Limits: entries of a bundle, bytes of an entry's id. */
 #define TS_AMD_MAX_ENTRIES  4096u

@@ -8,7 +8,7 @@
  * or a generic processor that includes it, and each of its features has the device's state. An
  * entry without a feature fits both states.
  */
-#include "daemon/worker/amd-code.h"
+#include "daemon/worker/code/amd-code.h"
 
 #include <stdio.h>
 #include <zlib.h>
