@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "inject/annotate/roctx.h"
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/shim.h"
@@ -64,6 +65,10 @@ static void take_tables(const char *name, void **tables, uint64_t n_tables)
 	size_t n_bytes;
 	bool is_compiler = name && !strcmp(name, TS_HIP_COMPILER_TABLE_NAME);
 
+	if (name && !strcmp(name, "roctx") && tables && n_tables && tables[0]) {
+		ts_roctx_wrap(tables, n_tables);
+		return;
+	}
 	if (!name || (strcmp(name, TS_HIP_TABLE_NAME) != 0 && !is_compiler) || !tables ||
 	    !n_tables || !tables[0])
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels of HIP from each form of device code: bundles in the program's file, plain and compressed,
- * as hipcc's programs have them; a compressed bundle in a file, and a plain one in memory, loaded as
- * modules. The bundles have PTX for the virtual GPU, and AMD's code with metadata
+ * Kernels of HIP from each form of device code: bundles in the program's file, plain and
+ * compressed, as hipcc's programs have them; a compressed bundle in a file, and a plain one in
+ * memory, loaded as modules. The bundles have PTX for the virtual GPU, and AMD's code with metadata
  * (hipcode.py). test-hip-code.py knows the metadata's numbers.
  *
  * 	hip-code FILE    FILE is the compressed bundle
