@@ -17,7 +17,8 @@ static void find_stream(struct ts_shim *shim, uint64_t handle, struct ts_definit
 {
 	uint32_t stream;
 
-	if (ts_stream_table_find_handle(&shim->streams, handle, &name->context, &name->stream))
+	if (ts_stream_table_find_handle(&shim->streams, handle, &name->context, &name->stream) ||
+	    ts_stream_table_find_handle(&shim->hip.streams, handle, &name->context, &name->stream))
 		return;
 	if (handle < 3 && ts_cupti_is_ours(&shim->cupti) && shim->cupti.cuptiGetStreamIdEx &&
 	    !shim->cupti.cuptiGetStreamIdEx(NULL, NULL, handle == 2, &stream))

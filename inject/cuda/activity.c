@@ -143,7 +143,7 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 		out->cluster[1] = in->cluster_y;
 		out->cluster[2] = in->cluster_z;
 	}
-	out->reserved = 0;
+	out->function = 0;
 	ts_thread_commit(d->thread, sizeof(*out));
 }
 

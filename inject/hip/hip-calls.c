@@ -101,6 +101,7 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 			  !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 	if (kind == TS_CUPTI_CLASS_LAUNCH) {
 		ts_hip_launch_of(id, params, &work);
+		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));
 	} else if (kind == TS_CUPTI_CLASS_MEMCPY) {
 		work.copy_kind = ts_hip_copy_kind_of(id, params);
 	} else if (kind == TS_CUPTI_CLASS_MEMSET) {
@@ -328,8 +329,8 @@ static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint3
 }
 
 /*
- * Follows the memory and the streams of a successful call, also while recording is stopped: later
- * records refer to them.
+ * Follows the memory, the streams and the modules of a successful call, also while recording is
+ * stopped: later records refer to them.
  */
 static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *params,
 		   uint64_t time)
@@ -341,6 +342,10 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *p
 
 	if (call->cbid == TS_HIP_CALL_hipSetDevice)
 		ts_tls.hip_device = (uint32_t)((const struct hipSetDevice_params *)params)->device;
+	if (kind == TS_CUPTI_CLASS_MODULE) {
+		ts_hip_follow_module(shim, call->cbid, params, current_device());
+		return;
+	}
 	if (kind == TS_CUPTI_CLASS_STREAM) {
 		follow_stream(shim, thread, call->cbid, params);
 		return;

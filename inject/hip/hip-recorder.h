@@ -15,6 +15,7 @@
 
 #include "inject/calls/stream-table.h"
 #include "inject/hip/hip-allocations.h"
+#include "inject/hip/hip-code.h"
 #include "inject/hip/hip-work.h"
 #include "inject/ring/producer.h"
 
@@ -29,6 +30,8 @@ struct ts_hip_runtime {
 	uint32_t way;		      /* TS_INTERFACE_HIP_TABLES or _SYMBOLS; 0: none */
 	uint32_t n_slots;	      /* of the table, its size included */
 	void *next[TS_HIP_MAX_SLOTS]; /* the runtime's own functions, by slot */
+	uint32_t compiler_wrapped;    /* 1: a table of the compiler's functions has been claimed */
+	struct ts_hip_codes codes;
 };
 
 #define TS_HIP_JOINED 2u
@@ -52,6 +55,7 @@ struct ts_hip {
 	struct ts_stream_table streams;
 	struct ts_hip_works works;
 	struct ts_hip_memory memory;
+	struct ts_hip_code_ids code;
 };
 
 /* ---- hip-session.c ---- */

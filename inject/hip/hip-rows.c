@@ -92,12 +92,13 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 {
 	struct ts_record_kernel *out;
 	uint64_t start, end;
-	uint32_t name;
+	uint32_t name, function;
 
 	if (!times_of(shim, thread, in, &start, &end))
 		return;
 	/* Before the record: a definition is published before records that refer to it. */
 	name = ts_definitions_string_cached(&shim->definitions, &thread->strings, in->kernel_name);
+	function = ts_hip_code_kernel(shim, work->code, in->kernel_name, name, work->device);
 	out = ts_thread_reserve(thread, TS_RECORD_KERNEL, sizeof(*out), TS_CLOCK_MONOTONIC, start);
 	if (!out)
 		return;
@@ -106,6 +107,7 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 	out->op_id = work->op_id;
 	out->place = place_of(shim, work);
 	out->name = name;
+	out->function = function;
 	/* The nodes of a graph have grids of their own, which the graph's launch does not show. */
 	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
 		memcpy(out->grid, work->grid, sizeof(out->grid));

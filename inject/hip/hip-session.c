@@ -42,6 +42,7 @@ bool ts_hip_start(struct ts_shim *shim)
 
 	if (ts_hip_works_init(&shim->hip.works))
 		return false;
+	ts_hip_code_init(&shim->hip.code);
 	shim->hip.stopped = ts_shim_is_stopped(shim);
 	/* Once the flush thread runs, the state of the pause is its own. */
 	if (shim->hip.stopped && !__atomic_load_n(&shim->flush_started, __ATOMIC_ACQUIRE)) {
@@ -98,6 +99,9 @@ static void define_device(struct ts_shim *shim, int32_t device)
 	if (!get_properties(device, &prop))
 		return;
 	prop.name[sizeof(prop.name) - 1] = '\0';
+	if ((uint32_t)device < TS_HIP_MAX_TARGETS)
+		memcpy(shim->hip.code.targets[device], prop.gcn_arch_name,
+		       strnlen(prop.gcn_arch_name, TS_HIP_TARGET_BYTES - 1));
 	definition.device = shim->hip.first_device + (uint32_t)device;
 	if (strstr(prop.name, "Virtual"))
 		definition.definition.flags = TS_DEVICE_VIRTUAL;
