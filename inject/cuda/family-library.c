@@ -57,7 +57,7 @@ static void *load_beside(const struct ts_pti_vendor *vendor)
 	return access(path, R_OK) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static void *load(const struct ts_pti_vendor *vendor)
+static void *load(const struct ts_pti_vendor *vendor, const struct ts_config *config)
 {
 	char path[PATH_MAX];
 	void *library = NULL;
@@ -71,6 +71,8 @@ static void *load(const struct ts_pti_vendor *vendor)
 	library = load_beside(vendor);
 	for (i = 0; !library && i < TS_ARRAY_LEN(vendor->paths) && vendor->paths[i]; i++)
 		library = dlopen(vendor->paths[i], RTLD_NOW | RTLD_LOCAL);
+	if (!library && *config->cupti)
+		library = dlopen(config->cupti, RTLD_NOW | RTLD_LOCAL);
 	return library;
 }
 
@@ -137,7 +139,7 @@ enum ts_empty_reason ts_family_load(struct ts_cupti *cupti, const struct ts_pti_
 			 vendor->missing);
 		return TS_EMPTY_NO_CUPTI;
 	}
-	library = load(vendor);
+	library = load(vendor, config);
 	if (!library) {
 		snprintf(
 			ret_text, n_text_bytes,
