@@ -112,7 +112,7 @@ void ts_family_name_calls(struct ts_family *family, const struct ts_cupti *cupti
 
 		for (cbid = 0; cbid < calls->n_known; cbid++)
 			put(family, i, calls, calls->known[cbid].cbid, calls->known[cbid].name);
-		/* The runtime's and the driver's kinds of record are the same numbers as CUPTI's. */
+		/* The kinds of record of the runtime and of the driver have CUPTI's numbers. */
 		asked = !vendor->name_function		    ? calls->domain
 			: calls->base == TS_PTI_BASE_DRIVER ? TS_CUPTI_ACTIVITY_KIND_DRIVER
 							    : TS_CUPTI_ACTIVITY_KIND_RUNTIME;

@@ -27,6 +27,9 @@ static uint64_t mapped(uint64_t value, uint32_t map)
 	case TS_PTI_MAP_COPY_KIND:
 		return value < TS_ARRAY_LEN(copy_kinds) ? copy_kinds[value]
 							: TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN;
+	case TS_PTI_MAP_MEMORY_KIND:
+		return value == 1 ? TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE
+				  : TS_CUPTI_ACTIVITY_MEMORY_KIND_UNKNOWN;
 	case TS_PTI_MAP_PLUS_ONE:
 		return value + 1;
 	default:

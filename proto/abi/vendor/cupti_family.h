@@ -41,7 +41,8 @@ enum ts_pti_id {
 /* Change of a field's value while it is copied. */
 enum ts_pti_map {
 	TS_PTI_MAP_NONE = 0,
-	TS_PTI_MAP_COPY_KIND, /* MSPTI's directions of copies */
+	TS_PTI_MAP_COPY_KIND,	/* MSPTI's directions of copies */
+	TS_PTI_MAP_MEMORY_KIND, /* MSPTI's kinds of memory */
 	TS_PTI_MAP_PLUS_ONE,
 };
 
@@ -191,7 +192,7 @@ static const struct ts_pti_record ts_mupti_records[] = {
 	{TS_CUPTI_ACTIVITY_KIND_MEMSET, 2, 80, NULL, 0, true},
 	{TS_CUPTI_ACTIVITY_KIND_KERNEL, 3, 168, NULL, 0, true},
 	{TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 10, 168, NULL, 0, true},
-	{TS_CUPTI_ACTIVITY_KIND_MEMCPY2, 22, 80, NULL, 0, true},
+	{TS_CUPTI_ACTIVITY_KIND_MEMCPY2, 22, 88, NULL, 0, true},
 	{TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 38, 40, NULL, 0, true},
 };
 
@@ -226,6 +227,7 @@ static const struct ts_pti_field ts_mspti_memset[] = {
 /* The record has the time of the call's begin and of its end; the begin is the allocation's. */
 static const struct ts_pti_field ts_mspti_memory[] = {
 	{4, 4, TS_PTI_TO(memory, memory_operation_type), TS_PTI_MAP_PLUS_ONE},
+	{8, 4, TS_PTI_TO(memory, memory_kind), TS_PTI_MAP_MEMORY_KIND},
 	{12, 8, TS_PTI_TO(memory, correlation_id), 0},
 	{20, 8, TS_PTI_TO(memory, timestamp), 0},
 	{36, 8, TS_PTI_TO(memory, address), 0},
@@ -269,7 +271,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.flags = TS_PTI_RESOURCES | TS_PTI_ARGUMENTS,
 			.limit_reached = TS_CUPTI_ERROR_MAX_LIMIT_REACHED,
 			.multiple_subscribers = TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
-			.api_domain = {[TS_PTI_BASE_DRIVER] = 1, [TS_PTI_BASE_RUNTIME] = 2},
+			.api_domain = {0, 1, 2, 0},
 			.state = TS_PTI_TRIED,
 		},
 	[TS_PTI_MCPTI] =
@@ -290,7 +292,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.n_records = TS_PTI_N(ts_mcpti_records),
 			.calls = {{2, "mc", TS_PTI_BASE_HIP, "hip", ts_mcpti_calls,
 				   TS_PTI_N(ts_mcpti_calls)}},
-			.api_domain = {[TS_PTI_BASE_HIP] = 4},
+			.api_domain = {0, 0, 0, 4},
 			.state = TS_PTI_UNTESTED,
 			.defects =
 				"call names are asked for at the start alone, because asking in a "
@@ -315,7 +317,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.n_records = TS_PTI_N(ts_mupti_records),
 			.calls = {{2, "musa", TS_PTI_BASE_RUNTIME, "cuda", NULL, 0},
 				  {1, "mu", TS_PTI_BASE_DRIVER, "cu", NULL, 0}},
-			.api_domain = {[TS_PTI_BASE_DRIVER] = 5, [TS_PTI_BASE_RUNTIME] = 6},
+			.api_domain = {0, 5, 6, 0},
 			.state = TS_PTI_UNTESTED,
 			.defects =
 				"the layouts of its records are inferred; arguments of calls are not "
@@ -338,7 +340,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.n_records = TS_PTI_N(ts_mspti_records),
 			.calls = {{1, "aclrt", TS_PTI_BASE_HIP, "hip", ts_mspti_calls,
 				   TS_PTI_N(ts_mspti_calls)}},
-			.api_domain = {[TS_PTI_BASE_HIP] = 7},
+			.api_domain = {0, 0, 0, 7},
 			.state = TS_PTI_UNTESTED,
 			.defects =
 				"kernels have no grid and no block; without LD_PRELOAD of libmspti.so "

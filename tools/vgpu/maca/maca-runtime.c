@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * libmcruntime.so: the calls of MetaX's runtime that the test programs make, over the driver and the
- * runtime that are linked in. Programs call it. A call is carried out by the like call of CUDA,
+ * libmcruntime.so: the calls of MetaX's runtime that the test programs make, over the driver and
+ * the runtime that are linked in. Programs call it. A call is carried out by the like call of CUDA,
  * which reports it; libmcpti gives the report MetaX's name and id (mcpti-face.c).
  */
 #include "tools/vgpu/cuda/driver.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * MetaX's face of the virtual CUPTI: the record sizes of proto/abi/vendor/cupti_family.h, MetaX's
- * names and ids of calls, and a clock of its own. The files of tools/vgpu/cupti call it; clients
- * call mcptiActivityGetApiName().
+ * names and ids of calls, and a clock of its own. The files of tools/vgpu/cupti call it.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -82,24 +81,6 @@ static uint64_t own_clock(void)
 }
 
 const ts_cupti_timestamp_fn ts_cupti_face_clock = own_clock;
-
-TS_MACA_EXPORT uint32_t mcptiActivityGetApiName(uint32_t kind, uint32_t cbid,
-						const char **ret_name);
-uint32_t mcptiActivityGetApiName(uint32_t kind, uint32_t cbid, const char **ret_name)
-{
-	/* MetaX's library hangs. */
-	if (ts_cupti_buffers_delivering()) {
-		fprintf(stderr,
-			"tracesmith: the virtual GPU's libmcpti.so: "
-			"mcptiActivityGetApiName() in a buffer callback hangs in MetaX's\n");
-		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_OPERATION);
-	}
-	if (!ret_name || kind != TS_CUPTI_ACTIVITY_KIND_RUNTIME || cbid >= TS_MACA_IDS ||
-	    !names[cbid])
-		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
-	*ret_name = names[cbid];
-	return TS_CUPTI_SUCCESS;
-}
 
 const struct ts_vgpu_hooks *ts_cupti_find_hooks(void)
 {
