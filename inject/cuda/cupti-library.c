@@ -12,6 +12,7 @@
 #include "inject/cuda/cupti-library.h"
 #include "inject/process/loader.h"
 #include "inject/shim-debug.h"
+#include "proto/abi/vendor/cupti_cbid.h"
 
 /* The newest version comes first; names_from() skips versions that the driver cannot serve. */
 static const char *const library_names[] = {"libcupti.so.13",	"libcupti.so.12",
@@ -226,6 +227,8 @@ enum ts_empty_reason ts_cupti_load(struct ts_cupti *cupti, const struct ts_confi
 
 	memset(cupti, 0, sizeof(*cupti));
 	cupti->vendor = &ts_pti_vendors[TS_PTI_CUPTI];
+	cupti->probe_domain = TS_CUPTI_CB_DOMAIN_DRIVER_API;
+	cupti->probe_cbid = TS_CUPTI_DRIVER_CBID_cuDriverGetVersion;
 	cupti->driver_version = driver_version(cupti);
 	library = find(cupti, config);
 	if (!library) {

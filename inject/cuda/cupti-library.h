@@ -63,8 +63,12 @@ struct ts_cupti {
 	 * If the clock is TS_CLOCK_MONOTONIC: time in CUPTI's records minus CLOCK_MONOTONIC, in ns.
 	 */
 	uint64_t clock_ahead;
-	/* The only CUDA function that the shim calls at level `timing`. May be NULL. */
+	/*
+	 * The only function of the runtime that the shim calls at level `timing`, and its callback
+	 * id. May be NULL; the id may be 0.
+	 */
 	int (*driver_get_version)(int *);
+	uint32_t probe_domain, probe_cbid;
 	/* Settings from before the subscription; restored when CUPTI is given up. */
 	uint32_t thread_id_type;
 	uint8_t zeroed_out;

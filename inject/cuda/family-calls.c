@@ -93,13 +93,13 @@ static name_fn find_name_function(const struct ts_pti_vendor *vendor, void *hand
 static void put(struct ts_family *family, uint32_t i, const struct ts_pti_calls *calls,
 		uint32_t cbid, const char *name)
 {
-	uint16_t id = name && cbid < TS_FAMILY_IDS ? find_call(calls, name) : 0;
+	uint16_t id = cbid < TS_FAMILY_IDS ? find_call(calls, name) : 0;
 
 	if (id && (ts_call_table_watched(calls->base, id)))
 		family->calls[i][cbid] = id;
 }
 
-void ts_family_name_calls(struct ts_family *family, const struct ts_cupti *cupti, void *handle)
+void ts_family_name_calls(struct ts_family *family, struct ts_cupti *cupti, void *handle)
 {
 	const struct ts_pti_vendor *vendor = cupti->vendor;
 	name_fn name_of = find_name_function(vendor, handle);
@@ -118,8 +118,13 @@ void ts_family_name_calls(struct ts_family *family, const struct ts_cupti *cupti
 							    : TS_CUPTI_ACTIVITY_KIND_RUNTIME;
 		for (cbid = 1; name_of && cbid < TS_FAMILY_IDS; cbid++) {
 			name = NULL;
-			if (!name_of(asked, cbid, &name))
-				put(family, i, calls, cbid, name);
+			if (name_of(asked, cbid, &name) || !name)
+				continue;
+			put(family, i, calls, cbid, name);
+			if (vendor->probe && !strcmp(name, vendor->probe)) {
+				cupti->probe_domain = calls->domain;
+				cupti->probe_cbid = cbid;
+			}
 		}
 	}
 }
@@ -174,9 +179,15 @@ static struct ts_cupti_callback_data plain_data(const struct ts_pti_vendor *vend
 	return plain;
 }
 
+static void note_id(struct ts_family *family, uint32_t id)
+{
+	if ((int32_t)(id - __atomic_load_n(&family->newest, __ATOMIC_RELAXED)) > 0)
+		__atomic_store_n(&family->newest, id, __ATOMIC_RELAXED);
+}
+
 void ts_family_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
 {
-	const struct ts_shim *shim = userdata;
+	struct ts_shim *shim = userdata;
 	const struct ts_pti_vendor *vendor = shim->cupti.vendor;
 	struct ts_cupti_callback_data plain;
 	uint32_t i, id, base;
@@ -185,10 +196,11 @@ void ts_family_handle(void *userdata, uint32_t domain, uint32_t cbid, const void
 		if (vendor->calls[i].domain != domain)
 			continue;
 		id = cbid < TS_FAMILY_IDS ? shim->family.calls[i][cbid] : 0;
-		if (!id || !data)
+		if (!data || (!id && ts_tls.busy != TS_BUSY_PROBING))
 			return;
 		base = vendor->calls[i].base;
 		plain = plain_data(vendor, data);
+		note_id(&shim->family, plain.correlation_id);
 		ts_callbacks_handle(userdata,
 				    base == TS_PTI_BASE_HIP ? TS_CALLBACKS_LIKE_HIP : base, id,
 				    &plain);

@@ -39,6 +39,21 @@ const struct ts_pti_vendor *ts_family_find(void)
 	return NULL;
 }
 
+static void *find_probe(const struct ts_pti_vendor *vendor)
+{
+	char path[PATH_MAX];
+	void *library, *function;
+
+	if (!vendor->probe || !ts_cupti_find_mapped(vendor->runtime, path))
+		return NULL;
+	library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+	if (!library)
+		return NULL;
+	function = dlsym(library, vendor->probe);
+	dlclose(library);
+	return function;
+}
+
 /* Loads the library that lies beside the vendor's runtime. */
 static void *load_beside(const struct ts_pti_vendor *vendor)
 {
@@ -158,6 +173,7 @@ enum ts_empty_reason ts_family_load(struct ts_cupti *cupti, const struct ts_pti_
 		return TS_EMPTY_CUPTI_TOO_OLD;
 	}
 	ts_family_name_calls(family, cupti, library);
+	*(void **)&cupti->driver_get_version = find_probe(vendor);
 	ts_debug(config, "%s %u at %s", vendor->name, cupti->version, cupti->path);
 	return TS_EMPTY_NONE;
 }

@@ -21,6 +21,8 @@ struct ts_shim;
 struct ts_family {
 	/* The number of the call in the vendor's base table, by vendor's domain and id; 0: none. */
 	uint16_t calls[TS_FAMILY_DOMAINS][TS_FAMILY_IDS];
+	/* The library's newest id that a callback had, for libraries without a probe. */
+	uint32_t newest;
 };
 
 /* ---- family-library.c ---- */
@@ -38,8 +40,11 @@ enum ts_empty_reason ts_family_load(struct ts_cupti *cupti, const struct ts_pti_
 
 /* ---- family-calls.c ---- */
 
-/* Classifies the vendor's calls by their names, which the library `handle` gives. */
-void ts_family_name_calls(struct ts_family *family, const struct ts_cupti *cupti, void *handle);
+/*
+ * Classifies the vendor's calls by their names, which the library `handle` gives, and finds the
+ * probe's callback id.
+ */
+void ts_family_name_calls(struct ts_family *family, struct ts_cupti *cupti, void *handle);
 
 /* Enables or disables the callbacks of calls, like recorder.c for CUPTI's. */
 void ts_family_enable_calls(struct ts_shim *shim, uint32_t enable, bool followed);

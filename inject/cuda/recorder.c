@@ -412,9 +412,9 @@ bool ts_recorder_begin_probes(struct ts_shim *shim)
 	 * cuDriverGetVersion() always works and waits for nothing. Its callback is enabled only for
 	 * probes.
 	 */
-	return cupti->driver_get_version &&
-	       !cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API,
-					   TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);
+	return cupti->driver_get_version && cupti->probe_cbid &&
+	       !cupti->cuptiEnableCallback(1, cupti->subscriber, cupti->probe_domain,
+					   cupti->probe_cbid);
 }
 
 uint32_t ts_recorder_probe_once(struct ts_shim *shim)
@@ -431,9 +431,8 @@ uint32_t ts_recorder_probe_once(struct ts_shim *shim)
 
 void ts_recorder_end_probes(struct ts_shim *shim)
 {
-	(void)shim->cupti.cuptiEnableCallback(0, shim->cupti.subscriber,
-					      TS_CUPTI_CB_DOMAIN_DRIVER_API,
-					      TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);
+	(void)shim->cupti.cuptiEnableCallback(0, shim->cupti.subscriber, shim->cupti.probe_domain,
+					      shim->cupti.probe_cbid);
 }
 
 uint32_t ts_recorder_probe(struct ts_shim *shim)

@@ -112,6 +112,8 @@ struct ts_pti_vendor {
 	const char *injection;
 	/* Function (kind, cbid, name); NULL: GetCallbackName(domain, cbid, name). */
 	const char *name_function;
+	/* A call without effect, whose callback shows the library's newest id; NULL: none. */
+	const char *probe;
 	uint32_t version;			      /* CUPTI's version of the same level */
 	uint32_t flags;				      /* enum ts_pti_flag */
 	uint32_t limit_reached, multiple_subscribers; /* result codes */
@@ -284,6 +286,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.paths = {"libmcpti.so", "/opt/maca/lib/libmcpti.so"},
 			.runtime = "libmcruntime",
 			.name_function = "mcptiActivityGetApiName",
+			.probe = "mcDriverGetVersion",
 			.version = 18, /* [O] */
 			.flags = TS_PTI_RESOURCES,
 			.limit_reached = TS_CUPTI_ERROR_MAX_LIMIT_REACHED, /* [O] */
@@ -310,6 +313,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 				  "/usr/local/musa/lib/libmupti.so"},
 			.runtime = "libmusa",
 			.injection = "MUSA_INJECTION64_PATH", /* [K] */
+			.probe = "muDriverGetVersion",
 			.version = 15,
 			.limit_reached = TS_CUPTI_ERROR_MAX_LIMIT_REACHED,
 			.multiple_subscribers = TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,

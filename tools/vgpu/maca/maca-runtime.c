@@ -28,6 +28,11 @@ int mcInit(uint32_t flags)
 	return cuInit(flags);
 }
 
+int mcDriverGetVersion(int32_t *version)
+{
+	return cudaDriverGetVersion(version);
+}
+
 int mcGetDeviceCount(int32_t *count)
 {
 	return cudaGetDeviceCount(count);

@@ -43,11 +43,13 @@
 	X(mcGraphLaunch, 311, RUNTIME, cudaGraphLaunch_v10000)                    \
 	X(mcGraphExecDestroy, 312, RUNTIME, cudaGraphExecDestroy_v10000)          \
 	X(mcModuleLoadData, 313, DRIVER, cuModuleLoadData)                        \
-	X(mcModuleGetFunction, 314, DRIVER, cuModuleGetFunction)
+	X(mcModuleGetFunction, 314, DRIVER, cuModuleGetFunction)                  \
+	X(mcDriverGetVersion, 315, RUNTIME, cudaDriverGetVersion_v3020)
 
 #define TS_MACA_IDS 320u
 
 TS_MACA_EXPORT int mcInit(uint32_t flags);
+TS_MACA_EXPORT int mcDriverGetVersion(int32_t *version);
 TS_MACA_EXPORT int mcGetDeviceCount(int32_t *count);
 TS_MACA_EXPORT int mcSetDevice(int32_t device);
 TS_MACA_EXPORT int mcGetDevice(int32_t *device);
