@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library like CUPTI for test-family.c: the functions that a vendor has, with the vendor's prefix,
- * and the names of some calls. PREFIX, and IS_MCPTI, IS_MUPTI or IS_MSPTI, choose the vendor. The
+ * A library like CUPTI for test-family.c: the functions that a vendor has, with its prefix, and the
+ * names of some calls. PREFIX, and IS_MCPTI, IS_MUPTI or IS_MSPTI, choose the vendor. The
  * functions do nothing.
  */
 #include <stdint.h>
