@@ -369,6 +369,7 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const void *p
 	const struct ts_call *call = &ts_tls.call;
 	const struct ts_call_end end = {
 		.domain = TS_API_HIP,
+		.as_domain = TS_API_HIP,
 		.cbid = call->cbid,
 		.params = params,
 		.result = result,

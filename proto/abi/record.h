@@ -55,7 +55,31 @@ enum ts_api_domain {
 	TS_API_CUDA_DRIVER = 1,	 /* cbid: CUpti_driver_api_trace_cbid */
 	TS_API_CUDA_RUNTIME = 2, /* cbid: CUpti_runtime_api_trace_cbid */
 	TS_API_HIP = 3,
+	/* Libraries like CUPTI (vendor/cupti_family.h). */
+	TS_API_MACA = 4,	 /* cbid: as for TS_API_HIP */
+	TS_API_MUSA_DRIVER = 5,	 /* cbid: as for TS_API_CUDA_DRIVER */
+	TS_API_MUSA_RUNTIME = 6, /* cbid: as for TS_API_CUDA_RUNTIME */
+	TS_API_ACL = 7,		 /* cbid: as for TS_API_HIP */
 };
+
+/*
+ * Returns the domain whose numbers a call's cbid has: of the call's own kind, or of the interface
+ * that the vendor copied.
+ */
+static inline uint32_t ts_api_base(uint32_t domain)
+{
+	switch (domain) {
+	case TS_API_MACA:
+	case TS_API_ACL:
+		return TS_API_HIP;
+	case TS_API_MUSA_DRIVER:
+		return TS_API_CUDA_DRIVER;
+	case TS_API_MUSA_RUNTIME:
+		return TS_API_CUDA_RUNTIME;
+	default:
+		return domain;
+	}
+}
 
 /* ts_record_api.record.flags */
 #define TS_API_EXPECTS_DEVICE (1u << 0) /* succeeded, and such calls make device rows */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tests the preloaded library in programs that use no GPU, and its needed libraries. It changes
- * nothing in a program but two environment variables. check-exports.py compares its exports.
+ * nothing in a program but three environment variables. check-exports.py compares its exports.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "proto/abi/base.h"
+#include "proto/abi/vendor/cupti_family.h"
 #include "test/unit/harness.h"
 
 static const char *run(const char *preload, const char *held, const char *script)
@@ -29,9 +30,11 @@ static const char *run(const char *preload, const char *held, const char *script
 		close(ends[1]);
 		unsetenv("CUDA_INJECTION64_PATH");
 		unsetenv("NVTX_INJECTION64_PATH");
+		unsetenv("MUSA_INJECTION64_PATH");
 		if (held) {
 			setenv("CUDA_INJECTION64_PATH", held, 1);
 			setenv("NVTX_INJECTION64_PATH", held, 1);
+			setenv("MUSA_INJECTION64_PATH", held, 1);
 		}
 		if (preload)
 			setenv("LD_PRELOAD", preload, 1);
@@ -78,6 +81,9 @@ TS_TEST(sets_the_injection_path_where_it_is_free)
 		     "/other/tool.so\n");
 	ts_check_str(run(TEST_LIBRARY, NULL, "printenv NVTX_INJECTION64_PATH"), TEST_LIBRARY "\n");
 	ts_check_str(run(TEST_LIBRARY, "/other/tool.so", "printenv NVTX_INJECTION64_PATH"),
+		     "/other/tool.so\n");
+	ts_check_str(run(TEST_LIBRARY, NULL, "printenv MUSA_INJECTION64_PATH"), TEST_LIBRARY "\n");
+	ts_check_str(run(TEST_LIBRARY, "/other/tool.so", "printenv MUSA_INJECTION64_PATH"),
 		     "/other/tool.so\n");
 }
 
