@@ -383,15 +383,15 @@ int ts_vgpu_holes_trim(struct ts_vgpu_device *device, uint64_t start, uint64_t e
 void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t bytes);
 
 /* ranges.c; all under the lock */
-/*
- * above: returns the index of the first range that starts past the address. find: returns the range
- * at an address. insert: adds a range.
- */
+/* Returns the index of the first range that starts after the address; n_ranges: there is none. */
 size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address);
+/* Returns the range that contains the address. NULL: there is none. */
 struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address);
+/* Adds a copy of `model` with a new id. Returns 0 or -ENOMEM. */
 int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model);
-/* remove: removes the range from the table. forget: also frees the range, but not its memory. */
+/* Removes the range from the table. The caller frees the range. */
 void ts_vgpu_range_remove(struct ts_vgpu *vgpu, const struct ts_vgpu_range *range);
+/* Removes the range from the table and frees it, but not its memory. */
 void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
 /* True if the address range overlaps a range of the table. */
 bool ts_vgpu_is_mapped(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);

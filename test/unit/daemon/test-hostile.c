@@ -495,7 +495,7 @@ TS_TEST(notes_are_bounded)
 	for (int i = 0; i < 4200; i++) {
 		fd = socket_connect(r.socket, SOCK_SEQPACKET);
 		producer_send(fd, &note, sizeof(note), -1);
-		/* The daemon hangs up when it has recorded the note. */
+		/* The daemon closes the connection when it has recorded the note. */
 		ts_check_int(producer_hear(fd, NULL), 0);
 		close(fd);
 	}
