@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends requests of other threads to the flush thread (flush.h). callbacks.c and shim.c call it. It
- * uses memory words and futexes, and makes no CUPTI call.
+ * Sends requests of other threads to the flush thread (flush.h). callbacks.c and shim.c call this
+ * file. This file uses memory words and futexes, and makes no CUPTI call.
  */
 #include "inject/context.h"
 

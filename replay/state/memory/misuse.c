@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds uses of freed memory: see misuse.h. replay/report calls it; it uses spans.c and pools.c.
+ * Finds uses of freed memory: see misuse.h. replay/report calls this file; this file uses spans.c
+ * and pools.c.
  *
  * The first pass reads allocations, frees and accesses, and collects candidates. The second pass
  * reads the calls and device rows of the candidates and decides. The first pass orders rows by
