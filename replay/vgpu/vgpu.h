@@ -505,8 +505,8 @@ struct ts_vgpu_pool_use {
 int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
 /*
- * Frees the pool when its last allocation is freed. Until then no other pool may have the same
- * user. Accepts NULL.
+ * Frees the pool when its last allocation is freed. Until then the caller gives the same user
+ * to no other pool. Accepts NULL.
  */
 void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);
 /*

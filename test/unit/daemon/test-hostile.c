@@ -101,7 +101,7 @@ TS_TEST(lingering_descriptor)
 	service_end(&s);
 }
 
-/* No client may pass a descriptor over the control socket. */
+/* A client sends a descriptor over the control socket. The daemon still answers other clients. */
 TS_TEST(descriptor_for_the_control_socket)
 {
 	int other, fd = lingering_socket(20, &other), client;
