@@ -92,7 +92,7 @@ void ts_session_kernel_config(struct ts_session *session, const struct ts_kernel
 
 /*
  * Asks the session's thread to write all records that the process has committed so far. If flush_ms
- * > 0, the thread first asks the process to flush, and waits for that flush at most flush_ms.
+ * is not 0, the thread first asks the process to flush, and waits for that flush at most flush_ms.
  * Returns a ticket: ts_session_sealed() is true when these records are written.
  */
 uint64_t ts_session_seal(struct ts_session *session, uint32_t flush_ms);

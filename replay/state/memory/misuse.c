@@ -122,8 +122,8 @@ const char *ts_misuse_kind_name(uint32_t kind)
 /* ---- what may be wrong ----------------------------------------------------------------------- */
 
 /*
- * Returns the session's entry. NULL: the trace lacks no allocation of the session, because it has
- * no pause, no yield and no loss of HIDING_LOSSES.
+ * Returns the session's entry. NULL: the session has no pause, no yield and no loss of
+ * HIDING_LOSSES, so no allocation is missing for these reasons.
  */
 static struct session *find_session(struct pass *pass, uint32_t session)
 {
@@ -133,7 +133,7 @@ static struct session *find_session(struct pass *pass, uint32_t session)
 	return NULL;
 }
 
-/* Notes that the trace may lack allocations from before `ns`. 0: from any time. */
+/* Stores that the trace may lack allocations of the session from before `ns`; 0: from any time. */
 static int distrust(struct pass *pass, uint32_t session, uint64_t ns)
 {
 	struct session *found = find_session(pass, session);
