@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Publishes the application's names as definitions of a session: at once if a session exists, else
- * when the session begins. annotation.c and shim.c call it. It calls the text tables
+ * when the session begins. annotation.c and shim.c call this file. This file calls the text tables
  * (annotation-texts.c) and the definition arena (inject/ring/definitions.c). See
  * annotation-names.h.
  */

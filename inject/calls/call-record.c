@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the records of a returning outermost call. cuda/callbacks.c and hip/hip-calls.c call it;
- * it calls the producer, the stack walker and the tables of calls. Only the stream's id, the flush
- * and the device rows differ between vendors, and stay with the callers.
+ * Writes the records of a returning outermost call. cuda/callbacks.c and hip/hip-calls.c call this
+ * file; this file calls the producer, the stack walker and the tables of calls. Only the stream's
+ * id, the flush and the device rows differ between vendors, and stay with the callers.
  */
 #include "inject/calls/call-record.h"
 

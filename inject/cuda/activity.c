@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes CUPTI's activity records into ring records of the calling thread. recorder.c calls it
- * when CUPTI delivers a buffer. It calls ts_thread_reserve() and the definitions.
+ * Decodes CUPTI's activity records into ring records of the calling thread. recorder.c calls this
+ * file when CUPTI delivers a buffer. This file calls ts_thread_reserve() and the definitions.
  *
  * Records of a library like CUPTI (family-records.c) are put into CUPTI's layout first.
  *

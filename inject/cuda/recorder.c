@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Switches CUPTI on and off, and handles CUPTI's activity buffers. shim.c, flush.c and switch.c
- * call it; CUPTI calls the buffer callbacks. It calls cupti-library.c, buffers.c, activity.c and
- * capture.c.
+ * call this file; CUPTI calls the buffer callbacks. This file calls cupti-library.c, buffers.c,
+ * activity.c and capture.c.
  *
  * Trap: the order of set-up. Subscribe first, and touch nothing of CUPTI if another tool holds it.
  * Next come the timestamp callback, thread ids and attributes. Then the buffer callbacks, then

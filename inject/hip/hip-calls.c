@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records HIP's calls. The wrappers of hip-wrappers.c call it at the entry and the return of each
- * watched call. It calls calls/call-record.c, hip-work.c and hip-session.c.
+ * Records HIP's calls. The wrappers of hip-wrappers.c call this file at the entry and the return of
+ * each watched call. This file calls calls/call-record.c, hip-work.c and hip-session.c.
  *
  * Entry and return are the hot path: no lock and no allocation, a system call only for a new stack
  * or thread, errno is kept. The facts of work are stored before the runtime gets the call, because

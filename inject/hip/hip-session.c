@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HIP's part in the session's life: begin, devices, stops of recording, end. hip-register.c,
- * hip-calls.c, flush.c and shim.c call it. It calls hip-rows.c, hip-work.c and cuda/switch.c.
+ * hip-calls.c, flush.c and shim.c call this file. This file calls hip-rows.c, hip-work.c and
+ * cuda/switch.c.
  *
- * 	register the table -> ts_hip_start(): the session exists, wrappers go into the table
- * 	first recorded call -> ts_hip_join(): the runtime is ready, so it may be asked
- * 	exit               -> ts_hip_wait(): rows of launched work arrive
+ *	register the table -> ts_hip_start(): the session exists, wrappers go into the table
+ *	first recorded call -> ts_hip_join(): the runtime is ready, so it may be asked
+ *	exit               -> ts_hip_wait(): rows of launched work arrive
  *
  * Trap: the table is registered inside the runtime's own initialisation. A call of HIP from there
  * would wait for itself.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of one type as columns over all blocks; libtracesmith's bindings call it. A block of
- * which all rows are wanted is decoded right into the arrays. Of other blocks the columns of the
+ * The rows of one type as columns over all blocks; libtracesmith's bindings call this file. A block
+ * of which all rows are wanted is decoded right into the arrays. Of other blocks the columns of the
  * selection are decoded first; then each wanted column is decoded and its selected values copied.
  */
 

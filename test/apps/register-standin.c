@@ -4,7 +4,7 @@
  * tables of HIP and passes them to a tool, if there is one. The tool is the function
  * rocprofiler_set_api_table() of a loaded library, or of the library in
  * ROCPROFILER_REGISTER_LIBRARY. If a variable asks for a tool that is missing, the process aborts.
- * libamdhip64 calls it; test/integration/test-hip.py runs it behind the shim.
+ * libamdhip64 calls this file; test/integration/test-hip.py runs it behind the shim.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -548,7 +548,7 @@ void ts_recording_discard(struct ts_recording *recording)
 
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd)
 {
-	/* The daemon's user may not have the right to open a stranger's file. */
+	/* The daemon's user might not have the right to open a stranger's file. */
 	if (recording->is_theirs) {
 		*ret_fd = fcntl(recording->read_fd, F_DUPFD_CLOEXEC, 0);
 		return *ret_fd < 0 ? ts_error_origin(-errno) : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the message of `tsctl info`: see traceinfo.h. cmd-info.c calls it. Totals come from the
- * index and from the blocks' headers. Rows are read only for facts that the index and the headers
- * lack: losses, pauses, samples, captures and annotations.
+ * Builds the message of `tsctl info`: see traceinfo.h. cmd-info.c calls this file. Totals come from
+ * the index and from the blocks' headers. Rows are read only for facts that the index and the
+ * headers lack: losses, pauses, samples, captures and annotations.
  */
 #include "tools/tsctl/trace/traceinfo.h"
 #include "replay/report/answers/clockjson.h"
