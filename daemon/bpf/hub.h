@@ -83,8 +83,8 @@ struct ts_kernel_tally {
 	struct ts_bpf_tally sum;
 };
 /*
- * Returns all tallies so far. *ret_tallies belongs to the feed and is valid until the next call.
- * Returns 0 or -ENOMEM.
+ * Returns the feed's tallies of all events so far. *ret_tallies belongs to the feed and is valid
+ * until the next ts_kernel_feed_tallies() or ts_kernel_feed_end(). Returns 0 or -ENOMEM.
  */
 int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_tally **ret_tallies,
 			   size_t *ret_n);

@@ -31,5 +31,9 @@ int ts_output_open(const char *path, struct ts_output *ret_output);
 /* Closes both descriptors. The file keeps its name. */
 void ts_output_close(struct ts_output *output);
 
-/* Removes the file if it is empty and its name still refers to it: no daemon writes it. */
+/*
+ * Removes the file if it is empty and its name still refers to it. Called when no daemon writes the
+ * file (any more): the hand-over failed, the daemon refused the file or the process, or the daemon
+ * is gone.
+ */
 void ts_output_discard(struct ts_output *output);
