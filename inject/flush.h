@@ -56,7 +56,7 @@ void ts_flush_record_yield(struct ts_shim *shim, bool yielded);
 
 /*
  * Reports new work: the flush follows after a delay. Any thread; one system call. Returns false if
- * the flush thread was not asleep yet: the caller then calls again.
+ * the flush thread was not asleep yet. Then the caller calls again.
  */
 bool ts_flush_wake(struct ts_flush *flush);
 

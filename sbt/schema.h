@@ -209,8 +209,8 @@ enum ts_image_result {
 #define TS_METADATA_COMMAND_PID "command_pid" /* decimal */
 #define TS_METADATA_COMMAND_END "command_end" /* "killed by SIGKILL"; only after a signal */
 /*
- * Written if kernel events were requested: the kinds ("sched,syscalls"), and why others are
- * missing.
+ * Written if kernel events were requested: the recorded kinds ("sched,syscalls"), and why the other
+ * requested kinds are missing.
  */
 #define TS_METADATA_KERNEL_EVENTS	  "kernel_events"
 #define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"

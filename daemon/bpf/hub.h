@@ -73,7 +73,8 @@ void ts_kernel_feed_free(struct ts_kernel_feed *feed);
 
 /*
  * Returns the events since the previous call: whole events one after the other, 8-byte aligned, of
- * known programs and sizes. The events stay valid until the next call. False: there is no event.
+ * known programs and sizes. The events stay valid until the next call of this function. False:
+ * there is no event.
  */
 bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes);
 

@@ -328,8 +328,8 @@ static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint3
 }
 
 /*
- * Follows the memory and the streams of a successful call, also while recording is stopped: later
- * records refer to them.
+ * Follows the memory and the streams of a successful call, also while recording is stopped, because
+ * later records refer to them.
  */
 static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *params,
 		   uint64_t time)

@@ -32,7 +32,7 @@ struct ts_loader_watch {
 
 /*
  * Finds the counts. It calls `load`, which loads a library; the words that change are the counts.
- * `load` may load nothing: then the candidates may include too many words.
+ * If `load` loads nothing, the candidates may include too many words.
  */
 void ts_loader_watch(struct ts_loader_watch *watch, void (*load)(void *data), void *data);
 

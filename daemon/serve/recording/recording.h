@@ -193,8 +193,8 @@ void ts_recording_give_file(struct ts_recording *recording, uint64_t n_bytes);
  */
 void ts_recording_give_bytes(struct ts_recording *recording, uint64_t n_bytes);
 /*
- * True if the file must not grow: its size limit, the disk or the user's share is reached. Any
- * thread may call this function.
+ * True if the file must not grow, because its size limit, the disk's or the user's share is
+ * reached. Any thread may call this function.
  */
 bool ts_recording_full(struct ts_recording *recording);
 /*
