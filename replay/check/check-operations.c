@@ -107,8 +107,8 @@ static int find_actor(struct ts_check_operations *all, const struct ts_row_opera
 }
 
 /*
- * Applies the legacy default stream's rule: it waits for every blocking stream of its context, and
- * these wait for it.
+ * Applies the legacy default stream's rule: this stream waits for every blocking stream of its
+ * context, and these streams wait for it.
  */
 static void obey_legacy(struct ts_check_operations *all, uint32_t who)
 {

@@ -19,7 +19,7 @@
 /* The runtime's version that hip.h describes: 10000000 * major + 100000 * minor. */
 #define TS_HIP_VERSION 60200000
 
-/* The soname that belongs to it. */
+/* The soname of the library of this version. */
 #define TS_HIP_SONAME "libamdhip64.so.6"
 
 /*
