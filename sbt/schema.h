@@ -149,7 +149,7 @@ enum ts_driver_kind {
 
 /* How a session ended. */
 enum ts_session_end {
-	/* the session had not ended, or the recording was cut short before its end */
+	/* the session had not ended, or the recording was cut short before the session's end */
 	TS_SESSION_END_NONE = 0,
 	TS_SESSION_END_BYE = 1,	     /* everything was flushed */
 	TS_SESSION_END_DIED = 2,     /* the process vanished; its committed records are kept */

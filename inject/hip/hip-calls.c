@@ -390,7 +390,7 @@ void ts_hip_leave(const void *frame, const void *params, int32_t result)
 	bool per_thread;
 	void *stream;
 
-	/* The call was lost: another one began and ended since. */
+	/* Another call began and ended since this call began, so the data of this call is lost. */
 	if (!call->depth || call->domain != TS_API_HIP || call->frame != frame || !gate)
 		return;
 	call->depth = 0;

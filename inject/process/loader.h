@@ -20,7 +20,7 @@ int ts_loader_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void 
 
 /* Addresses of the loader's counts of libraries, to read them without its lock. */
 struct ts_loader_watch {
-	uint32_t works; /* 0: counts not found; the generation means nothing */
+	uint32_t works; /* 0: the counts were not found, so the generation means nothing */
 	uint32_t n_added;
 	const uint32_t *n_loaded; /* libraries loaded now */
 	/*

@@ -84,8 +84,8 @@ static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
 }
 
 /*
- * Returns whether two names are one file. The variable may be inherited under another name of this
- * library.
+ * True if the path names this library's file. An inherited variable may contain another path of the
+ * same file.
  */
 static bool is_ours(const char *path)
 {

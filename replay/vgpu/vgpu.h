@@ -376,7 +376,7 @@ struct ts_vgpu_copy {
 	size_t src_pitch, dst_pitch;
 	size_t src_slice, dst_slice;
 	bool async;
-	bool deferred; /* pageable memory is accessed in stream order; no wait */
+	bool deferred; /* pageable memory is accessed in stream order, and the call does not wait */
 	uint64_t tag;
 };
 /*

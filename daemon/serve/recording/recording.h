@@ -28,7 +28,7 @@
 
 struct ts_recording {
 	struct ts_sbt_writer *writer;
-	char *path;  /* as it was created */
+	char *path;  /* the file's path when it was created */
 	int read_fd; /* a separate open file description; readers get descriptors made from it */
 	/*
 	 * service: the user of the recorded process. Other modes: the user that started the

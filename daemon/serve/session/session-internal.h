@@ -29,7 +29,7 @@ struct session_lane {
 	uint64_t position, released, head; /* as in session_shard */
 	/* number of received blobs; all of them are in the trace */
 	uint32_t n_blobs;
-	uint64_t sequence;	/* of the last operation */
+	uint64_t sequence;	/* sequence number of the last operation */
 	uint32_t n_unsupported; /* unsupported operations; any thread reads */
 	bool closed;		/* no more records are drained */
 	bool ended;		/* the capture has ended: later records are ignored */
