@@ -41,9 +41,9 @@ static bool is_in_call(const void *frame)
 }
 
 /*
- * Returns the current device of the thread, as its hipSetDevice() set it; 0 at first. Trap: the
- * runtime is not asked. Each of its functions sets the last error of the thread, also on success,
- * and the application's hipGetLastError() would miss its own.
+ * Returns the current device of the thread, as its hipSetDevice() set it; 0 at first. Does not ask
+ * the runtime. Trap: each function of the runtime sets the thread's last error, also on success, so
+ * the application's hipGetLastError() would lose the error of the application's own call.
  */
 static uint32_t current_device(void)
 {

@@ -71,7 +71,7 @@ struct context {
 	uint32_t uid;
 	uint32_t flags;
 	bool primary;
-	unsigned refs;	/* primary: retains; else: attaches */
+	unsigned refs;	/* number of retains of a primary context, or of attaches of another one */
 	uint32_t peers; /* devices with peer access, one bit each */
 	int32_t cache_config;
 	size_t limits[8];
