@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the shim's settings. shim.c calls it, once, on the application's own thread. Reading the
- * environment elsewhere would race with an application that changes it. A malformed setting counts
- * as missing, and is named under TRACESMITH_DEBUG: the application must run on, and the shim prints
- * nowhere else.
+ * Reads the shim's settings. shim.c calls this file, once, on the application's own thread. Reading
+ * the environment elsewhere would race with an application that changes it. A malformed setting
+ * counts as missing, and is named under TRACESMITH_DEBUG: the application must run on, and the shim
+ * prints nowhere else.
  */
 #include <inttypes.h>
 #include <stdio.h>

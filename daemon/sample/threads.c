@@ -179,8 +179,8 @@ static void describe(const struct ts_sampled_threads *threads, struct sampled *s
 }
 
 /*
- * Opens an event. If the kernel refuses the first event, time in the kernel is excluded from now
- * on.
+ * Opens an event. If the kernel refuses the event (EACCES or EPERM) and no other thread has an
+ * event yet, this event and all later ones exclude time in the kernel.
  */
 static int open_as_allowed(struct ts_sampled_threads *threads, uint32_t tid, uint32_t stack_bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Publishes the application's names as definitions of a session: at once if a session exists, else
- * when the session begins. annotation.c and shim.c call it. It calls the text tables
+ * when the session begins. annotation.c and shim.c call this file. This file calls the text tables
  * (annotation-texts.c) and the definition arena (inject/ring/definitions.c). See
  * annotation-names.h.
  */
@@ -17,7 +17,8 @@ static void find_stream(struct ts_shim *shim, uint64_t handle, struct ts_definit
 {
 	uint32_t stream;
 
-	if (ts_stream_table_find_handle(&shim->streams, handle, &name->context, &name->stream))
+	if (ts_stream_table_find_handle(&shim->streams, handle, &name->context, &name->stream) ||
+	    ts_stream_table_find_handle(&shim->hip.streams, handle, &name->context, &name->stream))
 		return;
 	if (handle < 3 && ts_cupti_is_ours(&shim->cupti) && shim->cupti.cuptiGetStreamIdEx &&
 	    !shim->cupti.cuptiGetStreamIdEx(NULL, NULL, handle == 2, &stream))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the memory of copies and sets of rows and boxes: from the first byte to the last.
- * callbacks.c calls it. The arguments lie in a structure of the application. An array as source or
- * target is not recorded. The structure is read only if the call itself read it: the call
+ * callbacks.c calls this file. The arguments lie in a structure of the application. An array as
+ * source or target is not recorded. The structure is read only if the call itself read it: the call
  * succeeded, or returned an error about the structure's values.
  */
 #include "inject/calls/access.h"

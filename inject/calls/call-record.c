@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the records of a returning outermost call. cuda/callbacks.c and hip/hip-calls.c call it;
- * it calls the producer, the stack walker and the tables of calls. Only the stream's id, the flush
- * and the device rows differ between vendors, and stay with the callers.
+ * Writes the records of a returning outermost call. cuda/callbacks.c and hip/hip-calls.c call this
+ * file; this file calls the producer, the stack walker and the tables of calls. Only the stream's
+ * id, the flush and the device rows differ between vendors, and stay with the callers.
  */
 #include "inject/calls/call-record.h"
 
@@ -181,7 +181,7 @@ uint64_t ts_call_record(struct ts_shim *shim, struct ts_thread *thread,
 		out->op_id = call->op_id;
 		out->nested_op_id = call->nested ? ts_widen(&shim->widen, call->nested) : 0;
 		out->stack = stack;
-		out->domain = (uint16_t)end->domain;
+		out->domain = (uint16_t)end->as_domain;
 		out->cbid = (uint16_t)end->cbid;
 		out->result = end->result;
 		out->context = end->context;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables indexed by callback id. callbacks.c, recorder.c and inject/capture call it. The classes
- * come from proto/abi/vendor; this file adds the shim's choice of calls to watch. The effects are
- * generated from the tables of calls, hip.calls and its two neighbours.
+ * Tables indexed by callback id. callbacks.c, recorder.c and inject/capture call this file. The
+ * classes come from proto/abi/vendor; this file adds the shim's choice of calls to watch. The
+ * effects are generated from the tables of calls, hip.calls and its two neighbours.
  */
 #include "inject/calls/call-table.h"
 #include "proto/abi/record.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handles CUPTI's callbacks for calls, resources and state. recorder.c registers
- * ts_callbacks_handle() with CUPTI; at capture level `replay`, capture.c calls it. It calls the
- * producer, the stack walker and the tables of this folder.
+ * ts_callbacks_handle() with CUPTI; at capture level `replay`, capture.c calls this file. This file
+ * calls the producer, the stack walker and the tables of this folder.
  *
  * Entry and exit of a call are the hot path: no lock and no allocation, a system call only for a
  * new stack or thread, errno is kept. The outermost call makes the API row. Driver calls nested in
@@ -25,7 +25,8 @@
 #define STREAM_PER_THREAD 2u
 
 /*
- * True if the call that begins is nested in the current one. Only driver calls are nested: in a
+ * True if the call that begins is nested in the current one. Runtime calls of CUDA are never
+ * nested. Driver calls are: in a
  * runtime call, with an id of their own or the same id; in a driver call, with the same id. Trap:
  * an exit may be missing (longjmp(), an exception through C, late enabling). If any other call
  * begins, the current call has ended.
@@ -33,8 +34,9 @@
 static bool is_nested(const struct ts_call *call, uint32_t domain,
 		      const struct ts_cupti_callback_data *data)
 {
-	return call->depth && domain == TS_CUPTI_CB_DOMAIN_DRIVER_API &&
-	       (call->domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ||
+	return call->depth && domain != TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
+	       ((call->domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
+		 domain == TS_CUPTI_CB_DOMAIN_DRIVER_API) ||
 		call->correlation == data->correlation_id);
 }
 
@@ -219,6 +221,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 {
 	const struct ts_call_end end = {
 		.domain = domain, /* CUPTI's domain ids are those of enum ts_api_domain */
+		.as_domain = shim->cupti.vendor->api_domain[domain],
 		.cbid = cbid,
 		.params = data->function_params,
 		.result = data->function_return_value ? *(int32_t *)data->function_return_value : 0,
@@ -480,7 +483,7 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 		return;
 	if (ts_unlikely(ts_tls.busy)) {
 		/* A callback that a call of the shim causes is not a call of the application. */
-		if (domain <= TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
+		if ((domain <= TS_CUPTI_CB_DOMAIN_RUNTIME_API || domain == TS_CALLBACKS_LIKE_HIP) &&
 		    ((const struct ts_cupti_callback_data *)data)->callback_site ==
 			    TS_CUPTI_API_ENTER)
 			ts_session_count(shim->control, TS_LOSS_REENTERED, 1);
@@ -492,6 +495,9 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 	case TS_CUPTI_CB_DOMAIN_DRIVER_API:
 	case TS_CUPTI_CB_DOMAIN_RUNTIME_API:
 		on_call(shim, mode, domain, cbid, data);
+		break;
+	case TS_CALLBACKS_LIKE_HIP:
+		on_call(shim, mode, TS_API_HIP, cbid, data);
 		break;
 	case TS_CUPTI_CB_DOMAIN_RESOURCE:
 		on_resource(shim, mode == TS_GATE_OPEN && ts_shim_is_recording(shim), cbid, data);

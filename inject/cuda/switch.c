@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stops and starts recording. flush.c calls it on the flush thread. It calls pause.c and
- * recorder.c.
+ * Stops and starts recording. flush.c calls this file on the flush thread. This file calls pause.c
+ * and recorder.c.
  *
  * States, and the time of each step:
  *
@@ -40,6 +40,10 @@ static uint64_t next_id(struct ts_shim *shim)
 				  ? 0
 				  : ts_widen(&shim->widen, shim->yield.last_seen_id) + 1;
 
+	if (shim->family.newest)
+		unseen = ts_widen(&shim->widen,
+				  __atomic_load_n(&shim->family.newest, __ATOMIC_RELAXED)) +
+			 1;
 	return unseen > id ? unseen : id;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records HIP's calls. The wrappers of hip-wrappers.c call it at the entry and the return of each
- * watched call. It calls calls/call-record.c, hip-work.c and hip-session.c.
+ * Records HIP's calls. The wrappers of hip-wrappers.c call this file at the entry and the return of
+ * each watched call. This file calls calls/call-record.c, hip-work.c and hip-session.c.
  *
  * Entry and return are the hot path: no lock and no allocation, a system call only for a new stack
  * or thread, errno is kept. The facts of work are stored before the runtime gets the call, because
@@ -101,6 +101,7 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 			  !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 	if (kind == TS_CUPTI_CLASS_LAUNCH) {
 		ts_hip_launch_of(id, params, &work);
+		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));
 	} else if (kind == TS_CUPTI_CLASS_MEMCPY) {
 		work.copy_kind = ts_hip_copy_kind_of(id, params);
 	} else if (kind == TS_CUPTI_CLASS_MEMSET) {
@@ -328,8 +329,8 @@ static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint3
 }
 
 /*
- * Follows the memory and the streams of a successful call, also while recording is stopped, because
- * later records refer to them.
+ * Follows the memory, the streams and the modules of a successful call, also while recording is
+ * stopped, because later records refer to them.
  */
 static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *params,
 		   uint64_t time)
@@ -341,6 +342,10 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *p
 
 	if (call->cbid == TS_HIP_CALL_hipSetDevice)
 		ts_tls.hip_device = (uint32_t)((const struct hipSetDevice_params *)params)->device;
+	if (kind == TS_CUPTI_CLASS_MODULE) {
+		ts_hip_follow_module(shim, call->cbid, params, current_device());
+		return;
+	}
 	if (kind == TS_CUPTI_CLASS_STREAM) {
 		follow_stream(shim, thread, call->cbid, params);
 		return;
@@ -364,6 +369,7 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const void *p
 	const struct ts_call *call = &ts_tls.call;
 	const struct ts_call_end end = {
 		.domain = TS_API_HIP,
+		.as_domain = TS_API_HIP,
 		.cbid = call->cbid,
 		.params = params,
 		.result = result,

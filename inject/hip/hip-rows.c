@@ -11,7 +11,7 @@
  *   then carries the id that the callback stores. The callback also stores the functions for the
  *   two phases of the call. The runtime leaves that memory uninitialised.
  * - domain HIP_OPS without data: whether work is timed. All work is; work of calls that are not
- *   traced has the id 0.
+ *   traced has the id 0. Since ROCm 7 also an announcement of one record.
  * - domain HIP_OPS with a record: finished work.
  */
 #include <dlfcn.h>
@@ -34,15 +34,17 @@
 #define DELIVERY_PATIENCE_NS UINT64_C(10000000)
 
 /* A call's entry. The runtime stores the id in its thread, and copies it into the call's work. */
-static int on_call(struct ts_hip_api_trace_data *data)
+static int on_call(const struct ts_shim *shim, struct ts_hip_api_trace_data *data)
 {
+	struct ts_hip_api_phases *phases =
+		(struct ts_hip_api_phases *)((char *)data + shim->hip.phases_off);
 	uint64_t op_id = ts_hip_current_op();
 
 	if (!op_id)
 		return 1;
 	data->correlation_id = op_id;
-	data->phase_enter = NULL;
-	data->phase_exit = NULL;
+	phases->phase_enter = NULL;
+	phases->phase_exit = NULL;
 	return 0;
 }
 
@@ -90,7 +92,7 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 {
 	struct ts_record_kernel *out;
 	uint64_t start, end;
-	uint32_t name;
+	uint32_t name, function;
 
 	if (!times_of(shim, thread, in, &start, &end))
 		return;
@@ -99,6 +101,7 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 	 * refer to it.
 	 */
 	name = ts_definitions_string_cached(&shim->definitions, &thread->strings, in->kernel_name);
+	function = ts_hip_code_kernel(shim, work->code, in->kernel_name, name, work->device);
 	out = ts_thread_reserve(thread, TS_RECORD_KERNEL, sizeof(*out), TS_CLOCK_MONOTONIC, start);
 	if (!out)
 		return;
@@ -107,6 +110,7 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 	out->op_id = work->op_id;
 	out->place = place_of(shim, work);
 	out->name = name;
+	out->function = function;
 	/* The nodes of a graph have grids of their own, which the graph's launch does not show. */
 	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
 		memcpy(out->grid, work->grid, sizeof(out->grid));
@@ -248,11 +252,11 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
 		return 1;
 	if (domain == TS_HIP_ACTIVITY_DOMAIN_API)
-		return on_call(data);
+		return on_call(shim, data);
 	if (domain != TS_HIP_ACTIVITY_DOMAIN_OPS)
 		return 1;
 	/* Asked at submission, and again at the end, on another thread: the answers must agree. */
-	if (!data)
+	if (!data || data == TS_HIP_ACTIVITY_COMMIT)
 		return 0;
 	if (!((const struct ts_hip_activity_record *)data)->correlation_id)
 		return 0;
@@ -263,12 +267,32 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 	return 0;
 }
 
-bool ts_hip_trace(struct ts_shim *shim, const void *function)
+/*
+ * Offset of the phases in the runtime's record of a call: hip_prof_str.h of ROCm/hipamd (5.3.1 to
+ * 5.6), ROCm/clr (5.6 to 6.3) and ROCm/rocm-systems (7). 0: not known.
+ */
+static uint32_t phases_off(uint32_t version)
+{
+	switch (version / 10000000) {
+	case 5:
+		return TS_HIP_API_PHASES_OFF_5;
+	case 6:
+	case 7:
+		return TS_HIP_API_PHASES_OFF_6;
+	default:
+		return 0;
+	}
+}
+
+bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version)
 {
 	void (*install)(int (*)(uint32_t, uint32_t, void *)) = NULL;
 	Dl_info info;
 	void *library;
 
+	shim->hip.phases_off = phases_off(version);
+	if (!shim->hip.phases_off)
+		return false;
 	if (!dladdr(function, &info) || !info.dli_fname)
 		return false;
 	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);

@@ -21,6 +21,7 @@ struct ts_hip_work {
 	uint32_t device; /* HIP's ordinal */
 	uint32_t stream; /* id in the trace */
 	uint32_t value;	 /* sets */
+	uint32_t code;	 /* launches: number of the kernel's code (hip-code.h); 0: unknown */
 	uint8_t kind;	 /* enum ts_cupti_class of the call */
 	uint8_t copy_kind;
 	uint8_t async;

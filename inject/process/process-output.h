@@ -32,8 +32,8 @@ int ts_output_open(const char *path, struct ts_output *ret_output);
 void ts_output_close(struct ts_output *output);
 
 /*
- * Removes the file if it is empty and its name still refers to it. Called when no daemon writes the
- * file (any more): the hand-over failed, the daemon refused the file or the process, or the daemon
- * is gone.
+ * Removes the file if it is empty and `path` still refers to it. Call this function if no daemon
+ * will write the file: HELLO was not sent, the daemon refused the session or the file, or the
+ * connection to the daemon ended.
  */
 void ts_output_discard(struct ts_output *output);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer of the definition arena. The whole shim calls it; it calls ts_unlocked_map_behind() to
- * map the arena.
+ * The writer of the definition arena. The whole shim calls this file; this file calls
+ * ts_unlocked_map_behind() to map the arena.
  *
  * The tables are chained hash tables that only grow. An entry is complete before a bucket points to
  * it, and it never changes, so readers need no lock. A lookup compares the content in the arena and
@@ -276,6 +276,7 @@ uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_defini
 		     n_bytes);
 	if (place) {
 		id = place->id;
+		place->n = definition->n;
 		memcpy(place + 1, definition + 1, n_bytes - sizeof(*definition));
 		publish(definitions, n_bytes);
 	}

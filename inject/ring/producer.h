@@ -132,6 +132,7 @@ struct ts_tls {
 	uint32_t busy;		  /* enum ts_busy */
 	struct ts_ranges *ranges; /* the thread's pushed ranges (annotation.c); NULL: none yet */
 	uint32_t unclaimed;	  /* records since the last vain search for a shard */
+	uint32_t in_roctx;	  /* not 0: an exported function of roctx has recorded the call */
 	uint32_t hip_device; /* HIP's ordinal of the device in this thread's last hipSetDevice() */
 	/*
 	 * The thread's current call. Updated even while nothing is recorded, because a recording
@@ -183,7 +184,10 @@ void ts_producer_wake_daemon(struct ts_control *control);
 /* Wakes the daemon if the ring is past the watermark and the daemon sleeps. */
 void ts_thread_ring_doorbell(struct ts_thread *thread);
 
-/* Returns the calling thread's struct, which has a shard. NULL: see ts_producer_claim(). */
+/*
+ * Returns the calling thread's struct, which has a shard. NULL: no shard is free, and one loss is
+ * counted (ts_producer_claim()).
+ */
 static inline struct ts_thread *ts_producer_thread(struct ts_producer *producer)
 {
 	if (ts_likely(ts_tls.thread && ts_tls.epoch == producer->epoch))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes a session's memory. The link thread calls it, so the application does not see the
+ * Makes a session's memory. The link thread calls this file, so the application does not see the
  * descriptor. Memory is virtual until it is touched, so the sizes are generous. Only limits
  * (address space, file size) shrink them: an application under a limit gets smaller rings, and its
  * own allocations do not fail because of the shim.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks the order of operations: conflicting accesses without an order between them, and host
- * memory that changes during a copy. check.c calls it; it calls cells.c, findings.c and
- * replay/streams.
+ * memory that changes during a copy. check.c calls this file; this file calls cells.c, findings.c
+ * and replay/streams.
  *
  * Streams, events, the legacy default stream and host waits order operations. Each stream is an
  * actor; actor 0 is the host. An actor's clock counts its operations. An actor's `known` holds, for

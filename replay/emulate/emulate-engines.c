@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Infers the engines of a device from its operations: see ts_emulate_find_engines(). calibrate.c
- * calls it. It finds how many operations of a kind ran at once. Two kinds share an engine if they
- * never ran at once although one waited for the other. A trace records no engines; only the number
- * of multiprocessors comes from the vendor.
+ * calls this file. This file finds how many operations of a kind ran at once. Two kinds share an
+ * engine if they never ran at once although one waited for the other. A trace records no engines;
+ * only the number of multiprocessors comes from the vendor.
  */
 #include "replay/emulate/emulate-program.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Puts the collected rows in order. read.c calls it through ts_emulate_builder_finish(). It
- * arranges items by call, graph launches between OPEN and CLOSE, waits with their targets, and
- * threads with inferred starts and joins. Finally it calls calibrate.c.
+ * Puts the collected rows in order. read.c calls this file through ts_emulate_builder_finish().
+ * This file arranges items by call, graph launches between OPEN and CLOSE, waits with their
+ * targets, and threads with inferred starts and joins. Finally it calls calibrate.c.
  */
 #include "replay/emulate/emulate-builder.h"
 

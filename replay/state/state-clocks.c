@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Computes the error bounds of times in a trace: see state-clocks.h. replay/report, compare/diff.c,
- * graph/state-graph.c and tsctl call it; it reads clock rows through sbt.
+ * graph/state-graph.c and tsctl call this file; this file reads clock rows through sbt.
  *
  * The recorder wrote the bound of a session's host times into the session's row. The bound of its
  * device times adds the largest error of its pairs of vendor clock and host clock. Between two

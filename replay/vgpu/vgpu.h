@@ -101,14 +101,16 @@ struct ts_vgpu_spec {
 	 * machine. A program with one thread saves two thread switches per operation.
 	 */
 	bool without_workers;
+	/* Release of ROCm for libamdhip64, as 6.1; 0: not set. Each library knows its own. */
+	uint32_t hip_major, hip_minor;
 	uint32_t n_devices;
 	struct ts_vgpu_shape shapes[TS_VGPU_MAX_DEVICES];
 };
 
 /*
- * Parses SHAPE[:COUNT][,...][,clock=model|host][,SETTING=VALUE...]. A setting applies to all
- * devices; `ts_vgpu_spec_help` lists the settings. NULL or "" means TS_VGPU_SPEC_DEFAULT. Returns
- * -EINVAL with one line in message.
+ * Parses SHAPE[:COUNT][,...][,clock=model|host][,hip=MAJOR.MINOR][,SETTING=VALUE...]. A setting
+ * applies to all devices; `ts_vgpu_spec_help` lists the settings. NULL or "" means
+ * TS_VGPU_SPEC_DEFAULT. Returns -EINVAL with one line in message.
  */
 #define TS_VGPU_SPEC_DEFAULT "h200"
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,
@@ -505,8 +507,8 @@ struct ts_vgpu_pool_use {
 int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
 /*
- * Frees the pool when its last allocation is freed. Until then no other pool may have the same
- * user. Accepts NULL.
+ * Frees the pool when its last allocation is freed. Until then the caller gives the same user
+ * to no other pool. Accepts NULL.
  */
 void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);
 /*
@@ -572,7 +574,10 @@ int ts_vgpu_map(struct ts_vgpu_physical *physical, size_t offset, uint64_t addre
 int ts_vgpu_unmap(struct ts_vgpu *vgpu, uint64_t address, size_t bytes);
 int ts_vgpu_set_access(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, uint32_t readers,
 		       uint32_t writers);
-/* Sets the access of one allocation, or of all allocations with this user. */
+/*
+ * Sets the devices that may access one allocation, or all allocations with this user. Bit i of
+ * `readers` and `writers` is device i; writers may read, too.
+ */
 void ts_vgpu_share(struct ts_vgpu *vgpu, uint64_t address, uint32_t readers, uint32_t writers);
 void ts_vgpu_share_all(struct ts_vgpu *vgpu, const void *user, uint32_t readers, uint32_t writers);
 /*

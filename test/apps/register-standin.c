@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A stand-in for AMD's librocprofiler-register, with the behaviour of version 0.5.0: receives the
- * tables of HIP and passes them to a tool, if one is requested. libamdhip64 calls it.
+ * tables of HIP and passes them to a tool, if one is requested. libamdhip64 calls this file.
  * test/integration/test-hip.py preloads it after the shim, so the shim gets the tables first.
  *
  * A tool is requested if ROCPROFILER_REGISTER_LIBRARY or ROCP_TOOL_LIBRARIES is set, or if a loaded

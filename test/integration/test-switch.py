@@ -75,6 +75,8 @@ class Bursts:
 
 
 class Switch(harness.Case):
+    form = 'driver'
+
     def setUp(self):
         super().setUp()
         self.inject, self.socket = self.path('inject.sock'), self.path('control.sock')
@@ -119,7 +121,7 @@ class Switch(harness.Case):
                                           TRACESMITH_STACKS='none',
                                           # Who waits for malloc()'s lock is given a heap of his own.
                                           MALLOC_ARENA_MAX='1', **env)
-        argv = argv or (harness.app('bursts', 'driver'), str(THREADS))
+        argv = argv or (harness.app('bursts', self.form), str(THREADS))
         bursts = Bursts(list(argv), env, self.folder)
         self.addCleanup(self.end_process, bursts.process)
         # It goes on when it has asked the daemon to take its session, which may hear of what tsctl wants before.
@@ -695,6 +697,18 @@ for line in sys.stdin:
         assert not child.wait()
         print(what, child.pid, flush=True)
 '''
+
+
+class Maca(Switch):
+    """Another vendor's library: its ids are probed by another call."""
+    form = 'maca'
+
+
+# Of the tests, those of the shim's side.
+for attribute in [name for name in dir(Switch) if name.startswith('test_')]:
+    if attribute not in ('test_what_is_recorded_is_exact', 'test_the_applications_own_switch'):
+        setattr(Maca, attribute, None)
+
 
 if __name__ == '__main__':
     CYCLES = option('--cycles', CYCLES)

@@ -198,8 +198,8 @@ static __always_inline __u64 handle_of(const struct call *call)
 }
 
 /*
- * Sends the name of a kernel. False: the text cannot be read yet, because its page may not be
- * present.
+ * Sends the name of a kernel. False: the text cannot be read yet, for example because its page is
+ * not present.
  */
 static __always_inline bool send_name(const struct call *call, __u64 id, __u64 handle)
 {

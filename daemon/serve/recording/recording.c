@@ -508,7 +508,7 @@ const char *ts_recording_why_full(const struct ts_recording *recording)
 	case -ENOSPC:
 		return "the disk is full";
 	case -EDQUOT:
-		return "the disk quota of this user is used up";
+		return "the disk quota of the file system is used up";
 	case -EFBIG:
 		return "the file reached its size limit (--max-file-bytes, ulimit -f)";
 	default:
@@ -548,7 +548,7 @@ void ts_recording_discard(struct ts_recording *recording)
 
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd)
 {
-	/* The daemon's user may not have the right to open a stranger's file. */
+	/* The daemon's user might not have the right to open a stranger's file. */
 	if (recording->is_theirs) {
 		*ret_fd = fcntl(recording->read_fd, F_DUPFD_CLOEXEC, 0);
 		return *ret_fd < 0 ? ts_error_origin(-errno) : 0;

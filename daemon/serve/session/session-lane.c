@@ -178,10 +178,9 @@ const char *ts_session_lane_why(const struct ts_session *s)
 		[TS_LANE_NO_MEMORY] = "out of memory in the process",
 		[TS_LANE_YIELDED] = "the application's own profiler took CUPTI",
 		[TS_LANE_STOPPED] = "recording was stopped",
-		[TS_LANE_LIMIT] = "the capture reached its limit of bytes",
+		[TS_LANE_LIMIT] = "the capture for replay reached its limit (see --capture)",
 		[TS_LANE_TOO_LARGE] = "the content of an operation was too large",
-		[TS_LANE_TOO_MANY] =
-			"the capture reached the largest number of operations that can be replayed",
+		[TS_LANE_TOO_MANY] = "the capture for replay reached its limit of operations",
 	};
 	/* Pairs with the producer's release. */
 	uint32_t ended = __atomic_load_n(&s->memory.control->lane_ended, __ATOMIC_ACQUIRE);

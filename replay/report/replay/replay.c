@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dispatches replay requests: selects the sessions and the kind of answer. query.c calls it; it
- * calls execjson.c, dryjson.c, emulatejson.c and planjson.c. asking.c has the code that they share.
+ * Dispatches replay requests: selects the sessions and the kind of answer. query.c calls this file;
+ * this file calls execjson.c, dryjson.c, emulatejson.c and planjson.c. asking.c has the code that
+ * they share.
  */
 #include "replay/report/replay/replay.h"
 

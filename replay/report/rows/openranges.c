@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds ranges that never ended. rowwalk.c and the exporters call it.
+ * Finds ranges that never ended. rowwalk.c and the exporters call this file.
  *
  * A second cursor reads the rows of ended ranges, slightly ahead of the caller's pass. A range that
  * ended has two rows with the same begin instant: its `range_begin` row, and the row of the ended

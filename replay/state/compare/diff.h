@@ -89,8 +89,8 @@ struct ts_diff_name {
 	bool has_config[2];
 	double p; /* corrected; 1 if not tested */
 	/*
-	 * Pair each duration of the first side with each duration of the second: the share of these
-	 * pairs in which the second side's duration is longer. Equal durations count half.
+	 * Share of all pairs (a duration of the first side, a duration of the second side) in which
+	 * the second side's duration is longer. A pair of equal durations counts half.
 	 */
 	double slower_share;
 };

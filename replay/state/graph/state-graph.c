@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects the nodes and edges of the graph: see state-graph.h. replay/report and `tsctl graph`
- * call it. It feeds the state machine, and finally calls graphpath.c.
+ * call this file. This file feeds the state machine, and finally calls graphpath.c.
  *
  * One pass in time order reads calls, joined operations from the state machine, and
  * synchronizations. A waiting call gets a return node when the pass reaches the call's end, because

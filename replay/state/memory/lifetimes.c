@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the kernels that ran during an allocation's life: see lifetimes.h. replay/report calls it.
- * The first pass collects the allocations that cover the address. The second pass compares each
- * kernel with all these allocations, because they are few.
+ * Finds the kernels that ran during an allocation's life: see lifetimes.h. replay/report calls this
+ * file. The first pass collects the allocations that cover the address. The second pass compares
+ * each kernel with all these allocations, because they are few.
  */
 #include "replay/state/memory/lifetimes.h"
 

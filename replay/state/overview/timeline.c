@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums the work of streams and devices over time: see timeline.h. replay/report, `tsctl analyze`
- * and `tsctl watch` call it; it feeds the state machine. Operations come ordered by start. So the
- * time covered by several operations is a sum: for each operation, its time after the latest end of
- * all earlier ones.
+ * and `tsctl watch` call this file; this file feeds the state machine. Operations come ordered by
+ * start. So the time covered by several operations is a sum: for each operation, its time after the
+ * latest end of all earlier ones.
  */
 #include "replay/state/overview/timeline.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes Chrome's JSON trace events in the form of the PyTorch profiler (kineto); tsctl export
- * calls it. Categories, arguments, flows and metadata have the names that kineto's readers expect.
- * The output is written row by row; memory depends on the number of threads and streams. Format:
- * Google's "Trace Event Format"; the form follows files that kineto itself writes.
+ * calls this file. Categories, arguments, flows and metadata have the names that kineto's readers
+ * expect. The output is written row by row; memory depends on the number of threads and streams.
+ * Format: Google's "Trace Event Format"; the form follows files that kineto itself writes.
  */
 #include "replay/report/rows/openranges.h"
 #include "replay/state/memory/state-memory.h"
@@ -367,7 +367,8 @@ static int put_call(struct kineto *kineto, struct slice *slice)
 		(struct call){row->op_id, slice->row->session, row->thread};
 	if (!name)
 		snprintf(number, sizeof(number), "cbid %u", row->cbid);
-	slice->category = row->domain == TS_API_CUDA_DRIVER ? "cuda_driver" : "cuda_runtime";
+	slice->category =
+		ts_api_base(row->domain) == TS_API_CUDA_DRIVER ? "cuda_driver" : "cuda_runtime";
 	slice->name = name ? name : number;
 	begin_slice(kineto, slice, line);
 	ts_events_put_uint(&kineto->events, "\"cbid", row->cbid);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes packets; perfetto.c, perfetto-places.c and perfetto-sums.c call it. Packets of slices are
- * encoded by hand, because each kernel launch has four of them; protobuf-c encodes all others.
+ * Writes packets; perfetto.c, perfetto-places.c and perfetto-sums.c call this file. Packets of
+ * slices are encoded by hand, because each kernel launch has four of them; protobuf-c encodes all
+ * others.
  */
 #include "tools/export/perfetto/tracks.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queries the CUDA driver and CUPTI: see gpu.h. cmd-devices.c calls it. If another libcuda is
- * preloaded or on the library path, such as the virtual GPU's, it answers the queries. A traced
+ * Queries the CUDA driver and CUPTI: see gpu.h. cmd-devices.c calls this file. If another libcuda
+ * is preloaded or on the library path, such as the virtual GPU's, it answers the queries. A traced
  * program gets the same library.
  */
 #include "tools/tsctl/machine/gpu.h"

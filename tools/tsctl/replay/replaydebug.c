@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The commands of the kernel debugger. cmd-replay.c calls it; debugstop.c implements breakpoints.
- * The engine of the virtual GPU calls a hook before every instruction (replay/vgpu/ptx/debug.h).
- * The hook returns at once if no stop is possible there. Commands are lines of stdin, so a file can
- * supply them; their output is reproducible.
+ * The commands of the kernel debugger. cmd-replay.c calls this file; debugstop.c implements
+ * breakpoints. The engine of the virtual GPU calls a hook before every instruction
+ * (replay/vgpu/ptx/debug.h). The hook returns at once if no stop is possible there. Commands are
+ * lines of stdin, so a file can supply them; their output is reproducible.
  */
 #include "tools/tsctl/replay/replaydebug.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints parts of replay/report's messages as text: see message-texts.h. Several commands and
- * viewrow.c call it.
+ * viewrow.c call this file.
  */
 #include "tools/tsctl/screen/message-texts.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output files of commands: see outfile.h. cmd-export.c, cmd-graph.c and copyout.c call it. A file
- * is written in the same directory, without a name or under a temporary one, and then renamed.
- * Readers never see half a file, and a failed command leaves the earlier file unchanged.
+ * Output files of commands: see outfile.h. cmd-export.c, cmd-graph.c and copyout.c call this file.
+ * A file is written in the same directory, without a name or under a temporary one, and then
+ * renamed. Readers never see half a file, and a failed command leaves the earlier file unchanged.
  */
 #include "tools/tsctl/trace/outfile.h"
 

@@ -112,13 +112,13 @@ static uint64_t last_id;
 static void on_enter(uint32_t op, struct ts_hip_api_trace_data *data)
 {
 	n_entered++;
-	data->phase_data = op;
+	data->phases.phase_data = op;
 }
 
 static void on_exit_(uint32_t op, struct ts_hip_api_trace_data *data)
 {
 	n_exited++;
-	ts_check(data->phase_data == op);
+	ts_check(data->phases.phase_data == op);
 }
 
 static int on_event(uint32_t domain, uint32_t op, void *data)
@@ -129,8 +129,8 @@ static int on_event(uint32_t domain, uint32_t op, void *data)
 		n_calls++;
 		last_call = op;
 		call->correlation_id = ++last_id;
-		call->phase_enter = with_phases ? on_enter : NULL;
-		call->phase_exit = with_phases ? on_exit_ : NULL;
+		call->phases.phase_enter = with_phases ? on_enter : NULL;
+		call->phases.phase_exit = with_phases ? on_exit_ : NULL;
 		return op == TS_HIP_API_ID_hipMemset ? 1 : 0;
 	}
 	ts_check_int(domain, TS_HIP_ACTIVITY_DOMAIN_OPS);
@@ -174,7 +174,9 @@ TS_TEST(operations_are_reported_with_the_callers_id)
 	ts_check_str(hipApiName(last_call), "hipMalloc");
 	ok(hipMemcpy(dev_y, host, sizeof(host), TS_HIP_MEMCPY_HOST_TO_DEVICE));
 	copy_id = last_id;
-	/* The callback does not want this call: its operation has no id. */
+	/*
+	 * on_event() returns 1 for hipMemset(), so the record of this memset has no correlation id.
+	 */
 	ok(hipMemset(dev_x, 0, 100));
 	arguments[0] = &n;
 	arguments[1] = &a;
@@ -274,7 +276,10 @@ TS_TEST(records_of_events_are_barriers_without_an_id)
 	ok(hipFree(memory));
 }
 
-/* The driver inside is no CUDA driver: a CUDA tool's library is not loaded. */
+/*
+ * libamdhip64 contains the virtual GPU's driver. This driver does not load the library of
+ * CUDA_INJECTION64_PATH, because a HIP process has no CUDA tool.
+ */
 TS_TEST(no_cuda_injection_is_loaded)
 {
 	void *memory;
