@@ -103,8 +103,8 @@ static void find_daemon(struct ts_config *config, const char *library)
 		return;
 	}
 	/*
-	 * A private daemon would write a file with the program's rights, at a path of the caller's
-	 * choice.
+	 * A private daemon would write a file with the rights of the privileged program, at a path
+	 * that the user who starts the program chooses.
 	 */
 	if (ts_config_is_privileged()) {
 		ts_debug(config, "a privileged program starts no private daemon; use the service");

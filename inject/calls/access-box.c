@@ -117,8 +117,8 @@ static struct box pitched(const struct ts_cuda_pitched_ptr *p, const struct ts_c
 }
 
 /*
- * Returns false if the copy involves an array: x and width then count elements, and the structure
- * does not have the element size.
+ * Returns false if the copy involves an array, because x and width then count elements, and the
+ * structure does not have the element size.
  */
 static bool copy_parms(const struct ts_cuda_memcpy_3d_parms *p, struct ts_access *ret)
 {

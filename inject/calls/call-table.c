@@ -46,7 +46,7 @@ enum effect_kind {
 struct effect {
 	uint8_t kind;
 	bool per_thread; /* a NULL stream is the per-thread one */
-	bool quiet;	 /* frequent, and without effects of interest */
+	bool quiet;	 /* the call is frequent, and no effect of it is recorded */
 	uint8_t stream, object, flags, priority;
 	uint8_t amounts[2]; /* device rows are certain if all of these are above 0, */
 	uint8_t direction;  /* and if this copy direction involves a device */

@@ -145,7 +145,10 @@ void ts_recorder_completed(void *context, uint32_t stream, uint8_t *buffer, size
 				 ts_activity_count(&shim->activity, buffer, valid_bytes));
 	} else if (valid_bytes) {
 		thread = ts_producer_thread(&shim->producer);
-		/* If an application's thread delivers inside its own call, it does not wait. */
+		/*
+		 * If an application's thread delivers the buffer inside a call of its own, the
+		 * thread does not wait for room in the ring.
+		 */
 		if (thread && was_busy != TS_BUSY_IN_CALL && !ts_tls.call.depth)
 			thread->patience_ns = DELIVERY_PATIENCE_NS;
 		ts_activity_decode(&shim->activity, buffer, valid_bytes);

@@ -41,9 +41,9 @@ static bool is_in_call(const void *frame)
 }
 
 /*
- * Returns the current device of the thread, as its hipSetDevice() set it; 0 at first. Trap: the
- * runtime is not asked. Each of its functions sets the last error of the thread, also on success,
- * and the application's hipGetLastError() would miss its own.
+ * Returns the current device of the thread, as its hipSetDevice() set it; 0 at first. Does not ask
+ * the runtime. Trap: each function of the runtime sets the thread's last error, also on success, so
+ * the application's hipGetLastError() would lose the error of the application's own call.
  */
 static uint32_t current_device(void)
 {
@@ -330,7 +330,7 @@ static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint3
 
 /*
  * Follows the memory, the streams and the modules of a successful call, also while recording is
- * stopped: later records refer to them.
+ * stopped, because later records refer to them.
  */
 static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *params,
 		   uint64_t time)
@@ -396,7 +396,7 @@ void ts_hip_leave(const void *frame, const void *params, int32_t result)
 	bool per_thread;
 	void *stream;
 
-	/* The call was lost: another one began and ended since. */
+	/* Another call began and ended since this call began, so the data of this call is lost. */
 	if (!call->depth || call->domain != TS_API_HIP || call->frame != frame || !gate)
 		return;
 	call->depth = 0;

@@ -76,7 +76,7 @@ void ts_hip_wait(struct ts_shim *shim);
 
 /*
  * Begins a call. `frame` is an address in the wrapper's stack frame. Returns false if the call
- * makes no record: it is nested, or nothing is recorded.
+ * makes no record, because it is nested, or because nothing is recorded.
  */
 bool ts_hip_enter(const void *frame, uint32_t call, const void *params);
 /* Ends a call for which ts_hip_enter() returned true. */

@@ -96,7 +96,10 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 
 	if (!times_of(shim, thread, in, &start, &end))
 		return;
-	/* Before the record: a definition is published before records that refer to it. */
+	/*
+	 * Comes before the kernel's record, because a definition is published before records that
+	 * refer to it.
+	 */
 	name = ts_definitions_string_cached(&shim->definitions, &thread->strings, in->kernel_name);
 	function = ts_hip_code_kernel(shim, work->code, in->kernel_name, name, work->device);
 	out = ts_thread_reserve(thread, TS_RECORD_KERNEL, sizeof(*out), TS_CLOCK_MONOTONIC, start);

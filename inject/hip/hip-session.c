@@ -27,7 +27,10 @@
 #define BESIDE_CUDA_DEVICE 64u
 #define BESIDE_CUDA_OP_ID  (UINT64_C(1) << 41)
 
-/* State of `joined` while a thread asks the runtime, and the longest wait for it. */
+/*
+ * JOINING: the value of `joined` while a thread asks the runtime. JOIN_NS: the longest time that
+ * another thread waits for that thread.
+ */
 #define JOINING 1u
 #define JOIN_NS UINT64_C(2000000000)
 

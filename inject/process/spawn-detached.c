@@ -28,7 +28,7 @@ struct spawn {
 	char *const *environment;
 	int fd;
 	bool keep_stderr;
-	int error; /* of either clone; a negative errno */
+	int error; /* negative errno of a failed step in a clone; 0: none failed */
 	uint8_t *daemon_stack_top;
 };
 

@@ -52,7 +52,10 @@ static uint64_t most_bytes(void)
 	return most;
 }
 
-/* Halves the largest size. Returns false if no size can shrink. */
+/*
+ * Reduces one size or the number of shards, usually to half: the lane or the rings before a smaller
+ * arena, and the arena before smaller rings. Returns false if all are at their minimum.
+ */
 static bool shrink(struct ts_session_options *sizes)
 {
 	if (sizes->lane_bytes > TS_LANE_MIN_BYTES &&

@@ -302,7 +302,7 @@ enum ts_operation_kind {
 #define TS_OPERATION_UNORDERED \
 	(1u << 9) /* another thread was in a call: it is unknown which call came first */
 #define TS_OPERATION_OF_GRAPH	   (1u << 10) /* belongs to the GRAPH_LAUNCH before it */
-#define TS_OPERATION_MEMORY_MAPPED (1u << 11) /* by cuMemMap(), or unmapped */
+#define TS_OPERATION_MEMORY_MAPPED (1u << 11) /* memory was mapped by cuMemMap(), or unmapped */
 
 /*
  * Streams that every context has, as values of `stream`. Each thread has a per-thread stream of its

@@ -53,9 +53,9 @@
  * and LOSSLESS on if the environment requests this.
  */
 #define TS_COMMAND_RECORD   (1u << 0) /* make records; 0: pass all calls through */
-#define TS_COMMAND_STACKS   (1u << 1) /* with native stacks */
+#define TS_COMMAND_STACKS   (1u << 1) /* record native stacks */
 #define TS_COMMAND_LOSSLESS (1u << 2) /* wait for space, with a bound, instead of dropping */
-#define TS_COMMAND_PYTHON   (1u << 3) /* with Python stacks */
+#define TS_COMMAND_PYTHON   (1u << 3) /* record Python stacks */
 #define TS_COMMAND_REPLAY   (1u << 4) /* open a window of capture level `replay` */
 /*
  * Recording is paused. A cleared RECORD takes effect at once for the next event. PAUSED takes

@@ -107,8 +107,8 @@ static int find_actor(struct ts_check_operations *all, const struct ts_row_opera
 }
 
 /*
- * Applies the legacy default stream's rule: it waits for every blocking stream of its context, and
- * these wait for it.
+ * Applies the legacy default stream's rule: this stream waits for every blocking stream of its
+ * context, and these streams wait for it.
  */
 static void obey_legacy(struct ts_check_operations *all, uint32_t who)
 {
@@ -131,8 +131,8 @@ static struct ts_check_event *find_event(struct ts_check_operations *all, uint64
 }
 
 /*
- * Records an event when there are already MAX_EVENTS: its set joins the common set of all further
- * events.
+ * Records an event when MAX_EVENTS events are stored. Its set of clocks joins the common set of all
+ * further events.
  */
 static int record_more(struct ts_check_operations *all, uint32_t who)
 {

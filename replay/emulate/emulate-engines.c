@@ -108,8 +108,8 @@ struct device {
 };
 
 /*
- * True if two engines are one: their operations never ran at once, and operations of one waited for
- * operations of the other.
+ * True if engines a and b are one engine, that is, if their operations never ran at once, and
+ * operations of one waited for operations of the other.
  */
 static bool is_one(const struct ts_emulate_program *program, const struct device *device,
 		   uint32_t a, uint32_t b)

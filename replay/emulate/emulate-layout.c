@@ -372,8 +372,8 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
 }
 
 /*
- * Lets the call wait for its own copy if the copy is synchronous, or if the driver staged it: such
- * a call returns when the copy ends.
+ * Lets the call wait for its own copy if the copy is synchronous, or if the driver staged it,
+ * because such a call returns when the copy ends.
  */
 static void set_own_wait(const struct ts_emulate_program *program, struct ts_emulate_call *call)
 {

@@ -23,8 +23,9 @@ enum ts_vgpu_module_error {
 	TS_VGPU_MODULE_E_IMAGE = 1, /* not an image of a known kind, or a damaged one */
 	TS_VGPU_MODULE_E_NO_PTX,    /* machine code only, or PTX for newer devices only */
 	TS_VGPU_MODULE_E_PTX,	    /* the text does not compile; the message has the error */
-	TS_VGPU_MODULE_E_PLACE,	    /* a variable's address is invalid for it */
-	TS_VGPU_MODULE_E_NEWER,	    /* the image is a fatbin whose PTX is only for newer devices */
+	/* ts_vgpu_module_place(): the address for a variable is not aligned, or too high */
+	TS_VGPU_MODULE_E_PLACE,
+	TS_VGPU_MODULE_E_NEWER, /* the image is a fatbin whose PTX is only for newer devices */
 };
 
 struct ts_vgpu_param {

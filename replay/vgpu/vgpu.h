@@ -204,7 +204,7 @@ struct ts_vgpu_done {
 	uint32_t context_uid;
 	uint32_t stream_id;
 	uint64_t tag; /* number that the caller passed when it queued the operation */
-	/* pointer that the caller passed when it queued the operation: a kernel or an event */
+	/* pointer to a kernel or an event, which the caller passed when it queued the operation */
 	const void *user;
 	uint64_t queued_ns, submitted_ns, start_ns, end_ns;
 	union {
@@ -259,8 +259,8 @@ void ts_vgpu_stop(struct ts_vgpu *vgpu);
  */
 void ts_vgpu_interrupt(struct ts_vgpu *vgpu);
 /*
- * True if a thread waits for work and only kernels run: no copy is in progress, and no other
- * operation can begin.
+ * True if a thread waits for work and only kernels run, that is, if no copy is in progress, and no
+ * other operation can begin.
  */
 bool ts_vgpu_waits_for_kernels(struct ts_vgpu *vgpu);
 /* True in the child of a process that had a machine when it called fork(). */
@@ -378,7 +378,7 @@ struct ts_vgpu_copy {
 	size_t src_pitch, dst_pitch;
 	size_t src_slice, dst_slice;
 	bool async;
-	bool deferred; /* pageable memory is accessed in stream order; no wait */
+	bool deferred; /* pageable memory is accessed in stream order, and the call does not wait */
 	uint64_t tag;
 };
 /*

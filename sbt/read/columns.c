@@ -92,8 +92,8 @@ static int choose(struct gathering *g)
 }
 
 /*
- * Allocates the memory of a column. Large columns get huge pages where the kernel allows it, because
- * page faults of small pages take as long as decoding.
+ * Allocates the memory of a column. Large columns get huge pages where the kernel allows it,
+ * because page faults of small pages take as long as decoding.
  */
 static void *allocate_column(uint64_t n_bytes)
 {

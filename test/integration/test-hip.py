@@ -56,7 +56,7 @@ class Hip(harness.Case):
         self.check_truth(self.finished_trace(path), truth)
         self.assertEqual(list(self.tools().values()), [truth.calls_by_name()] * has_tool)
 
-    # ---- the register library is preloaded behind the shim ------------------------------------
+    # ---- the register library is preloaded after the shim -------------------------------------
 
     def test_no_tool(self):
         for name in ('saxpy', 'pipeline'):

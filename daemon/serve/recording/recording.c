@@ -471,8 +471,8 @@ void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *
 }
 
 /*
- * True if too few bytes or inodes are free: many small files would use up the inodes of other
- * users.
+ * True if too few bytes or inodes are free. Inodes count, because many small files would use up the
+ * inodes of other users.
  */
 static bool disk_is_used_up(const struct statvfs *disk, uint64_t keep_free)
 {

@@ -246,8 +246,8 @@ static bool are_one_trace(const struct found *a, const struct found *b)
 }
 
 /*
- * Makes the trace that begins at `from`, and moves its files into it. Returns the begin of the next
- * trace.
+ * Makes the trace that begins at `from`, and moves its files into it. Returns the index at which
+ * the next trace begins.
  */
 static size_t make_trace(struct scan *scan, size_t from, struct retention_trace *trace)
 {

@@ -19,7 +19,7 @@
 /* The runtime's version that hip.h describes: 10000000 * major + 100000 * minor. */
 #define TS_HIP_VERSION 60200000
 
-/* The soname that belongs to it. */
+/* The soname of the library of this version. */
 #define TS_HIP_SONAME "libamdhip64.so.6"
 
 /*
@@ -913,13 +913,13 @@ struct ts_hip_activity_record {
 	uint32_t kind; /* enum ts_hip_command */
 	uint32_t op;
 	uint64_t correlation_id;
-	uint64_t begin_ns; /* by the runtime's clock of the host */
+	uint64_t begin_ns; /* on the host, by the runtime's clock */
 	uint64_t end_ns;
 	int32_t device_id;
 	uint64_t queue_id;
 	union {
-		size_t bytes;		 /* of copies and sets of buffers, else 0 */
-		const char *kernel_name; /* of a dispatch; valid inside the callback */
+		size_t bytes;		 /* for copies and sets of buffers; else 0 */
+		const char *kernel_name; /* for a dispatch; valid only inside the callback */
 	};
 };
 

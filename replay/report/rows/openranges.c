@@ -77,8 +77,8 @@ static struct over *over_at(struct ts_open_ranges *ranges, size_t i)
 }
 
 /*
- * Adds an ended range. If memory is short, the range counts as one that never ended: the opposite
- * error would hide a range.
+ * Adds an ended range. If memory is short, the range counts as one that never ended, because the
+ * opposite error would hide a range.
  */
 static void add(struct ts_open_ranges *ranges, const struct ts_sbt_row *row)
 {

@@ -141,7 +141,7 @@ struct ts_diff {
 	 */
 	struct ts_diff_op *slower;
 	size_t n_slower;
-	/* first difference; op_id[i] is 0 if side i has no more operations */
+	/* the first difference; op_id[i] is 0 if side i has no operation left */
 	struct ts_diff_op first;
 	bool has_first;
 	/*

@@ -649,7 +649,7 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 	return r ? r : follow_disk(blamer, thread, row->off_cpu);
 }
 
-/* ---- what is known before -------------------------------------------------------------------- */
+/* ---- windows of a gap, before the rows are read ---------------------------------------------- */
 
 static int compare_windows(const void *a, const void *b)
 {

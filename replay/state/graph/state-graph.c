@@ -441,7 +441,10 @@ static int feed_sync(struct builder *builder, uint32_t session, const struct ts_
 				  .context = row->context,
 				  .stream = row->stream};
 
-	/* A wait of a stream is no return: the operation after the wait has the edge. */
+	/*
+	 * A wait of a stream does not make a call return. Its edge leads to the operation after the
+	 * wait.
+	 */
 	if (wait.call == NONE ||
 	    row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 		return 0;

@@ -60,7 +60,10 @@ static int take_memory(struct pass *pass, const struct ts_sbt_row *row)
 	}
 	if (pass->address < memory->address || pass->address - memory->address >= memory->bytes)
 		return 0;
-	/* The free of the previous allocation was not recorded: allocations do not overlap. */
+	/*
+	 * An earlier allocation may still be open here. Live allocations do not overlap, so its
+	 * free was not recorded. It ends now.
+	 */
 	end_last(pass, row, false);
 	lifetimes->n_all++;
 	if (lifetimes->n_allocations == TS_LIFETIMES_MAX)

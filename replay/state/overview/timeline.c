@@ -79,8 +79,8 @@ static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_
 }
 
 /*
- * Returns 0 if there is room for one more stream, else TS_E_STREAMS or TS_E_PARTS: each stream has
- * memory for all parts.
+ * Returns 0 if there is room for one more stream, else TS_E_STREAMS or TS_E_PARTS. Each stream has
+ * memory for all parts, so more streams leave room for fewer parts.
  */
 static int check_limits(const struct ts_timeline *timeline)
 {

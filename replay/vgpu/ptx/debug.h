@@ -27,8 +27,9 @@ struct ts_ptx_debugger {
 	 */
 	int (*step)(void *userdata, struct ts_ptx_warp *warp);
 	/*
-	 * Called after the last instruction. `fault` is NULL if the kernel did not fault. If the
-	 * kernel faulted, its resident blocks still exist.
+	 * Called once, when the kernel has ended: after its last instruction, at a fault, or when
+	 * step() ended it. `fault` is NULL if the kernel did not fault. If it faulted, its resident
+	 * blocks still exist and can be read.
 	 */
 	void (*end)(void *userdata, const struct ts_ptx_fault *fault);
 };

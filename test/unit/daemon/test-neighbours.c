@@ -559,7 +559,7 @@ static void run_query(const struct service *s, void *data)
 	attack_end(attack);
 }
 
-/* A query about a file whose server does not answer: only its worker waits. */
+/* A query names a file whose FUSE server does not answer. Only the worker of this query waits. */
 TS_TEST(query_about_a_silent_file)
 {
 	struct attack attack;

@@ -318,8 +318,8 @@ static void stretch(struct program *program)
 }
 
 /*
- * True if the device had no room from t until the operation began: then the operation waited, or
- * its launch was pending.
+ * True if the device had no room for another operation at any time from t until the operation
+ * began.
  */
 static bool is_kept_out(const struct program *program, const struct item *item, uint64_t t)
 {
@@ -331,8 +331,10 @@ static bool is_kept_out(const struct program *program, const struct item *item, 
 }
 
 /*
- * Checks an operation whose dependencies have ended: it waits for a running operation, however many
- * precede it, or its launch is pending.
+ * Checks the live operations at t on full devices. If an operation's dependencies have ended and
+ * its device has no room until it begins, the state must report that it waits for a running
+ * operation. Otherwise check_op() checks it. Returns the number of operations that were ready and
+ * waited for room.
  */
 static unsigned int check_engines(const struct program *program, const struct ts_state *state,
 				  uint64_t t)

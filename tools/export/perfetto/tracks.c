@@ -61,7 +61,7 @@ struct track {
 	uint32_t first_lane; /* from 1; 0: none yet */
 	uint64_t uuid;
 	bool is_flat;
-	bool is_plain; /* else lanes are children of the track */
+	bool is_plain; /* false: lanes are children of the track */
 	char *name;
 	uint64_t parent_uuid;
 };

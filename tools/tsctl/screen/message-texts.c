@@ -233,8 +233,8 @@ static void print_pools(const Ts__Rpc__MemoryReport *report, bool wide)
 	size_t n = 0;
 
 	/*
-	 * Count the pools to print: a pool without unused memory has no more information than its
-	 * group.
+	 * The table is printed if at least one pool had unused memory at its peaks, or grew with
+	 * room. Otherwise the table of groups (memory by kind and pool) already has all figures.
 	 */
 	for (size_t i = 0; i < report->n_pools; i++)
 		n += report->pools[i]->peak_bytes != report->pools[i]->peak_used_bytes ||

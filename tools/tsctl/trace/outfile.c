@@ -77,8 +77,9 @@ static int check_present(struct ts_outfile *out, const char *path, bool *ret_str
 }
 
 /*
- * Opens a file without a name, which disappears when the process ends in any way. Returns -1 if
- * that is not supported: only /proc can give the file a name later.
+ * Opens a file without a name, which disappears when the process ends in any way. Returns -1 if the
+ * file system does not support this, or if /proc is missing: only /proc can give the file a name
+ * later.
  */
 static int open_nameless(const char *path)
 {

@@ -489,8 +489,8 @@ static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 }
 
 /*
- * True if the counters of the domain are not the application's: they are the shim's, or the
- * kernel's counters of a thread (domain "kernel TID").
+ * True if the domain's counters come from the shim, or are the kernel's counters of a thread
+ * (domain "kernel TID"), and not from the application.
  */
 static bool is_own(struct maker *maker, uint32_t domain)
 {

@@ -104,7 +104,7 @@ static int init(uint32_t flags)
 	 */
 	while (driver.starting && !pthread_equal(driver.starter, pthread_self()))
 		pthread_cond_wait(&driver.initialised, &driver.lock);
-	/* Try once, whatever the result: then the reason is also printed once. */
+	/* Try only once, also if it fails, so the reason is printed only once. */
 	if (!driver.tried) {
 		driver.tried = true;
 		driver.starting = true;
