@@ -139,6 +139,7 @@ static void request(struct mcp *mcp, const char *method, struct json_object *id,
 	answer(mcp, id, result, RPC_OWN, "no memory");
 }
 
+/* Takes a line of n_bytes, of which the last one is its end. */
 static void take_line(struct mcp *mcp, const char *line, size_t n_bytes)
 {
 	struct json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
@@ -147,7 +148,8 @@ static void take_line(struct mcp *mcp, const char *line, size_t n_bytes)
 
 	if (tokener)
 		message = json_tokener_parse_ex(tokener, line, (int)n_bytes);
-	if (!message || json_tokener_get_error(tokener) != json_tokener_success) {
+	if (!message || json_tokener_get_error(tokener) != json_tokener_success ||
+	    json_tokener_get_parse_end(tokener) + 1 < n_bytes) {
 		answer(mcp, NULL, NULL, RPC_PARSE, "the line is no JSON");
 	} else if (!json_object_is_type(message, json_type_object)) {
 		answer(mcp, NULL, NULL, RPC_REQUEST, "a message is one JSON object");
@@ -185,7 +187,7 @@ static int serve(struct mcp *mcp)
 			size_t length = (size_t)(end - bytes);
 
 			if (length)
-				take_line(mcp, bytes, length);
+				take_line(mcp, bytes, length + 1);
 			n -= length + 1;
 			memmove(bytes, end + 1, n);
 			continue;
