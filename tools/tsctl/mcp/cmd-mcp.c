@@ -158,7 +158,7 @@ static void take_line(struct mcp *mcp, const char *line, size_t n_bytes)
 
 		method = text_of(message, "method");
 		json_object_object_get_ex(message, "params", &params);
-		/* Without an id it is a notification, and without a method an answer: neither has an answer. */
+		/* A message without an id is a notification; one without a method is a response. */
 		if (method && has_id)
 			request(mcp, method, id, params);
 		else if (!method && !has_id)
