@@ -196,9 +196,9 @@ const struct ts_command ts_command_devices = {
 		"\n"
 		"List the GPUs, the driver and the CUPTI of programs that start here, and another\n"
 		"tool that holds CUPTI. List the other vendors that can be recorded, and whether\n"
-		"that was tried on their own libraries. List the shapes of the virtual GPU and the kernel events\n"
-		"that can be recorded. Print whether a seccomp filter is in force, and the system\n"
-		"calls that TraceSmith then makes.\n"
+		"that was tried on their own libraries. List the shapes of the virtual GPU and\n"
+		"the kernel events that can be recorded. Print whether a seccomp filter is in\n"
+		"force, and the system calls that TraceSmith then makes.\n"
 		"\n",
 	.example = "devices",
 	.help_column = 10,
