@@ -10,6 +10,7 @@
 #include "inject/calls/call-table.h"
 #include "inject/context.h"
 #include "inject/cuda/callbacks.h"
+#include "inject/cuda/family-records.h"
 #include "inject/cuda/family.h"
 #include "proto/abi/record.h"
 #include "proto/abi/vendor/cupti_cbid.h"
@@ -114,7 +115,8 @@ void ts_family_name_calls(struct ts_family *family, struct ts_cupti *cupti, void
 							    : TS_CUPTI_ACTIVITY_KIND_RUNTIME;
 		for (cbid = 1; name_of && cbid < TS_FAMILY_IDS; cbid++) {
 			name = NULL;
-			if (name_of(asked, cbid, &name) || !name)
+			/* Trap: a library may not check the id, and give any word as a name. */
+			if (name_of(asked, cbid, &name) || !name || !ts_family_is_readable(name))
 				continue;
 			put(family, i, calls, cbid, name);
 			if (vendor->probe && !strcmp(name, vendor->probe)) {
