@@ -20,6 +20,7 @@ EXEMPT = {
     "TS_HIP_SONAME": "names the library, no header has it",
     "TS_HIP_TABLE_NAME": "AMD's header has no name for it",
     "TS_HIP_COMPILER_TABLE_NAME": "AMD's header has no name for it",
+    "TS_HIP_ACTIVITY_COMMIT": "an argument of the runtime's callback; AMD's headers have no name for it",
     "TS_HIP_BUNDLE_MAGIC": "no number; AMD's header has no name for it",
     "TS_HIP_BUNDLE_COMPRESSED_MAGIC": "no number; AMD's header has no name for it",
 }
