@@ -49,7 +49,7 @@ const struct ts_command *ts_command_near(const char *name)
 
 void ts_command_overview(FILE *file)
 {
-	const char *before = "  also: ";
+	const char *before = " also: ";
 
 	/* Must fit one screen with all commands. */
 	fputs("TraceSmith records the work of GPUs. `tsctl help COMMAND` prints its options.\n"
