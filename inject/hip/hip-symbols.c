@@ -83,6 +83,7 @@ static bool fill_next(const void *function)
 		/* The name of 5.x for this layout; later releases have it, too. */
 		{"hipGetDeviceProperties", "hip_4.2", TS_HIP_SLOT_hipGetDevicePropertiesR0000},
 		{"hipGetDevicePropertiesR0600", "hip_6.0", TS_HIP_SLOT_hipGetDevicePropertiesR0600},
+		{"hipGetLastError", "hip_4.2", TS_HIP_SLOT_hipGetLastError},
 		{"hipPeekAtLastError", "hip_4.2", TS_HIP_SLOT_hipPeekAtLastError},
 		{"hipRuntimeGetVersion", "hip_4.2", TS_HIP_SLOT_hipRuntimeGetVersion},
 	};
