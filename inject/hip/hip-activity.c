@@ -14,7 +14,7 @@
 #include "inject/ring/unlocked.h"
 #include "proto/abi/vendor/hip.h"
 
-/* Commands between their beginning and their record; a later command takes an earlier one's place. */
+/* Commands that wait for their record; a later command takes an earlier one's place. */
 #define MAX_COMMANDS 65536u
 
 /* A call without work of its own: some function of it makes the runtime take times. */
