@@ -199,8 +199,8 @@ static void *resolve(size_t index, const void *caller)
 
 /*
  * Constructors of programs and libraries register their code by these functions, and destructors
- * unregister it. They decide nothing: most such programs make no call of HIP. So the references stay,
- * and each library finds the functions of its own runtime.
+ * unregister it. These functions do not decide the way: many such programs make no call of HIP. So
+ * the references stay, and each library finds the functions of its own runtime.
  */
 enum code_symbol {
 	REGISTER_CODE,

@@ -4,6 +4,7 @@
 
 Runtimes since 6.2 register dispatch tables. The others are recorded by functions that stand before theirs.
 """
+import json
 import os
 import sys
 import unittest
@@ -65,6 +66,17 @@ class Versions(harness.Case):
             _, path = self.record([harness.app('saxpy', form)], '--vgpu=mi300' + setting, '-q')
             self.assertIn(words, harness.tsctl('info', path).out)
             os.unlink(path)
+
+    def devices(self, folder):
+        result = harness.run([harness.TSCTL, 'devices', '--json'], harness.environment(LD_LIBRARY_PATH=folder), cwd=self.folder)
+        self.assertEqual(result.status, 0, result)
+        return json.loads(result.out)['hip']
+
+    def test_devices_names_the_way(self):
+        self.assertEqual(self.devices(harness.VGPU), {'path': os.path.join(harness.VGPU, 'libamdhip64.so.7'), 'interfaces': TABLES})
+        old = os.path.join(harness.VGPU, 'hip-5.2')
+        self.assertEqual(self.devices(old), {'path': os.path.join(old, 'libamdhip64.so.5'),
+                                             'interfaces': ['hip_symbols', 'hip_activity']})
 
     # ---- 5.2, whose library has the name of 5.7's ---------------------------------------------
 
