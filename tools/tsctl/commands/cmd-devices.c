@@ -215,10 +215,10 @@ const struct ts_command ts_command_devices = {
 	.is_minor = true,
 	.text = "usage: tsctl devices [--json]\n"
 		"\n"
-		"List the GPUs, the driver and the CUPTI of programs that start here, and another\n"
-		"tool that holds CUPTI. List the other vendors that can be recorded, and whether\n"
-		"that was tried on their own libraries. List the shapes of the virtual GPU and the kernel events\n"
-		"that can be recorded. Print whether a seccomp filter is in force, and the system\n"
+		"List the GPUs, the driver, the CUPTI and the HIP of programs that start here,\n"
+		"and another tool that holds CUPTI. List the other vendors that can be recorded,\n"
+		"and whether that was tried on their own libraries. List the shapes of the\n"
+		"virtual GPU and the kernel events that can be recorded. Print whether a seccomp filter is in force, and the system\n"
 		"calls that TraceSmith then makes.\n"
 		"\n",
 	.example = "devices",

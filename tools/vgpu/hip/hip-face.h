@@ -47,7 +47,7 @@ struct hip_release {
 	bool asks_at_end;    /* the tracer asks again before it delivers an operation */
 	bool keeps_error;    /* hipGetLastError() returns the last error, not the last result */
 	bool has_old_memory; /* enumeration of memory types and 3D copies of 5.x */
-	bool has_old_tracer; /* callbacks of hip-activity.c, and numbers of graph nodes from 1 */
+	bool has_old_tracer; /* callbacks of hip-roctracer.c, and numbers of graph nodes from 1 */
 };
 extern struct hip_release release;
 /* Selects the release that TRACESMITH_VGPU names. A bad spec is hipInit()'s to report. */
@@ -70,7 +70,7 @@ void tables_fill(void *const *runtime_functions, size_t n_runtime, void *const *
  */
 struct hip_call {
 	bool reported;
-	void *old_data; /* of a call that the tool of hip-activity.c traces */
+	void *old_data; /* of a call that the tool of hip-roctracer.c traces */
 	union {
 		struct ts_hip_api_trace_data data;
 		char bytes[sizeof(struct ts_hip_api_trace_data)];
@@ -131,7 +131,7 @@ struct launch_extra {
 void **extra_convert(void **extra, struct launch_extra *ret_extra);
 
 /*
- * hip-activity.c. A command is reported if activity_submitted() returns true. Its record then has
+ * hip-roctracer.c. A command is reported if activity_submitted() returns true. Its record then has
  * that record_id.
  */
 void activity_init(void *id_callback, void *op_callback, void *arg);
