@@ -163,6 +163,20 @@ const void *ts_hip_function_of(uint32_t call, const void *params)
 	return ((const struct hipLaunchKernel_params *)params)->func;
 }
 
+bool ts_hip_is_pointer(uint32_t call)
+{
+	switch (call) {
+	case TS_HIP_CALL_hipModuleLaunchKernel:
+	case TS_HIP_CALL_hipModuleLaunchCooperativeKernel:
+	case TS_HIP_CALL_hipExtModuleLaunchKernel:
+	case TS_HIP_CALL_hipHccModuleLaunchKernel:
+	case TS_HIP_CALL_hipDrvLaunchKernelEx:
+		return false;
+	default:
+		return true;
+	}
+}
+
 uint8_t ts_hip_copy_kind_of(uint32_t call, const void *params)
 {
 	static const uint8_t kinds[] = {

@@ -84,6 +84,24 @@ static uint32_t stream_id(struct ts_shim *shim, uint32_t *device, const void *st
 	return id;
 }
 
+/* Returns the name of a launch's kernel, for runtimes whose records have none; 0: no name. */
+static uint32_t kernel_name(struct ts_shim *shim, uint32_t id, const void *params)
+{
+	const char *name;
+	struct ts_thread *thread;
+	const void *kernel;
+
+	if (!shim->hip.name_of_pointer || !shim->hip.name_of_function)
+		return 0;
+	kernel = ts_hip_function_of(id, params);
+	thread = kernel ? ts_producer_thread(&shim->producer) : NULL;
+	if (!thread)
+		return 0;
+	name = ts_hip_is_pointer(id) ? shim->hip.name_of_pointer(kernel, NULL)
+				     : shim->hip.name_of_function(kernel);
+	return name ? ts_definitions_string_cached(&shim->definitions, &thread->strings, name) : 0;
+}
+
 /* Stores the facts that the device rows of this call will need. */
 static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const void *params)
 {
@@ -102,6 +120,7 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 	if (kind == TS_CUPTI_CLASS_LAUNCH) {
 		ts_hip_launch_of(id, params, &work);
 		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));
+		work.name = kernel_name(shim, id, params);
 	} else if (kind == TS_CUPTI_CLASS_MEMCPY) {
 		work.copy_kind = ts_hip_copy_kind_of(id, params);
 	} else if (kind == TS_CUPTI_CLASS_MEMSET) {

@@ -82,6 +82,14 @@ uint32_t ts_hip_code_kernel(struct ts_shim *shim, uint32_t code, const char *ker
 
 /* ---- hip-modules.c ---- */
 
+/*
+ * Code that the program registers by the runtime's exported functions. Nothing happens if the
+ * runtime called them by its table. Called after the runtime's function; the last one before.
+ */
+void ts_hip_registered(const void *wrapper, void **modules);
+void ts_hip_registered_function(void **modules, const void *host_function);
+void ts_hip_unregistering(void **modules);
+
 /* Wraps the functions of the compiler's table, n_bytes long, that register code. */
 void ts_hip_wrap_compiler(void **table, size_t n_bytes);
 /* Follows a successful call that loads or unloads a module, or finds a function. */

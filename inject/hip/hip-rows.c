@@ -100,8 +100,12 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 	 * Comes before the kernel's record, because a definition is published before records that
 	 * refer to it.
 	 */
-	name = ts_definitions_string_cached(&shim->definitions, &thread->strings, in->kernel_name);
-	function = ts_hip_code_kernel(shim, work->code, in->kernel_name, name, work->device);
+	name = in->kernel_name ? ts_definitions_string_cached(&shim->definitions, &thread->strings,
+							      in->kernel_name)
+			       : work->name;
+	function = in->kernel_name ? ts_hip_code_kernel(shim, work->code, in->kernel_name, name,
+							work->device)
+				   : 0;
 	out = ts_thread_reserve(thread, TS_RECORD_KERNEL, sizeof(*out), TS_CLOCK_MONOTONIC, start);
 	if (!out)
 		return;
@@ -135,7 +139,7 @@ static void record_set(struct ts_shim *shim, struct ts_thread *thread,
 	out->end = end;
 	out->op_id = work->op_id;
 	out->place = place_of(shim, work);
-	out->bytes = in->bytes;
+	out->bytes = in->bytes ? in->bytes : work->bytes;
 	out->value = work->value;
 	out->memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
 	out->async = work->async;
@@ -184,7 +188,7 @@ static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
 	out->end = end;
 	out->op_id = work->op_id;
 	out->place = place_of(shim, work);
-	out->bytes = in->bytes;
+	out->bytes = in->bytes ? in->bytes : work->bytes;
 	out->copy_count = 1;
 	out->src_device = from_host ? TS_NO_DEVICE : out->place.device;
 	out->dst_device = to_host ? TS_NO_DEVICE : out->place.device;
@@ -239,13 +243,28 @@ static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *i
 	thread->patience_ns = 0;
 }
 
-static int on_activity(uint32_t domain, uint32_t op, void *data)
+void ts_hip_deliver(const struct ts_hip_activity_record *record)
 {
 	struct ts_shim *shim = &ts_shim;
 	/* Acquire: pairs with make_gate() in shim.c. NULL or wiped: a forked child. */
 	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
 	uint32_t was_busy = ts_tls.busy;
 	int saved_errno = errno;
+
+	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
+	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE) || !record->correlation_id)
+		return;
+	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
+	on_work(shim, record, !was_busy && !ts_tls.call.depth);
+	ts_tls.busy = was_busy;
+	errno = saved_errno;
+}
+
+static int on_activity(uint32_t domain, uint32_t op, void *data)
+{
+	struct ts_shim *shim = &ts_shim;
+	/* As in ts_hip_deliver(). */
+	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
 
 	(void)op;
 	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
@@ -256,14 +275,8 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 	if (domain != TS_HIP_ACTIVITY_DOMAIN_OPS)
 		return 1;
 	/* Asked at submission, and again at the end, on another thread: the answers must agree. */
-	if (!data || data == TS_HIP_ACTIVITY_COMMIT)
-		return 0;
-	if (!((const struct ts_hip_activity_record *)data)->correlation_id)
-		return 0;
-	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
-	on_work(shim, data, !was_busy && !ts_tls.call.depth);
-	ts_tls.busy = was_busy;
-	errno = saved_errno;
+	if (data && data != TS_HIP_ACTIVITY_COMMIT)
+		ts_hip_deliver(data);
 	return 0;
 }
 
@@ -284,25 +297,36 @@ static uint32_t phases_off(uint32_t version)
 	}
 }
 
+void *ts_hip_library(const void *function)
+{
+	Dl_info info;
+
+	return dladdr(function, &info) && info.dli_fname
+		       ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+		       : NULL;
+}
+
+void ts_hip_read_clocks(struct ts_shim *shim)
+{
+	shim->hip.ahead_ns = ts_clock_gettime_ns(CLOCK_BOOTTIME) - ts_clock_monotonic_ns();
+}
+
 bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version)
 {
 	void (*install)(int (*)(uint32_t, uint32_t, void *)) = NULL;
-	Dl_info info;
 	void *library;
 
 	shim->hip.phases_off = phases_off(version);
 	if (!shim->hip.phases_off)
 		return false;
-	if (!dladdr(function, &info) || !info.dli_fname)
-		return false;
-	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	library = ts_hip_library(function);
 	if (!library)
 		return false;
 	*(void **)&install = dlsym(library, "hipRegisterTracerCallback");
 	dlclose(library);
 	if (!install)
 		return false;
-	shim->hip.ahead_ns = ts_clock_gettime_ns(CLOCK_BOOTTIME) - ts_clock_monotonic_ns();
+	ts_hip_read_clocks(shim);
 	install(on_activity);
 	return true;
 }

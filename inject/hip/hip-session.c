@@ -157,6 +157,7 @@ void ts_hip_join(struct ts_shim *shim)
 	int32_t (*get_count)(int32_t *) = ts_hip_next(hipGetDeviceCount);
 	int32_t (*get_version)(int32_t *) = ts_hip_next(hipRuntimeGetVersion);
 	int32_t (*peek_error)(void) = ts_hip_next(hipPeekAtLastError);
+	int32_t (*reset_error)(void) = ts_hip_next(hipGetLastError);
 	uint32_t none = 0, ways = ts_loaded.hip.way;
 	int32_t n = 0, version = 0;
 
@@ -182,10 +183,17 @@ void ts_hip_join(struct ts_shim *shim)
 		}
 	if (version > 0 && ts_hip_trace(shim, (const void *)get_version, (uint32_t)version))
 		ways |= TS_INTERFACE_HIP_TRACER;
+	else if (ts_hip_activity_install(shim, (const void *)get_version))
+		ways |= TS_INTERFACE_HIP_ACTIVITY;
 	else
 		ts_debug(&shim->config, "HIP runtime %d: no times of the GPU's work", version);
+	/* Without a device, the queries above fail. */
+	if (reset_error)
+		(void)reset_error();
 	__atomic_fetch_or(&shim->control->interfaces, ways, __ATOMIC_RELAXED);
-	__atomic_store_n(&shim->hip.traced, ways & TS_INTERFACE_HIP_TRACER, __ATOMIC_RELAXED);
+	__atomic_store_n(&shim->hip.traced,
+			 ways & (TS_INTERFACE_HIP_TRACER | TS_INTERFACE_HIP_ACTIVITY),
+			 __ATOMIC_RELAXED);
 	ts_futex_set(&shim->hip.joined, TS_HIP_JOINED);
 }
 

@@ -22,6 +22,7 @@ struct ts_hip_work {
 	uint32_t stream; /* id in the trace */
 	uint32_t value;	 /* sets */
 	uint32_t code;	 /* launches: number of the kernel's code (hip-code.h); 0: unknown */
+	uint32_t name;	 /* launches, if the runtime's records have no names; string id, else 0 */
 	uint8_t kind;	 /* enum ts_cupti_class of the call */
 	uint8_t copy_kind;
 	uint8_t async;

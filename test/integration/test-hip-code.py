@@ -35,8 +35,18 @@ class HipCode(harness.Case):
         self.assertEqual(len(traces), 1)
         self.check_trace(traces[0])
 
+    def test_without_tables(self):
+        """6.1 registers no tables: the shim sees the code at the exported functions."""
+        result, path = self.record(ARGV, '--vgpu=mi300,hip=6.1', '-q')
+        self.assertEqual((result.status, result.out), (0, '44\n'), result)
+        self.check_trace(path)
+        self.check_modules(path)
+
     def test_modules(self):
         _, path = self.record(ARGV, '--vgpu', '-q')
+        self.check_modules(path)
+
+    def check_modules(self, path):
         rows = self.finished_trace(path).of('gpu_module')
         seen = [row['module'] for row in rows if row['action'] == 'seen']
         created = [row for row in rows if row['action'] == 'created']

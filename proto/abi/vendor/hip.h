@@ -956,6 +956,21 @@ struct ts_hip_api_trace_data {
  */
 #define TS_HIP_ACTIVITY_COMMIT ((void *)1)
 
+/*
+ * Until 5.3.0 instead, for roctracer. hipInitActivityCallback(id_callback, op_callback, arg) and
+ * hipEnableActivityCallback(op, true): the runtime calls id_callback with a number of its own for
+ * each command, on the thread that makes it, and op_callback with the record of the finished
+ * command. There, correlation_id is that number, the record has no name of a kernel, and its bytes
+ * may be 0. op is DISPATCH for kernels, else COPY, also for markers. Commands have times while a
+ * callback of hipRegisterActivityCallback(id, callback, arg) exists for any call. The runtime calls
+ * that at the entry of the call: a result NULL means that the call is not traced.
+ */
+typedef void (*ts_hip_activity_id_callback)(uint64_t record_id);
+typedef void (*ts_hip_activity_op_callback)(uint32_t op, void *record, void *arg);
+typedef void *(*ts_hip_activity_sync_callback)(uint32_t id, void *record, const void *data,
+					       void *arg);
+typedef void (*ts_hip_api_callback)(uint32_t domain, uint32_t id, const void *data, void *arg);
+
 /* __hipRegisterFatBinary takes this wrapper. */
 #define TS_HIP_FAT_BINARY_MAGIC	  0x48495046u /* "HIPF" */
 #define TS_HIP_FAT_BINARY_VERSION 1u

@@ -206,7 +206,8 @@ static void print_interfaces(const Ts__Rpc__TraceInfo *info)
 		if (!session->hip_version)
 			continue;
 		for (size_t k = 0; k < session->n_interfaces; k++) {
-			has_times |= !strcmp(session->interfaces[k], "hip_tracer");
+			has_times |= !strcmp(session->interfaces[k], "hip_tracer") ||
+				     !strcmp(session->interfaces[k], "hip_activity");
 			by_symbols |= !strcmp(session->interfaces[k], "hip_symbols");
 		}
 		printf("  session %u: HIP %u.%u.%u by its %s%s\n", session->session,
