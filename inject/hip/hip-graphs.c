@@ -4,8 +4,8 @@
  * a kernel's grid. It calls hip-code.c for functions, hip-arguments.c for captured launches.
  *
  * Graphs, executable graphs and running stream captures are lists of nodes. The handles of some
- * nodes are unknown: those of captures, clones, child graphs. If a call changes a node by an unknown
- * handle, all graphs with such nodes become incomplete: their rows have no grid.
+ * nodes are unknown: those of captures, clones, child graphs. If a call changes a node by an
+ * unknown handle, all graphs with such nodes become incomplete: their rows have no grid.
  *
  * A launch needs no lock: it keeps a number, {first, n}, of the graph's summary. The summary is a
  * part of a ring that later graphs overwrite; each entry has its number, so a reader notices.

@@ -4,9 +4,9 @@
  * a graph's launch has the kernel's name alone. So a row gets the grid if all nodes of that kernel
  * in the graph have one grid.
  *
- * Graphs are followed from their creation to their executable form: nodes by call, stream captures,
- * child graphs, clones, updates. If a call adds kernels that its arguments do not show, or changes a
- * node that is not known, the graph's rows have no grid.
+ * Graphs are followed from their creation to their executable form: nodes by call, stream
+ * captures, child graphs, clones, updates. If a call adds kernels that its arguments do not show,
+ * or changes a node that is not known, the graph's rows have no grid.
  *
  * Thread-safe. Building graphs takes a lock. A launch takes it only after a change of the graph.
  */

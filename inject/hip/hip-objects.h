@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table by address or number, without locks. Entries are never removed: an entry of value 0 stands
- * for none, and its key may get another value. Three quarters of the slots are used at most.
- * Thread-safe.
+ * A table by address or number, without locks. Entries are never removed: an entry of value 0
+ * stands for none, and its key may get another value. Three quarters of the slots are used at
+ * most. Thread-safe.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Grids of kernel nodes in graphs: by call, by stream capture over several streams, in child graphs,
- * clones, updates; changes of nodes; and everything after which a grid is unknown.
+ * Grids of kernel nodes in graphs: by call, by stream capture over several streams, in child
+ * graphs, clones, updates; changes of nodes; and everything after which a grid is unknown.
  */
 #include "inject/calls/call-record.h"
 #include "inject/context.h"
