@@ -44,9 +44,13 @@ struct ts_hip_graph {
 
 TS_STATIC_ASSERT(sizeof(struct ts_hip_node_kernel) % 8 == 0, "stored word by word");
 
+/* ts_hip_summary.different */
+#define SIZES_DIFFER (1u << 0)
+#define CODES_DIFFER (1u << 1)
+
 struct ts_hip_summary {
-	uint64_t number;      /* of this entry, from 1; 0: being written */
-	uint64_t has_several; /* nodes of this kernel differ */
+	uint64_t number;    /* of this entry, from 1; 0: being written */
+	uint64_t different; /* parts in which nodes of this kernel differ */
 	uint64_t words[KERNEL_WORDS];
 };
 
@@ -220,11 +224,13 @@ static void forget_summary(struct ts_hip_graphs *graphs, const void *exec)
 	(void)ts_hip_objects_put(&graphs->launches, ts_hip_key(exec), 0);
 }
 
-static bool same_kernel(const struct ts_hip_node_kernel *a, const struct ts_hip_node_kernel *b)
+static uint64_t difference(const struct ts_hip_node_kernel *a, const struct ts_hip_node_kernel *b)
 {
-	return !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
-	       !memcmp(a->block, b->block, sizeof(a->block)) &&
-	       a->dynamic_shared_bytes == b->dynamic_shared_bytes && a->code == b->code;
+	const bool same_sizes = !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
+				!memcmp(a->block, b->block, sizeof(a->block)) &&
+				a->dynamic_shared_bytes == b->dynamic_shared_bytes;
+
+	return (same_sizes ? 0 : SIZES_DIFFER) | (a->code == b->code ? 0 : CODES_DIFFER);
 }
 
 static struct ts_hip_summary *entry_at(const struct ts_hip_graphs *graphs, uint64_t number)
@@ -243,14 +249,14 @@ static void write_entry(struct ts_hip_graphs *graphs, uint64_t number,
 	/* Release, paired with the acquire of a reader: it then sees that number. */
 	for (size_t i = 0; i < KERNEL_WORDS; i++)
 		__atomic_store_n(&entry->words[i], words[i], __ATOMIC_RELEASE);
-	__atomic_store_n(&entry->has_several, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&entry->different, 0, __ATOMIC_RELEASE);
 	/* Pairs with the acquire in read_entry(). */
 	__atomic_store_n(&entry->number, number, __ATOMIC_RELEASE);
 }
 
 /* Copies an entry. Returns false if a later summary has taken its place. */
 static bool read_entry(const struct ts_hip_graphs *graphs, uint64_t number,
-		       struct ts_hip_node_kernel *ret, bool *ret_has_several)
+		       struct ts_hip_node_kernel *ret, uint64_t *ret_different)
 {
 	const struct ts_hip_summary *entry = entry_at(graphs, number);
 	uint64_t words[KERNEL_WORDS];
@@ -260,7 +266,7 @@ static bool read_entry(const struct ts_hip_graphs *graphs, uint64_t number,
 	/* Acquire, paired with the release of a writer. */
 	for (size_t i = 0; i < KERNEL_WORDS; i++)
 		words[i] = __atomic_load_n(&entry->words[i], __ATOMIC_ACQUIRE);
-	*ret_has_several = __atomic_load_n(&entry->has_several, __ATOMIC_ACQUIRE);
+	*ret_different = __atomic_load_n(&entry->different, __ATOMIC_ACQUIRE);
 	memcpy(ret, words, sizeof(*ret));
 	return __atomic_load_n(&entry->number, __ATOMIC_RELAXED) == number;
 }
@@ -270,8 +276,7 @@ static uint64_t summarize(struct ts_hip_graphs *graphs, const struct ts_hip_grap
 {
 	const uint64_t first = graphs->n_summaries + 1;
 	struct ts_hip_node_kernel other;
-	uint64_t n = 0, at;
-	bool has_several;
+	uint64_t n = 0, at, different;
 
 	if (!graph || graph->is_incomplete)
 		return SUMMARY_IS_KNOWN;
@@ -279,16 +284,16 @@ static uint64_t summarize(struct ts_hip_graphs *graphs, const struct ts_hip_grap
 		const struct ts_hip_node_kernel *kernel = &graphs->nodes[i].kernel;
 
 		for (at = 0; at < n; at++)
-			if (read_entry(graphs, first + at, &other, &has_several) &&
+			if (read_entry(graphs, first + at, &other, &different) &&
 			    other.name == kernel->name)
 				break;
 		if (at == TS_HIP_SUMMARY_MAX)
 			return SUMMARY_IS_KNOWN;
 		if (at == n)
 			write_entry(graphs, first + n++, kernel);
-		else if (!same_kernel(&other, kernel))
-			__atomic_store_n(&entry_at(graphs, first + at)->has_several, 1,
-					 __ATOMIC_RELAXED);
+		else
+			__atomic_fetch_or(&entry_at(graphs, first + at)->different,
+					  difference(&other, kernel), __ATOMIC_RELAXED);
 	}
 	graphs->n_summaries += n;
 	return SUMMARY_IS_KNOWN | first << SUMMARY_COUNT_BITS | n;
@@ -325,16 +330,19 @@ bool ts_hip_graph_kernel(const struct ts_hip_graphs *graphs, uint64_t launched, 
 	const uint64_t first = (launched & ~SUMMARY_IS_KNOWN) >> SUMMARY_COUNT_BITS;
 	const uint64_t n = launched & ((1u << SUMMARY_COUNT_BITS) - 1);
 	struct ts_hip_node_kernel kernel;
-	bool has_several;
+	uint64_t different;
 
 	for (uint64_t number = first; number < first + n; number++) {
-		if (!read_entry(graphs, number, &kernel, &has_several))
+		if (!read_entry(graphs, number, &kernel, &different))
 			return false;
 		if (kernel.name != name)
 			continue;
-		if (!has_several)
-			*ret = kernel;
-		return !has_several;
+		if (different & CODES_DIFFER)
+			kernel.code = 0;
+		if (different & SIZES_DIFFER)
+			kernel = (struct ts_hip_node_kernel){.name = name, .code = kernel.code};
+		*ret = kernel;
+		return true;
 	}
 	return false;
 }

@@ -71,6 +71,10 @@ void ts_hip_graph_abandon(struct ts_shim *shim, uint64_t stream);
  */
 uint64_t ts_hip_graph_launched(struct ts_hip_graphs *graphs, const void *exec);
 
-/* Finds a kernel by its name. Returns false if its grid is unknown, or if it has several. */
+/*
+ * Finds a kernel by its name. Returns false if the graph is incomplete, or has no such kernel.
+ * Grid, block and dynamic shared bytes are 0 if the nodes of the kernel differ in them; so is
+ * `code`.
+ */
 bool ts_hip_graph_kernel(const struct ts_hip_graphs *graphs, uint64_t launched, uint64_t name,
 			 struct ts_hip_node_kernel *ret);
