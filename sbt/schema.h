@@ -207,6 +207,8 @@ enum ts_image_result {
 #define TS_METADATA_CUT_SHORT	"cut_short"   /* "the disk is full" */
 #define TS_METADATA_CAPTURE	"capture"     /* "replay": operations were captured */
 #define TS_METADATA_COMMAND_PID "command_pid" /* decimal */
+/* HIP: device code that could not be read, and the reason; the first one: "/lib/x.so: too large" */
+#define TS_METADATA_UNREAD_CODE "unread_code"
 #define TS_METADATA_COMMAND_END "command_end" /* "killed by SIGKILL"; only after a signal */
 /*
  * Written if kernel events were requested: the recorded kinds ("sched,syscalls"), and why the other

@@ -121,6 +121,9 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 		ts_hip_launch_of(id, params, &work);
 		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));
 		work.name = kernel_name(shim, id, params);
+	} else if (kind == TS_CUPTI_CLASS_GRAPH_LAUNCH) {
+		work.graph = ts_hip_graph_launched(
+			&shim->hip.graphs, ts_call_table_stream_op(TS_API_HIP, id, params).object);
 	} else if (kind == TS_CUPTI_CLASS_MEMCPY) {
 		work.copy_kind = ts_hip_copy_kind_of(id, params);
 	} else if (kind == TS_CUPTI_CLASS_MEMSET) {
@@ -348,8 +351,8 @@ static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint3
 }
 
 /*
- * Follows the memory, the streams and the modules of a successful call, also while recording is
- * stopped, because later records refer to them.
+ * Follows the memory, the streams, the modules and the graphs of a successful call, also while
+ * recording is stopped, because later records refer to them.
  */
 static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *params,
 		   uint64_t time)
@@ -363,6 +366,11 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *p
 		ts_tls.hip_device = (uint32_t)((const struct hipSetDevice_params *)params)->device;
 	if (kind == TS_CUPTI_CLASS_MODULE) {
 		ts_hip_follow_module(shim, call->cbid, params, current_device());
+		return;
+	}
+	if (kind == TS_CUPTI_CLASS_GRAPH || kind == TS_CUPTI_CLASS_EVENT ||
+	    kind == TS_CUPTI_CLASS_LAUNCH || kind == TS_CUPTI_CLASS_GRAPH_LAUNCH) {
+		ts_hip_graph_follow(shim, call->cbid, params);
 		return;
 	}
 	if (kind == TS_CUPTI_CLASS_STREAM) {
@@ -429,6 +437,8 @@ void ts_hip_leave(const void *frame, const void *params, int32_t result)
 		stream = ts_call_table_captured_stream(TS_API_HIP, call->cbid, params, &per_thread);
 		ts_call_count_stream_capture(shim, change, result,
 					     ts_call_stream_key(stream, per_thread));
+		if (change < 0 && result)
+			ts_hip_graph_abandon(shim, ts_call_stream_key(stream, per_thread));
 	}
 	thread = ts_producer_thread(&shim->producer);
 	if (thread && mode == TS_GATE_COUNT)

@@ -67,7 +67,7 @@ static void register_function(void **modules, const void *host_function, char *d
 {
 	next_function(modules, host_function, device_function, device_name, thread_limit, tid, bid,
 		      block_dim, grid_dim, warp_size);
-	ts_hip_code_add_function(&ts_loaded.hip.codes, host_function, modules);
+	ts_hip_code_add_function(&ts_loaded.hip.codes, host_function, modules, device_name);
 }
 
 /* A runtime with tables has just registered code by its table, if its first call was this one. */
@@ -118,9 +118,9 @@ static const void *stored(void *const *place)
 	return place ? *place : NULL;
 }
 
-static void add_function(void *const *place, const void *owner)
+static void add_function(void *const *place, const void *owner, const char *name)
 {
-	ts_hip_code_add_function(&ts_loaded.hip.codes, stored(place), owner);
+	ts_hip_code_add_function(&ts_loaded.hip.codes, stored(place), owner, name);
 }
 
 void ts_hip_follow_module(struct ts_shim *shim, uint32_t call, const void *params, uint32_t device)
@@ -154,13 +154,13 @@ void ts_hip_follow_module(struct ts_shim *shim, uint32_t call, const void *param
 	case TS_HIP_CALL_hipLibraryGetKernel: {
 		const struct hipModuleGetFunction_params *p = params;
 
-		add_function(p->func, p->module);
+		add_function(p->func, p->module, p->kname);
 		break;
 	}
 	case TS_HIP_CALL_hipGetFuncBySymbol: {
 		const struct hipGetFuncBySymbol_params *p = params;
 
-		add_function(p->function_ptr, p->symbol_ptr);
+		add_function(p->function_ptr, p->symbol_ptr, NULL);
 		break;
 	}
 	default:

@@ -16,6 +16,7 @@
 #include "inject/calls/stream-table.h"
 #include "inject/hip/hip-allocations.h"
 #include "inject/hip/hip-code.h"
+#include "inject/hip/hip-graphs.h"
 #include "inject/hip/hip-work.h"
 #include "inject/ring/producer.h"
 
@@ -61,6 +62,7 @@ struct ts_hip {
 	struct ts_hip_works works;
 	struct ts_hip_memory memory;
 	struct ts_hip_code_ids code;
+	struct ts_hip_graphs graphs;
 };
 
 /* ---- hip-session.c ---- */

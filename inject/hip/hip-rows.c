@@ -87,15 +87,33 @@ static struct ts_place place_of(const struct ts_shim *shim, const struct ts_hip_
 	};
 }
 
+/* Finds grid and code of a kernel: the launch has them, or the node of a graph. */
+static void find_kernel(const struct ts_shim *shim, const struct ts_hip_activity_record *in,
+			const struct ts_hip_work *work, struct ts_hip_node_kernel *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
+		memcpy(ret->grid, work->grid, sizeof(ret->grid));
+		memcpy(ret->block, work->block, sizeof(ret->block));
+		ret->dynamic_shared_bytes = work->dynamic_shared_bytes;
+		ret->code = work->code;
+	} else if (in->kernel_name) {
+		(void)ts_hip_graph_kernel(&shim->hip.graphs, work->graph,
+					  ts_hip_code_name(in->kernel_name), ret);
+	}
+}
+
 static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 			  const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
 	struct ts_record_kernel *out;
 	uint64_t start, end;
+	struct ts_hip_node_kernel kernel;
 	uint32_t name, function;
 
 	if (!times_of(shim, thread, in, &start, &end))
 		return;
+	find_kernel(shim, in, work, &kernel);
 	/*
 	 * Comes before the kernel's record, because a definition is published before records that
 	 * refer to it.
@@ -103,7 +121,7 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 	name = in->kernel_name ? ts_definitions_string_cached(&shim->definitions, &thread->strings,
 							      in->kernel_name)
 			       : work->name;
-	function = in->kernel_name ? ts_hip_code_kernel(shim, work->code, in->kernel_name, name,
+	function = in->kernel_name ? ts_hip_code_kernel(shim, kernel.code, in->kernel_name, name,
 							work->device)
 				   : 0;
 	out = ts_thread_reserve(thread, TS_RECORD_KERNEL, sizeof(*out), TS_CLOCK_MONOTONIC, start);
@@ -115,12 +133,9 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 	out->place = place_of(shim, work);
 	out->name = name;
 	out->function = function;
-	/* The nodes of a graph have grids of their own, which the graph's launch does not show. */
-	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
-		memcpy(out->grid, work->grid, sizeof(out->grid));
-		memcpy(out->block, work->block, sizeof(out->block));
-		out->dynamic_shared_bytes = work->dynamic_shared_bytes;
-	}
+	memcpy(out->grid, kernel.grid, sizeof(out->grid));
+	memcpy(out->block, kernel.block, sizeof(out->block));
+	out->dynamic_shared_bytes = kernel.dynamic_shared_bytes;
 	ts_thread_commit(thread, sizeof(*out));
 }
 

@@ -16,6 +16,7 @@
 struct ts_hip_work {
 	uint64_t op_id;
 	uint64_t bytes; /* copies and sets: as the call has them; 0: not known */
+	uint64_t graph; /* launches of graphs: the kernels in it (hip-graphs.h) */
 	uint32_t grid[3], block[3];
 	uint32_t dynamic_shared_bytes;
 	uint32_t device; /* HIP's ordinal */

@@ -64,7 +64,7 @@ TS_TEST(properties)
 	ok(hipGetDeviceProperties(&old, 1));
 	ts_check_int(old.warp_size, 32);
 	ts_check_int(old.multi_processor_count, 304);
-	ts_check_str(old.gcn_arch_name, "ptx");
+	ts_check_str(old.gcn_arch_name, "gfx942:sramecc+:xnack-");
 	ts_check_int(old.pageable_memory_access_uses_host_page_tables, 0);
 #if HIP_MAJOR >= 6
 	{
@@ -74,7 +74,7 @@ TS_TEST(properties)
 		ok(hipGetDevicePropertiesR0600(&prop, 1));
 		ts_check_str(prop.name, old.name);
 		ts_check_int(prop.multi_processor_count, 304);
-		ts_check_str(prop.gcn_arch_name, "ptx");
+		ts_check_str(prop.gcn_arch_name, "gfx942:sramecc+:xnack-");
 		ts_check(prop.total_global_mem == old.total_global_mem);
 		ts_check_int(prop.asic_revision, 0);
 	}
