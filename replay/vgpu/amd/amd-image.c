@@ -141,8 +141,9 @@ static int read_object(const struct elf *elf, size_t i, struct object *ret)
 		return TS_AMD_CODE_E_CUT;
 	read_section(elf, symbol.st_shndx, &section);
 	off = symbol.st_value - section.sh_addr;
-	if (symbol.st_value < section.sh_addr || off > section.sh_size ||
-	    symbol.st_size > section.sh_size - off)
+	/* ts_amd_image_bytes() has not checked a section of type SHT_NULL. */
+	if (section.sh_type == SHT_NULL || symbol.st_value < section.sh_addr ||
+	    off > section.sh_size || symbol.st_size > section.sh_size - off)
 		return TS_AMD_CODE_E_CUT;
 	ret->name = symbol.st_name;
 	ret->bytes = symbol.st_size;

@@ -178,6 +178,15 @@ static void change_size(uint8_t *elf)
 	symbol_of(elf)->st_size = UINT64_MAX;
 }
 
+/* The section has the kernels' symbols. */
+static void change_section(uint8_t *elf)
+{
+	Elf64_Shdr *section = section_of(elf, SHT_PROGBITS);
+
+	section->sh_type = SHT_NULL;
+	section->sh_offset = UINT64_MAX / 2;
+}
+
 static void change_note(uint8_t *elf)
 {
 	uint8_t *note = elf + section_of(elf, SHT_NOTE)->sh_offset + sizeof(Elf64_Nhdr);
@@ -193,6 +202,7 @@ TS_TEST(malformed_code_is_refused)
 	ts_check_int(read_changed(change_name), TS_AMD_CODE_E_CUT);
 	ts_check_int(read_changed(change_value), TS_AMD_CODE_E_CUT);
 	ts_check_int(read_changed(change_size), TS_AMD_CODE_E_CUT);
+	ts_check_int(read_changed(change_section), TS_AMD_CODE_E_CUT);
 	ts_check_int(read_changed(change_note), TS_AMD_CODE_E_NOTE);
 	ts_check(!ts_amd_is_image("") && !ts_amd_is_image("\177EL"));
 }
