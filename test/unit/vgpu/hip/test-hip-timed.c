@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels=timed: libamdhip64 loads AMD's code, its kernels have times and change no memory. The code
- * is the fuzz corpus's `variables` (test-amd-image.c).
+ * kernels=timed: libamdhip64 loads AMD's code, its kernels have times and change no memory. The
+ * code is the fuzz corpus's `variables` (test-amd-image.c).
  */
 #include "test/unit/vgpu/hip/hip-test.h"
 
