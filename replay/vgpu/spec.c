@@ -94,6 +94,7 @@ static const struct ts_vgpu_shape shapes[] = {
 		.cc_minor = 4,
 		.n_sm = 304,
 		.warp_size = 32,
+		.timed_warp_size = 64,
 		.max_threads_per_block = 1024,
 		.max_threads_per_sm = 2048,
 		.max_blocks_per_sm = 32,
@@ -410,8 +411,11 @@ int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *me
 	}
 	for (uint32_t i = 0; spec.host_clock && i < spec.n_devices; i++)
 		spec.shapes[i].name = spec.shapes[i].host_clock_name;
-	for (uint32_t i = 0; spec.timed_kernels && i < spec.n_devices; i++)
+	for (uint32_t i = 0; spec.timed_kernels && i < spec.n_devices; i++) {
 		spec.shapes[i].name = spec.shapes[i].timed_name;
+		if (spec.shapes[i].timed_warp_size)
+			spec.shapes[i].warp_size = spec.shapes[i].timed_warp_size;
+	}
 	*ret_spec = spec;
 	return 0;
 }

@@ -66,6 +66,8 @@ struct ts_vgpu_shape {
 	uint32_t cc_major, cc_minor;
 	uint32_t n_sm;
 	uint32_t warp_size;
+	/* With kernels=timed: the hardware's, as the engine's 32 lanes then do not matter. 0: warp_size. */
+	uint32_t timed_warp_size;
 	uint32_t max_threads_per_block;
 	uint32_t max_threads_per_sm;
 	uint32_t max_blocks_per_sm;

@@ -92,6 +92,32 @@ TS_TEST(kernels_are_timed_and_not_computed)
 	ts_check(managed && *managed == 7);
 }
 
+/* Each device has its own copy of the variables. */
+TS_TEST(devices)
+{
+	int32_t n = N, value = 6;
+	float a = 2, *memory;
+	void *arguments[] = {&n, &a, &memory, &memory};
+	struct ts_hip_device_prop_r0600 properties;
+
+	read_code();
+	register_code();
+	for (int device = 0; device < 2; device++) {
+		ok(hipSetDevice(device));
+		ok(hipMalloc((void **)&memory, N * sizeof(float)));
+		ok(hipLaunchKernel(&scaled_stub, GRID, BLOCK, arguments, 0, NULL));
+		ok(hipDeviceSynchronize());
+		ok(hipMemcpyFromSymbol(&value, &counter, sizeof(value), 0,
+				       TS_HIP_MEMCPY_DEVICE_TO_HOST));
+		ts_check_int(value, 5);
+		value = 6;
+		ok(hipMemcpyToSymbol(&counter, &value, sizeof(value), 0,
+				     TS_HIP_MEMCPY_HOST_TO_DEVICE));
+		ok(hipGetDevicePropertiesR0600(&properties, device));
+		ts_check_int(properties.warp_size, 64);
+	}
+}
+
 TS_TEST(modules)
 {
 	char *bundle, path[] = "/tmp/ts-hip-timed-XXXXXX";
@@ -106,6 +132,10 @@ TS_TEST(modules)
 	want(NOT_FOUND, hipModuleGetFunction(&function, module, "scaled.kd"));
 	ok(hipModuleGetFunction(&function, module, "empty"));
 	ok(hipModuleLaunchKernel(function, 3, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));
+	ok(hipDeviceSynchronize());
+	/* 100 threads are a block of 64 and one of 36. */
+	ok(hipExtModuleLaunchKernel(function, 100, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL, NULL, NULL,
+				    0));
 	ok(hipDeviceSynchronize());
 	ok(hipModuleGetGlobal(&at, &n, module, "big"));
 	ts_check_int(n, 4000);
