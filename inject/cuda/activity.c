@@ -355,7 +355,6 @@ static void decode_overhead(const struct decoder *d, const struct ts_cupti_activ
 
 static void decode_device(const struct decoder *d, const struct ts_cupti_activity_device *in)
 {
-	static const char virtual_name[] = "TraceSmith Virtual GPU";
 	struct ts_definition_device definition = {.definition.type = TS_DEF_DEVICE};
 	const uint64_t bit = UINT64_C(1) << (in->id % 64);
 	struct ts_definitions *definitions = d->activity->producer->definitions;
@@ -367,10 +366,7 @@ static void decode_device(const struct decoder *d, const struct ts_cupti_activit
 	if (in->id >= 64 * TS_ARRAY_LEN(d->activity->devices) ||
 	    __atomic_fetch_or(&d->activity->devices[in->id / 64], bit, __ATOMIC_RELAXED) & bit)
 		return;
-	if (in->name && !strncmp(in->name, virtual_name, sizeof(virtual_name) - 1))
-		definition.definition.flags =
-			TS_DEVICE_VIRTUAL |
-			(strstr(in->name, "host clock") ? 0 : TS_DEVICE_MODEL_CLOCK);
+	definition.definition.flags = ts_definitions_device_flags(in->name);
 	definition.device = in->id;
 	definition.name = ts_definitions_string_cached(definitions, &d->thread->strings, in->name);
 	memcpy(definition.uuid, &in->uuid, sizeof(definition.uuid));

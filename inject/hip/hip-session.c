@@ -107,8 +107,7 @@ static void define_device(struct ts_shim *shim, int32_t device)
 		memcpy(shim->hip.code.targets[device], prop.gcn_arch_name,
 		       strnlen(prop.gcn_arch_name, TS_HIP_TARGET_BYTES - 1));
 	definition.device = shim->hip.first_device + (uint32_t)device;
-	if (strstr(prop.name, "Virtual"))
-		definition.definition.flags = TS_DEVICE_VIRTUAL;
+	definition.definition.flags = ts_definitions_device_flags(prop.name);
 	definition.name = ts_definitions_string(&shim->definitions, prop.name, strlen(prop.name));
 	memcpy(definition.uuid, &prop.uuid, sizeof(definition.uuid));
 	definition.memory_bytes = prop.total_global_mem;

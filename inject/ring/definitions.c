@@ -349,3 +349,17 @@ uint32_t ts_definitions_text_cached(struct ts_definitions *definitions,
 	return string_cached(definitions, cache, text, TS_ANNOTATION_MAX_BYTES,
 			     definitions->text_bytes, ret_cut);
 }
+
+uint32_t ts_definitions_device_flags(const char *name)
+{
+	static const char virtual_name[] = "TraceSmith Virtual GPU";
+	uint32_t flags = TS_DEVICE_VIRTUAL;
+
+	if (!name || strncmp(name, virtual_name, sizeof(virtual_name) - 1) != 0)
+		return 0;
+	if (!strstr(name, "host clock"))
+		flags |= TS_DEVICE_MODEL_CLOCK;
+	if (strstr(name, "timed kernels"))
+		flags |= TS_DEVICE_TIMED_KERNELS;
+	return flags;
+}

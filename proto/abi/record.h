@@ -431,6 +431,8 @@ TS_ASSERT_FIELD(struct ts_definition, n, 12);
 #define TS_DEVICE_VIRTUAL (1u << 0) /* TraceSmith's virtual GPU */
 /* a virtual GPU whose operations last as long as its cost model computes */
 #define TS_DEVICE_MODEL_CLOCK (1u << 1)
+/* a virtual GPU that timed kernels and did not compute them (kernels=timed) */
+#define TS_DEVICE_TIMED_KERNELS (1u << 2)
 
 /*
  * NAME: the application's name of an object. A later name of the same object replaces it. flags:

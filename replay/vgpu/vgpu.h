@@ -62,9 +62,12 @@ struct ts_vgpu_shape {
 	const char *key;	     /* name in TRACESMITH_VGPU */
 	const char *name;	     /* name that a device query returns */
 	const char *host_clock_name; /* name with clock=host; the shim and readers recognize it */
+	const char *timed_name;	     /* name with kernels=timed; the shim recognizes it */
 	uint32_t cc_major, cc_minor;
 	uint32_t n_sm;
 	uint32_t warp_size;
+	/* With kernels=timed: the hardware's, as the engine's 32 lanes then do not matter. 0: warp_size. */
+	uint32_t timed_warp_size;
 	uint32_t max_threads_per_block;
 	uint32_t max_threads_per_sm;
 	uint32_t max_blocks_per_sm;
@@ -96,6 +99,8 @@ struct ts_vgpu_shape {
 
 struct ts_vgpu_spec {
 	bool host_clock; /* durations are measured on the host, not modelled */
+	/* kernels=timed. The caller then creates no executor. Never with host_clock. */
+	bool timed_kernels;
 	/*
 	 * No workers: the thread that waits for work runs it. Only one thread at a time may use the
 	 * machine. A program with one thread saves two thread switches per operation.
@@ -108,9 +113,9 @@ struct ts_vgpu_spec {
 };
 
 /*
- * Parses SHAPE[:COUNT][,...][,clock=model|host][,hip=MAJOR.MINOR][,SETTING=VALUE...]. A setting
- * applies to all devices; `ts_vgpu_spec_help` lists the settings. NULL or "" means
- * TS_VGPU_SPEC_DEFAULT. Returns -EINVAL with one line in message.
+ * Parses SHAPE[:COUNT][,...][,clock=model|host][,kernels=computed|timed][,hip=MAJOR.MINOR]
+ * [,SETTING=VALUE...]. A setting applies to all devices; `ts_vgpu_spec_help` lists the settings.
+ * NULL or "" means TS_VGPU_SPEC_DEFAULT. Returns -EINVAL with one line in message.
  */
 #define TS_VGPU_SPEC_DEFAULT "h200"
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,

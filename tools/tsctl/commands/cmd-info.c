@@ -382,6 +382,11 @@ static void print_devices(const Ts__Rpc__TraceInfo *info, bool wide)
 				      : "");
 	}
 	ts_table_print(table, stdout, 2, wide);
+	for (size_t i = 0; i < info->n_devices; i++)
+		if (info->devices[i]->timed_kernels) {
+			ts_text_timed_kernels(stdout);
+			break;
+		}
 }
 
 static void print_counts(const Ts__Rpc__TraceInfo *info, bool wide)

@@ -145,6 +145,13 @@ void ts_text_model_clock(FILE *file)
 	      file);
 }
 
+void ts_text_timed_kernels(FILE *file)
+{
+	fputs("Virtual GPU with kernels=timed: kernels were timed, not computed. The program's\n"
+	      "results are not a GPU's.\n",
+	      file);
+}
+
 void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 {
 	const struct {

@@ -224,6 +224,8 @@ static void fill_device(struct maker *maker, const struct ts_sbt_device *device,
 	info->name = string(maker, row->name);
 	info->uuid = uuid_text(maker, row->uuid);
 	TS_RPC_SET(info, virtual_, (row->flags & TS_DEVICE_VIRTUAL) != 0);
+	if (row->flags & TS_DEVICE_TIMED_KERNELS)
+		TS_RPC_SET(info, timed_kernels, true);
 	info->compute_capability =
 		ts_pool_printf(maker->pool, "%u.%u", row->compute_capability_major,
 			       row->compute_capability_minor);

@@ -77,7 +77,8 @@ static int start(void)
 			strerror(-r));
 		return TS_CU_ERROR_OUT_OF_MEMORY;
 	}
-	r = start_executor();
+	driver.timed_kernels = spec.timed_kernels;
+	r = driver.timed_kernels ? 0 : start_executor();
 	if (r)
 		return r;
 	/* A setting applies to all devices. */

@@ -156,7 +156,8 @@ struct driver {
 	int result; /* result of the attempt to start the driver */
 	pthread_t starter;
 	struct ts_vgpu *vgpu;
-	struct ts_vgpu_ptx_executor *executor;
+	struct ts_vgpu_ptx_executor *executor; /* NULL with kernels=timed */
+	bool timed_kernels;		       /* kernels are not computed */
 	struct context *contexts;
 	struct context *primary[TS_VGPU_MAX_DEVICES];
 	uint32_t primary_flags[TS_VGPU_MAX_DEVICES];

@@ -150,6 +150,7 @@ int get_attribute(int32_t *value, int32_t attr, int32_t device);
 
 /*
  * hip-bundle.c: returns the image in a bundle that the virtual GPU can run, in memory that free()
- * frees. NULL: it is no bundle. n_bytes: SIZE_MAX if unknown.
+ * frees. NULL: it is neither a bundle nor AMD's code. n_bytes: SIZE_MAX if unknown. timed: kernels
+ * are not computed, so that an entry without PTX serves as well.
  */
-int bundle_image(const void *bundle, size_t n_bytes, void **ret_image);
+int bundle_image(const void *bundle, size_t n_bytes, bool timed, void **ret_image);
