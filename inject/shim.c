@@ -379,7 +379,10 @@ static void flush(struct ts_shim *shim, enum ts_flush_request request)
 		ts_flush_now(&shim->flush, request, FLUSH_IDLE_NS, FLUSH_NS);
 }
 
-/* First step of the end: flushes CUPTI, so that all its records are in the rings. */
+/*
+ * First step of the end: flushes CUPTI, so that all its records are in the rings. The flush thread
+ * also reports once more, and follows the libraries of the last stacks.
+ */
 static void end_flush(struct ts_shim *shim)
 {
 	bool dirty = __atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE), again;
@@ -401,6 +404,14 @@ static void end_flush(struct ts_shim *shim)
 	 * CUPTI.
 	 */
 	flush(shim, again ? TS_FLUSH_AGAIN : TS_FLUSH_END);
+}
+
+/* True if the end has something to flush, and a thread that does it. */
+static bool is_flushed(const struct ts_shim *shim)
+{
+	return (ts_cupti_is_ours(&shim->cupti) ||
+		__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE)) &&
+	       shim->flush.shim && !shim->flush_error;
 }
 
 static bool waits_for_file(const struct ts_link *link)
@@ -465,7 +476,7 @@ void ts_shim_leave(void)
 
 	/* After exit() has begun, its flush is done or running. */
 	if (has_session(shim) && !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
-		if (ts_cupti_is_ours(&shim->cupti) && shim->flush.shim)
+		if (is_flushed(shim))
 			flush(shim, TS_FLUSH_LEAVE);
 		ts_hip_wait(shim);
 		/* The daemon sees the end of the connection, as after the process's death. */
@@ -494,7 +505,7 @@ void ts_shim_end(bool last)
 
 	if (!has_session(shim))
 		return;
-	if (ts_cupti_is_ours(&shim->cupti) && shim->flush.shim)
+	if (is_flushed(shim))
 		end_flush(shim);
 	if (!__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE))
 		ts_hip_wait(shim);

@@ -66,7 +66,9 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 {
 	int r;
 
-	if (capture->shim || !shim->control->lane_bytes)
+	/* The lane has ended already if the capture was refused. */
+	if (capture->shim || !shim->control->lane_bytes ||
+	    __atomic_load_n(&shim->control->lane_ended, __ATOMIC_RELAXED))
 		return;
 	r = ts_lane_init(&capture->lane, &shim->producer, shim->link.memory.lane,
 			 config->max_bytes);
@@ -79,6 +81,14 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 			 config->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
 			 __ATOMIC_RELAXED);
 	capture->shim = shim;
+}
+
+void ts_capture_refuse(struct ts_shim *shim, enum ts_lane_end why)
+{
+	if (!shim->control->lane_bytes)
+		return;
+	shim->capture.lane.producer = &shim->producer;
+	ts_lane_end(&shim->capture.lane, why);
 }
 
 void ts_capture_report(struct ts_capture *capture)

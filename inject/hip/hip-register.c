@@ -17,6 +17,7 @@
 
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
+#include "inject/ring/ring-session.h"
 #include "inject/shim.h"
 
 /* The longest table that is believed. HIP's has some 4 KiB. */
@@ -58,6 +59,23 @@ static bool claim_runtime(void)
 					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+/* Begins to record HIP. If the session cannot, it gets the reason. */
+static bool begin(struct ts_shim *shim)
+{
+	int r;
+
+	if (!ts_shim_begin())
+		return false;
+	r = ts_hip_start(shim);
+	if (!r && ts_shim_run(shim))
+		return true;
+	if (r != -EALREADY)
+		ts_session_refuse(shim->control, TS_EMPTY_NO_MEMORY,
+				  r ? "no memory to record HIP"
+				    : "the flush thread could not be started");
+	return false;
+}
+
 static void take_tables(const char *name, void **tables, uint64_t n_tables)
 {
 	size_t n_bytes;
@@ -69,7 +87,7 @@ static void take_tables(const char *name, void **tables, uint64_t n_tables)
 	if (n_bytes < 2 * sizeof(void *) || n_bytes > MAX_TABLE_BYTES || n_bytes % sizeof(void *) ||
 	    !claim_runtime())
 		return;
-	if (ts_shim_begin() && ts_hip_start(&ts_shim) && ts_shim_run(&ts_shim))
+	if (begin(&ts_shim))
 		ts_hip_wrap(tables[0], n_bytes);
 }
 

@@ -82,27 +82,61 @@ static struct ts_place place_of(const struct ts_shim *shim, const struct ts_hip_
 		.device = shim->hip.first_device + work->device,
 		.context = shim->hip.first_device + work->device + 1,
 		.stream = work->stream,
+		.graph = work->graph,
 	};
+}
+
+/* The words with which the rows of kernels, copies and sets begin. */
+struct row {
+	struct ts_record record;
+	uint64_t end;
+	uint64_t op_id;
+	struct ts_place place;
+};
+
+#define ASSERT_ROW(type)                                                                        \
+	TS_STATIC_ASSERT(offsetof(struct type, end) == offsetof(struct row, end) &&             \
+				 offsetof(struct type, op_id) == offsetof(struct row, op_id) && \
+				 offsetof(struct type, place) == offsetof(struct row, place),   \
+			 "a row's first words")
+ASSERT_ROW(ts_record_kernel);
+ASSERT_ROW(ts_record_memcpy);
+ASSERT_ROW(ts_record_memset);
+
+/*
+ * Reserves a row of finished work, with its times and its place; the other words are 0. Returns
+ * NULL if the row is lost, which is counted.
+ */
+static void *open_row(struct ts_shim *shim, struct ts_thread *thread,
+		      const struct ts_hip_activity_record *in, const struct ts_hip_work *work,
+		      enum ts_record_type type, uint32_t n_bytes)
+{
+	uint64_t start, end;
+	struct row *out;
+
+	if (!times_of(shim, thread, in, &start, &end))
+		return NULL;
+	out = ts_thread_reserve(thread, type, n_bytes, TS_CLOCK_MONOTONIC, start);
+	if (!out)
+		return NULL;
+	memset((uint8_t *)out + sizeof(out->record), 0, n_bytes - sizeof(out->record));
+	out->end = end;
+	out->op_id = work->op_id;
+	out->place = place_of(shim, work);
+	return out;
 }
 
 static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 			  const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
-	struct ts_record_kernel *out;
-	uint64_t start, end;
-	uint32_t name;
-
-	if (!times_of(shim, thread, in, &start, &end))
-		return;
 	/* Before the record: a definition is published before records that refer to it. */
-	name = ts_definitions_string_cached(&shim->definitions, &thread->strings, in->kernel_name);
-	out = ts_thread_reserve(thread, TS_RECORD_KERNEL, sizeof(*out), TS_CLOCK_MONOTONIC, start);
+	const uint32_t name =
+		ts_definitions_string_cached(&shim->definitions, &thread->strings, in->kernel_name);
+	struct ts_record_kernel *out =
+		open_row(shim, thread, in, work, TS_RECORD_KERNEL, sizeof(*out));
+
 	if (!out)
 		return;
-	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
-	out->end = end;
-	out->op_id = work->op_id;
-	out->place = place_of(shim, work);
 	out->name = name;
 	/* The nodes of a graph have grids of their own, which the graph's launch does not show. */
 	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
@@ -116,18 +150,11 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 static void record_set(struct ts_shim *shim, struct ts_thread *thread,
 		       const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
-	struct ts_record_memset *out;
-	uint64_t start, end;
+	struct ts_record_memset *out =
+		open_row(shim, thread, in, work, TS_RECORD_MEMSET, sizeof(*out));
 
-	if (!times_of(shim, thread, in, &start, &end))
-		return;
-	out = ts_thread_reserve(thread, TS_RECORD_MEMSET, sizeof(*out), TS_CLOCK_MONOTONIC, start);
 	if (!out)
 		return;
-	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
-	out->end = end;
-	out->op_id = work->op_id;
-	out->place = place_of(shim, work);
 	out->bytes = in->bytes;
 	out->value = work->value;
 	out->memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
@@ -165,18 +192,11 @@ static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
 	const bool from_host = kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
 	const bool to_host = kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
 	const bool is_known = kind != TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN;
-	struct ts_record_memcpy *out;
-	uint64_t start, end;
+	struct ts_record_memcpy *out =
+		open_row(shim, thread, in, work, TS_RECORD_MEMCPY, sizeof(*out));
 
-	if (!times_of(shim, thread, in, &start, &end))
-		return;
-	out = ts_thread_reserve(thread, TS_RECORD_MEMCPY, sizeof(*out), TS_CLOCK_MONOTONIC, start);
 	if (!out)
 		return;
-	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
-	out->end = end;
-	out->op_id = work->op_id;
-	out->place = place_of(shim, work);
 	out->bytes = in->bytes;
 	out->copy_count = 1;
 	out->src_device = from_host ? TS_NO_DEVICE : out->place.device;

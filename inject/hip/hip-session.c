@@ -38,13 +38,15 @@
 #define WAIT_NS	     UINT64_C(10000000000)
 #define WAIT_STEP_NS UINT64_C(1000000)
 
-bool ts_hip_start(struct ts_shim *shim)
+int ts_hip_start(struct ts_shim *shim)
 {
 	uint32_t none = 0;
 	void *cuda;
+	int r;
 
-	if (ts_hip_works_init(&shim->hip.works))
-		return false;
+	r = ts_hip_works_init(&shim->hip.works);
+	if (r)
+		return r;
 	shim->hip.stopped = ts_shim_is_stopped(shim);
 	/* Once the flush thread runs, the state of the pause is its own. */
 	if (shim->hip.stopped && !__atomic_load_n(&shim->flush_started, __ATOMIC_ACQUIRE)) {
@@ -59,8 +61,10 @@ bool ts_hip_start(struct ts_shim *shim)
 		dlclose(cuda);
 	}
 	/* Pairs with the acquire in ts_hip_enter(). */
-	return __atomic_compare_exchange_n(&shim->hip.started, &none, 1, false, __ATOMIC_RELEASE,
-					   __ATOMIC_RELAXED);
+	if (!__atomic_compare_exchange_n(&shim->hip.started, &none, 1, false, __ATOMIC_RELEASE,
+					 __ATOMIC_RELAXED))
+		return -EALREADY;
+	return 0;
 }
 
 static void define_device(struct ts_shim *shim, int32_t device)
@@ -76,7 +80,9 @@ static void define_device(struct ts_shim *shim, int32_t device)
 	prop.name[sizeof(prop.name) - 1] = '\0';
 	definition.device = shim->hip.first_device + (uint32_t)device;
 	if (strstr(prop.name, "Virtual"))
-		definition.definition.flags = TS_DEVICE_VIRTUAL;
+		definition.definition.flags =
+			TS_DEVICE_VIRTUAL |
+			(strstr(prop.name, "host clock") ? 0 : TS_DEVICE_MODEL_CLOCK);
 	definition.name = ts_definitions_string(&shim->definitions, prop.name, strlen(prop.name));
 	memcpy(definition.uuid, &prop.uuid, sizeof(definition.uuid));
 	definition.memory_bytes = prop.total_global_mem;
@@ -143,6 +149,8 @@ void ts_hip_join(struct ts_shim *shim)
 	if (get_version && !get_version(&version))
 		ts_debug(&shim->config, "HIP runtime %d", version);
 	__atomic_store_n(&shim->control->hip_version, (uint32_t)version, __ATOMIC_RELAXED);
+	/* A capture without HIP's part of the work would be replayed as if it were the whole. */
+	ts_capture_refuse(shim, TS_LANE_HIP);
 	if (get_count && !get_count(&n))
 		for (int32_t i = 0; i < n; i++) {
 			define_device(shim, i);

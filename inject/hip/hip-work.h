@@ -21,6 +21,7 @@ struct ts_hip_work {
 	uint32_t device; /* HIP's ordinal */
 	uint32_t stream; /* id in the trace */
 	uint32_t value;	 /* sets */
+	uint32_t graph;	 /* launches of graphs: id in the trace */
 	uint8_t kind;	 /* enum ts_cupti_class of the call */
 	uint8_t copy_kind;
 	uint8_t async;
@@ -29,8 +30,10 @@ struct ts_hip_work {
 
 struct ts_hip_works {
 	struct ts_hip_work_slot *slots; /* NULL: no memory, nothing is kept */
-	uint64_t n_expected;		/* awaited calls that began */
-	uint64_t n_done;		/* awaited calls with a device row, or that failed */
+	/* Awaited calls that began; launching threads write it. */
+	uint64_t n_expected __attribute__((aligned(TS_CACHE_LINE)));
+	/* Awaited calls with a device row, or that failed. The runtime's threads write it. */
+	uint64_t n_done __attribute__((aligned(TS_CACHE_LINE)));
 };
 
 /* Maps the table. Returns 0 or -ENOMEM. Lives as long as the session. */

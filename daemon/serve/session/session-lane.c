@@ -182,6 +182,7 @@ const char *ts_session_lane_why(const struct ts_session *s)
 		[TS_LANE_TOO_LARGE] = "the content of an operation was too large",
 		[TS_LANE_TOO_MANY] =
 			"the capture reached the largest number of operations that can be replayed",
+		[TS_LANE_HIP] = "the process uses HIP, whose calls are not captured yet",
 	};
 	/* Pairs with the producer's release. */
 	uint32_t ended = __atomic_load_n(&s->memory.control->lane_ended, __ATOMIC_ACQUIRE);

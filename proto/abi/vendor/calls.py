@@ -701,7 +701,7 @@ def print_wrapper(call):
     if call.arguments:
         print(fill_initializer('const %s params =' % call.structure(), call.names(), ';', 1))
     print(fill('int32_t (*next)(%s) = next_call(%d);' % (call.types(), call.slots['slot'][0]), 1))
-    print("""	struct hip_frame frame;
+    print("""	struct ts_hip_frame frame;
 	int32_t result;
 
 	if (!enter(&frame, %d, %s))""" % (number, '&params' if call.arguments else 'NULL'))
