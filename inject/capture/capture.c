@@ -61,6 +61,13 @@ static void find_driver(struct ts_capture *capture, const struct ts_capture_conf
 	dlclose(library);
 }
 
+static void set_state(struct ts_shim *shim, const struct ts_capture_config *config)
+{
+	__atomic_store_n(&shim->control->capture_state,
+			 config->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
+			 __ATOMIC_RELAXED);
+}
+
 void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		      const struct ts_capture_config *config)
 {
@@ -77,9 +84,7 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		return;
 	pthread_mutex_init(&capture->order, NULL);
 	find_driver(capture, config);
-	__atomic_store_n(&shim->control->capture_state,
-			 config->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
-			 __ATOMIC_RELAXED);
+	set_state(shim, config);
 	capture->shim = shim;
 }
 
@@ -87,6 +92,8 @@ void ts_capture_refuse(struct ts_shim *shim, enum ts_lane_end why)
 {
 	if (!shim->control->lane_bytes)
 		return;
+	if (!shim->capture.shim)
+		set_state(shim, &shim->config.capture);
 	shim->capture.lane.producer = &shim->producer;
 	ts_lane_end(&shim->capture.lane, why);
 }
