@@ -17,6 +17,7 @@
 #include "inject/annotate/annotation-names.h"
 #include "inject/context.h"
 #include "inject/cuda/recorder.h"
+#include "inject/cuda/renumber.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/ring/futex.h"
 #include "inject/ring/handover.h"
@@ -47,8 +48,6 @@
  * is complete.
  */
 #define FAREWELL_NS UINT64_C(2000000000)
-/* First operation id of CUDA in a process that used HIP before; below TS_OP_ID_SHARED. */
-#define BESIDE_HIP_OP_ID (UINT64_C(1) << 33)
 
 static int make_gate(struct ts_gate **ret_gate)
 {
@@ -295,12 +294,11 @@ static void start_cuda(struct ts_shim *shim)
 	enum ts_empty_reason reason;
 	char text[256];
 
-	/*
-	 * If HIP was used before CUDA, HIP has the lower operation ids. CUPTI's ids then begin
-	 * above them.
-	 */
-	if (__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE) && !shim->hip.first_op_id)
-		__atomic_store_n(&shim->widen.reference, BESIDE_HIP_OP_ID, __ATOMIC_RELAXED);
+	/* If HIP came first, CUDA's operations, devices and contexts get numbers above HIP's. */
+	if (!ts_shim_claim_numbers(shim, TS_API_CUDA_DRIVER)) {
+		__atomic_store_n(&shim->widen.reference, TS_OP_ID_SECOND, __ATOMIC_RELAXED);
+		shim->first_cuda_device = TS_BESIDE_DEVICE;
+	}
 	start_stacks(shim);
 	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
 	/*

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "inject/context.h"
+#include "inject/cuda/renumber.h"
 #include "inject/cuda/switch.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/hip/hip-slots.h"
@@ -21,10 +22,6 @@
 #include "inject/ring/ring-session.h"
 #include "inject/shim-debug.h"
 #include "proto/abi/vendor/hip.h"
-
-/* Ids in a process with CUDA. CUPTI's devices are below 64, its operations below 2^40. */
-#define BESIDE_CUDA_DEVICE 64u
-#define BESIDE_CUDA_OP_ID  (UINT64_C(1) << 41)
 
 /* State of `joined` while a thread asks the runtime, and the longest wait for it. */
 #define JOINING 1u
@@ -54,11 +51,13 @@ int ts_hip_start(struct ts_shim *shim)
 		shim->pause.by_application =
 			__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
 	}
+	/* If the driver of CUDA is loaded, CUDA has the first numbers. */
 	cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	if (cuda) {
-		shim->hip.first_device = BESIDE_CUDA_DEVICE;
-		shim->hip.first_op_id = BESIDE_CUDA_OP_ID;
+	if (cuda)
 		dlclose(cuda);
+	if (cuda || !ts_shim_claim_numbers(shim, TS_API_HIP)) {
+		shim->hip.first_device = TS_BESIDE_DEVICE;
+		shim->hip.first_op_id = TS_OP_ID_SECOND;
 	}
 	/* Pairs with the acquire in ts_hip_enter(). */
 	if (!__atomic_compare_exchange_n(&shim->hip.started, &none, 1, false, __ATOMIC_RELEASE,

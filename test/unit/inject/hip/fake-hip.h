@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of fake-hip.c that hip-app.c calls. They differ from HIP's where a comment says so. */
+/* The functions of fake-hip.c that hip-app.c calls. */
 #pragma once
 
 #include "proto/abi/vendor/hip.h"
