@@ -156,7 +156,6 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 	const struct ts_call *call = &ts_tls.call;
 	struct ts_hip_work work = {.op_id = call->op_id, .kind = (uint8_t)kind};
 	struct ts_hip_stream stream = ts_hip_stream_of(id, params);
-	struct ts_access access;
 
 	work.device = current_device();
 	work.stream = stream_id(shim, &work.device, stream.handle, stream.per_thread);
@@ -174,8 +173,6 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 	} else {
 		work.graph = graph_id(shim, ts_call_table_stream_op(TS_API_HIP, id, params).object);
 	}
-	if (ts_access_of(TS_API_HIP, id, params, &access))
-		work.bytes = access.dst_bytes;
 	ts_hip_works_put(&shim->hip.works, &work);
 }
 

@@ -54,11 +54,11 @@ struct ts_hip {
 	uint64_t first_op_id;
 	uint32_t first_device;
 	uint64_t ahead_ns; /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
+	struct ts_hip_works works;
 	uint32_t n_streams;
 	uint32_t n_graphs;
 	uint64_t n_calls __attribute__((aligned(TS_CACHE_LINE)));
-	struct ts_hip_works works __attribute__((aligned(TS_CACHE_LINE)));
-	struct ts_hip_memory memory;
+	struct ts_hip_memory memory __attribute__((aligned(TS_CACHE_LINE)));
 	struct ts_stream_table streams;
 	struct ts_stream_table graphs;	 /* executable graphs' ids in the trace, by handle */
 	struct ts_stream_table contexts; /* ordinals of devices, by handle of the context */

@@ -51,16 +51,15 @@ static int on_call(struct ts_hip_api_trace_data *data)
  * driver's clock, CLOCK_BOOTTIME; times that the runtime itself took are CLOCK_MONOTONIC's. The two
  * differ only after a suspend. Returns 0 if the time fits neither.
  */
-static uint64_t monotonic(const struct ts_shim *shim, uint64_t time)
+static uint64_t monotonic(const struct ts_shim *shim, uint64_t time, uint64_t latest)
 {
 	const uint64_t ahead = shim->hip.ahead_ns;
-	const uint64_t now = ts_clock_monotonic_ns() + TIME_ERROR_NS;
 	uint64_t earliest = shim->control->start_monotonic_ns;
 
 	earliest = earliest > TIME_ERROR_NS ? earliest - TIME_ERROR_NS : 0;
-	if (time >= ahead && time - ahead >= earliest && time - ahead <= now)
+	if (time >= ahead && time - ahead >= earliest && time - ahead <= latest)
 		return time - ahead;
-	return time >= earliest && time <= now ? time : 0;
+	return time >= earliest && time <= latest ? time : 0;
 }
 
 /* Checks the times of a record. If they are unusable, counts a loss and returns false. */
@@ -68,8 +67,10 @@ static bool times_of(struct ts_shim *shim, struct ts_thread *thread,
 		     const struct ts_hip_activity_record *in, uint64_t *ret_start,
 		     uint64_t *ret_end)
 {
-	*ret_start = monotonic(shim, in->begin_ns);
-	*ret_end = monotonic(shim, in->end_ns);
+	const uint64_t latest = ts_clock_monotonic_ns() + TIME_ERROR_NS;
+
+	*ret_start = monotonic(shim, in->begin_ns, latest);
+	*ret_end = monotonic(shim, in->end_ns, latest);
 	if (*ret_start && *ret_end && *ret_start <= *ret_end)
 		return true;
 	ts_thread_count(thread, in->begin_ns ? TS_LOSS_BAD_TIME : TS_LOSS_ZERO_TIMESTAMP, 1);

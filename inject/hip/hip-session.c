@@ -195,21 +195,29 @@ void ts_hip_follow(struct ts_shim *shim)
 	ts_switch_record(shim, ticks);
 }
 
+/* Returns the number of launches without a row. With `gives_up`, nobody waits for them any more. */
+static uint64_t pending(struct ts_hip *hip, bool gives_up)
+{
+	uint64_t n_calls = __atomic_load_n(&hip->n_calls, __ATOMIC_RELAXED);
+
+	return ts_hip_works_pending(&hip->works, hip->first_op_id + n_calls, n_calls, gives_up);
+}
+
 void ts_hip_wait(struct ts_shim *shim)
 {
 	const uint64_t began = ts_clock_monotonic_ns();
-	uint64_t progressed = began, now = began;
-	uint64_t n = ts_hip_works_pending(&shim->hip.works), left;
+	uint64_t progressed = began, now = began, n, left;
 
 	if (!__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
 		return;
+	n = pending(&shim->hip, false);
 	/* If the gate is closed, no row is written any more. */
 	while (n && __atomic_load_n(&shim->gate->annotations, __ATOMIC_RELAXED) != TS_GATE_CLOSED &&
 	       now - progressed < WAIT_IDLE_NS && now - began < WAIT_NS) {
 		const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
 
 		nanosleep(&step, NULL);
-		left = ts_hip_works_pending(&shim->hip.works);
+		left = pending(&shim->hip, false);
 		now = ts_clock_monotonic_ns();
 		if (left != n)
 			progressed = now;
@@ -217,7 +225,6 @@ void ts_hip_wait(struct ts_shim *shim)
 	}
 	if (!n)
 		return;
-	ts_session_count(shim->control, TS_LOSS_UNFINISHED, n);
 	/* A second wait neither waits for these nor counts them again. */
-	__atomic_fetch_add(&shim->hip.works.n_done, n, __ATOMIC_RELAXED);
+	ts_session_count(shim->control, TS_LOSS_UNFINISHED, pending(&shim->hip, true));
 }

@@ -15,7 +15,6 @@
 
 struct ts_hip_work {
 	uint64_t op_id;
-	uint64_t bytes; /* copies and sets: as the call has them; 0: not known */
 	uint32_t grid[3], block[3];
 	uint32_t dynamic_shared_bytes;
 	uint32_t device; /* HIP's ordinal */
@@ -30,10 +29,6 @@ struct ts_hip_work {
 
 struct ts_hip_works {
 	struct ts_hip_work_slot *slots; /* NULL: no memory, nothing is kept */
-	/* Awaited calls that began; launching threads write it. */
-	uint64_t n_expected __attribute__((aligned(TS_CACHE_LINE)));
-	/* Awaited calls with a device row, or that failed. The runtime's threads write it. */
-	uint64_t n_done __attribute__((aligned(TS_CACHE_LINE)));
 };
 
 /* Maps the table. Returns 0 or -ENOMEM. Lives as long as the session. */
@@ -46,10 +41,15 @@ void ts_hip_works_put(struct ts_hip_works *works, const struct ts_hip_work *work
 bool ts_hip_works_get(const struct ts_hip_works *works, uint64_t op_id, struct ts_hip_work *ret);
 
 /*
- * Counts an awaited call as done: its first device row came, or the call failed. Further calls for
+ * Marks an awaited call as done: its first device row came, or the call failed. Further calls for
  * the same id change nothing.
  */
 void ts_hip_works_done(struct ts_hip_works *works, uint64_t op_id);
 
-/* Returns the number of awaited calls without a device row. */
-uint64_t ts_hip_works_pending(const struct ts_hip_works *works);
+/*
+ * Returns the number of awaited calls without a device row, among the newest n_calls with ids up to
+ * newest_op_id. Scans the table, so it is for the end of a process. With `gives_up`, marks them as
+ * done.
+ */
+uint64_t ts_hip_works_pending(struct ts_hip_works *works, uint64_t newest_op_id, uint64_t n_calls,
+			      bool gives_up);
