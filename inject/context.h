@@ -13,6 +13,7 @@
 #include "inject/cuda/activity.h"
 #include "inject/cuda/buffers.h"
 #include "inject/cuda/cupti-library.h"
+#include "inject/cuda/family.h"
 #include "inject/cuda/pause.h"
 #include "inject/cuda/widen.h"
 #include "inject/cuda/yield.h"
@@ -61,6 +62,7 @@ struct ts_shim {
 	struct ts_widen widen;
 	uint32_t n_shared_ids; /* calls that share an id with the call before them */
 	struct ts_cupti cupti;
+	struct ts_family family; /* of the calls of a library like CUPTI */
 	struct ts_stream_table streams;
 	struct ts_stream_captures stream_captures;
 	struct ts_id_set objects;

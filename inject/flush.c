@@ -100,6 +100,8 @@ static void flush_cupti(struct ts_flush *flush, uint32_t requests)
 		return;
 	if (shim->cupti.clock == TS_CLOCK_CUPTI)
 		record_clock(shim);
+	if (last)
+		ts_recorder_before_last_flush(shim);
 	/* At the end, a second flush delivers the incomplete records as they are. */
 	flush_all(shim, 0);
 	if (last)

@@ -288,8 +288,18 @@ bool ts_shim_run(struct ts_shim *shim)
 	return true;
 }
 
-/* Joins CUPTI to the session. */
-static void start_cuda(struct ts_shim *shim)
+/* Loads CUPTI, or the like library of another vendor (NULL: CUPTI). */
+static enum ts_empty_reason load_cupti(struct ts_shim *shim, const struct ts_pti_vendor *vendor,
+				       char *ret_text, size_t n_text_bytes)
+{
+	if (vendor)
+		return ts_family_load(&shim->cupti, vendor, &shim->family, &shim->config, ret_text,
+				      n_text_bytes);
+	return ts_cupti_load(&shim->cupti, &shim->config, ret_text, n_text_bytes);
+}
+
+/* Joins CUPTI, or the like library of another vendor (NULL: CUPTI), to the session. */
+static void start_cuda(struct ts_shim *shim, const struct ts_pti_vendor *vendor)
 {
 	enum ts_empty_reason reason;
 	char text[256];
@@ -300,7 +310,7 @@ static void start_cuda(struct ts_shim *shim)
 		shim->first_cuda_device = TS_BESIDE_DEVICE;
 	}
 	start_stacks(shim);
-	reason = ts_cupti_load(&shim->cupti, &shim->config, text, sizeof(text));
+	reason = load_cupti(shim, vendor, text, sizeof(text));
 	/*
 	 * The application held CUPTI before cuInit(), or its cuptiSubscribe() initialised the
 	 * driver. The application comes first.
@@ -312,7 +322,10 @@ static void start_cuda(struct ts_shim *shim)
 	if (!reason && !shim->yield.from_start)
 		reason = ts_recorder_start(shim, text, sizeof(text));
 	if (!reason)
-		__atomic_fetch_or(&shim->control->interfaces, TS_INTERFACE_CUPTI, __ATOMIC_RELAXED);
+		__atomic_fetch_or(&shim->control->interfaces,
+				  vendor ? TS_INTERFACE_PTI << (vendor - ts_pti_vendors)
+					 : TS_INTERFACE_CUPTI,
+				  __ATOMIC_RELAXED);
 	if (*ts_loaded.nvtx_holder)
 		ts_names_missing(shim, ts_loaded.nvtx_holder);
 	if (!reason && start_flush(shim)) {
@@ -340,13 +353,7 @@ static void start_cuda(struct ts_shim *shim)
 	at_quick_exit(at_quick_exit_handler);
 }
 
-/*
- * The driver calls this function inside the first cuInit(), once in a process. If the driver finds
- * a second library by another path, it calls again. A forked child gets a session of its own here.
- * If the application made annotations before, a session exists already.
- */
-__attribute__((visibility("default"))) int InitializeInjection(void);
-int InitializeInjection(void)
+void ts_shim_start_gpu(const struct ts_pti_vendor *vendor)
 {
 	struct ts_shim *shim = &ts_shim;
 	bool has = ts_shim_begin();
@@ -354,14 +361,31 @@ int InitializeInjection(void)
 	uint32_t none = 0;
 
 	if (!__atomic_compare_exchange_n(&shim->cuda_started, &none, 1, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
-		return 1;
+					 __ATOMIC_RELAXED)) {
+		/* The thread that starts CUPTI may come here, through its own calls. */
+		if (none == 1 && !ts_tls.busy)
+			(void)ts_futex_wait_for(&shim->cuda_started, 2, SETUP_NS);
+		errno = saved_errno;
+		return;
+	}
 	ts_tls.busy = TS_BUSY_IN_CALL;
 	if (has)
-		start_cuda(shim);
+		start_cuda(shim, vendor);
 	ts_tls.busy = TS_BUSY_NOT;
-	__atomic_store_n(&shim->cuda_started, 2, __ATOMIC_RELEASE);
+	ts_futex_set(&shim->cuda_started, 2);
 	errno = saved_errno;
+}
+
+/*
+ * The driver calls this function inside the first cuInit(), once in a process. If the driver finds
+ * a second library by another path, it calls again. A forked child gets a session of its own here.
+ * If the application made annotations before, a session exists already. Drivers of vendors that
+ * copied CUDA's interface call it too.
+ */
+__attribute__((visibility("default"))) int InitializeInjection(void);
+int InitializeInjection(void)
+{
+	ts_shim_start_gpu(ts_family_find());
 	/* 1 means success; the driver continues in either case. */
 	return 1;
 }

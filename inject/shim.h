@@ -23,6 +23,13 @@ struct ts_shim;
 bool ts_shim_run(struct ts_shim *shim);
 
 /*
+ * Joins CUPTI to the process's session, or the like library of another vendor (NULL: CUPTI). Begins
+ * the session if there is none. A second call waits for the first, with a bound, and does nothing.
+ */
+struct ts_pti_vendor;
+void ts_shim_start_gpu(const struct ts_pti_vendor *vendor);
+
+/*
  * Called before the application's own profiler takes CUPTI. Flushes everything and gives CUPTI up
  * before it returns; bounded in time. Does nothing if the shim does not hold CUPTI.
  */

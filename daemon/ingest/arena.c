@@ -115,6 +115,38 @@ static void translate_frames(const struct ts_arena_reader *reader, uint64_t *fra
 						       TS_FRAME_LINE(frames[i]));
 }
 
+static int interpret_code(const struct ts_definition *definition, size_t n_bytes,
+			  const struct ts_arena_sink *sink)
+{
+	const char *path = (const char *)definition + sizeof(struct ts_definition_code);
+	struct ts_definition_code code;
+	uint64_t n_behind;
+
+	if (n_bytes < sizeof(code))
+		return 1;
+	memcpy(&code, definition, sizeof(code));
+	n_behind = (uint64_t)code.n_path_bytes + code.n_target_bytes + definition->n;
+	if (n_behind > n_bytes - sizeof(code) || definition->n > TS_CODE_MAX_BYTES)
+		return 1;
+	if (!sink->code)
+		return 0;
+	return sink->code(sink->data, &code, path, path + code.n_path_bytes,
+			  (const uint8_t *)path + code.n_path_bytes + code.n_target_bytes);
+}
+
+static int interpret_function(const struct ts_definition *definition, size_t n_bytes,
+			      const struct ts_arena_sink *sink)
+{
+	struct ts_definition_function function;
+
+	if (n_bytes < sizeof(function) || definition->n > n_bytes - sizeof(function))
+		return 1;
+	memcpy(&function, definition, sizeof(function));
+	if (!sink->function)
+		return 0;
+	return sink->function(sink->data, &function, (const char *)definition + sizeof(function));
+}
+
 /*
  * Handles one definition in private memory. Returns 0, a negative errno, or a positive number if
  * the definition is bad.
@@ -175,6 +207,10 @@ static int interpret(struct ts_arena_reader *reader, struct ts_definition *defin
 		return sink->name(sink->data, &name, ts_id_map_get(&reader->strings, name.domain),
 				  ts_id_map_get(&reader->strings, name.name));
 	}
+	case TS_DEF_CODE:
+		return interpret_code(definition, n_bytes, sink);
+	case TS_DEF_FUNCTION:
+		return interpret_function(definition, n_bytes, sink);
 	default:
 		return 1;
 	}

@@ -38,6 +38,14 @@ struct ts_arena_sink {
 	 * Optional. Called after each chunk. A value other than 0 ends the reading and is returned.
 	 */
 	int (*rest)(void *data);
+	/*
+	 * Optional. `path`, `target` and `name` are not terminated; `bytes` are the
+	 * definition's n.
+	 */
+	int (*code)(void *data, const struct ts_definition_code *code, const char *path,
+		    const char *target, const uint8_t *bytes);
+	int (*function)(void *data, const struct ts_definition_function *function,
+			const char *name);
 };
 
 /* File ids by session id; [0] is the unknown id. */

@@ -2,15 +2,16 @@
 /*
  * The worker process: reads untrusted files for a daemon. worker-client.c starts it with a socket
  * as descriptor 3. The process confines itself (confine.c). Then it answers one request after
- * another, until the daemon closes the socket. elf-file.c, jit.c and offsets.c find the answers. A
- * query worker calls worker-query.c instead. The worker trusts the requests, but no byte of the
- * files that come with them. On a failure of its own, the process ends.
+ * another, until the daemon closes the socket. elf-file.c, jit.c, offsets.c and code-kernels.c find
+ * the answers. A query worker calls worker-query.c instead. The worker trusts the requests, but no
+ * byte of the files that come with them. On a failure of its own, the process ends.
  */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 
+#include "daemon/worker/code/code-kernels.h"
 #include "daemon/worker/confine.h"
 #include "daemon/worker/elf-file.h"
 #include "daemon/worker/jit.h"
@@ -211,6 +212,40 @@ static int answer_places(struct worker *worker, const Ts__Rpc__WorkerRequest__Pl
 	return 0;
 }
 
+static int answer_code(struct worker *worker, const Ts__Rpc__WorkerRequest__Code *request,
+		       uint32_t request_id)
+{
+	ts_cleanup(ts_code_kernels_deinit) struct ts_code_kernels kernels = {0};
+	Ts__Rpc__WorkerAnswer answer = TS__RPC__WORKER_ANSWER__INIT;
+	Ts__Rpc__WorkerKernels body = TS__RPC__WORKER_KERNELS__INIT;
+	const char *target = request->target ? request->target : "";
+	int fd = take_descriptor(worker, 0, true), r;
+
+	if (request->has_metadata)
+		r = ts_code_kernels_read_metadata(&kernels, request->metadata.data,
+						  request->metadata.len);
+	else if (request->has_code)
+		r = ts_code_kernels_read(&kernels, request->code.data, request->code.len, target);
+	else
+		r = ts_code_kernels_read_file(&kernels, ts_take_fd(&fd), request->offset, target);
+	ts_closep(&fd);
+	if (r < 0)
+		return r;
+	if (r) {
+		body.why = (char *)(uintptr_t)ts_amd_code_why(r);
+	} else {
+		set_bytes(&body.has_text, &body.text, kernels.text.bytes, kernels.text.n);
+		body.lengths = numbers(&kernels.lengths, &body.n_lengths);
+		body.registers = numbers(&kernels.registers, &body.n_registers);
+		body.shared_bytes = numbers(&kernels.shared_bytes, &body.n_shared_bytes);
+		body.local_bytes = numbers(&kernels.local_bytes, &body.n_local_bytes);
+	}
+	answer.body_case = TS__RPC__WORKER_ANSWER__BODY_KERNELS;
+	answer.kernels = &body;
+	send_answer(&answer, request_id);
+	return 0;
+}
+
 static void send_ready(const struct worker *worker, uint32_t request_id)
 {
 	Ts__Rpc__WorkerAnswer answer = TS__RPC__WORKER_ANSWER__INIT;
@@ -256,6 +291,8 @@ static int answer_request(struct worker *worker, const Ts__Rpc__WorkerRequest *r
 				  request->jit_dump->n_addresses, request_id);
 	case TS__RPC__WORKER_REQUEST__BODY_PLACES:
 		return answer_places(worker, request->places, request_id);
+	case TS__RPC__WORKER_REQUEST__BODY_CODE:
+		return answer_code(worker, request->code, request_id);
 	default:
 		return -ENOSYS;
 	}

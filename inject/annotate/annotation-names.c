@@ -18,6 +18,8 @@ static void find_stream(struct ts_shim *shim, uint64_t handle, struct ts_definit
 {
 	uint32_t stream;
 
+	if (ts_stream_table_find_handle(&shim->hip.streams, handle, &name->context, &name->stream))
+		return;
 	if (ts_stream_table_find_handle(&shim->streams, handle, &name->context, &name->stream)) {
 		name->context = ts_renumbered_context(name->context, shim->first_cuda_device);
 		return;

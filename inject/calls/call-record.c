@@ -181,7 +181,7 @@ uint64_t ts_call_record(struct ts_shim *shim, struct ts_thread *thread,
 		out->op_id = call->op_id;
 		out->nested_op_id = call->nested ? ts_widen(&shim->widen, call->nested) : 0;
 		out->stack = stack;
-		out->domain = (uint16_t)end->domain;
+		out->domain = (uint16_t)end->as_domain;
 		out->cbid = (uint16_t)end->cbid;
 		out->result = end->result;
 		out->context = end->context;

@@ -114,7 +114,7 @@ static bool set_kernel(struct ts_capture *capture, struct graph *graph, struct n
 
 	if (!handle || !ts_capture_arguments(capture, handle, params->kernel_params, params->extra,
 					     &bytes, &n)) {
-		graph->missing = "a graph's kernel whose arguments the driver does not report";
+		graph->missing = "a graph with a kernel whose arguments the driver does not report";
 		return false;
 	}
 	if (!node->kernel.n || n > node->kernel.n) {
@@ -144,7 +144,7 @@ static bool set_copy(struct graph *graph, struct node *node, const struct ts_cu_
 		node->copy.async = true;
 		return true;
 	}
-	graph->missing = "a graph's copies of arrays";
+	graph->missing = "a graph that copies arrays";
 	return false;
 }
 
@@ -163,7 +163,7 @@ static bool read_kernel(struct ts_capture *capture, struct graph *graph, struct 
 	if (ask->attribute &&
 	    !ask->attribute(handle, TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value) &&
 	    ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value)) {
-		graph->missing = "a graph's launches in clusters of blocks";
+		graph->missing = "a graph that launches clusters of blocks";
 		return false;
 	}
 	return set_kernel(capture, graph, node, &params);
@@ -207,14 +207,14 @@ static bool read_node(struct ts_capture *capture, struct graph *graph, void *han
 		return true;
 	}
 	case TS_CU_GRAPH_NODE_TYPE_HOST:
-		graph->missing = "a graph's host functions";
+		graph->missing = "a graph with host functions";
 		return false;
 	case TS_CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 	case TS_CU_GRAPH_NODE_TYPE_MEM_FREE:
-		graph->missing = "a graph's own memory";
+		graph->missing = "a graph that allocates or frees memory";
 		return false;
 	default:
-		graph->missing = "a graph's nodes of a kind that capture does not support";
+		graph->missing = "a graph with nodes of a type that capture does not support";
 		return false;
 	}
 }

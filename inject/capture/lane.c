@@ -270,7 +270,8 @@ static bool within_limit(struct ts_lane *lane, size_t n_bytes)
 
 	if (n_bytes <= lane->max_bytes && lane->n_bytes <= lane->max_bytes - n_bytes)
 		return true;
-	snprintf(why, sizeof(why), "the capture reached its limit of %llu bytes",
+	snprintf(why, sizeof(why),
+		 "the capture for replay reached its limit of %llu bytes (see --capture)",
 		 (unsigned long long)lane->max_bytes);
 	ts_lane_end_saying(lane, TS_LANE_LIMIT, why);
 	return false;
@@ -376,7 +377,7 @@ uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation
 		if (ts_lane_goes_on(lane))
 			ts_lane_end_saying(
 				lane, TS_LANE_TOO_MANY,
-				"the capture reached the largest number of operations that can be replayed");
+				"the capture for replay reached its limit of operations");
 		return 0;
 	}
 	return put(lane, operation);

@@ -3,6 +3,8 @@
  * Decodes CUPTI's activity records into ring records of the calling thread. recorder.c calls it
  * when CUPTI delivers a buffer. It calls ts_thread_reserve() and the definitions.
  *
+ * Records of a library like CUPTI (family-records.c) are put into CUPTI's layout first.
+ *
  * Records come in no order, on any thread, and their layout depends on CUPTI's version. Between
  * CUDA 11.0 and 13, records only grew at the end (proto/abi/vendor/cupti_activity.h). So one view
  * reads all versions if it touches no field beyond the version's own length.
@@ -10,6 +12,7 @@
  * because records of later versions may be longer.
  */
 #include "inject/cuda/activity.h"
+#include "inject/cuda/family-records.h"
 #include "inject/cuda/pause.h"
 #include "inject/cuda/renumber.h"
 #include "inject/ring/ring-session.h"
@@ -17,6 +20,9 @@
 
 /* Maximum error of CUPTI's times on the shim's clock. */
 #define TIME_ERROR_NS UINT64_C(1000000000)
+
+/* Longest plausible row of a library like CUPTI. A longer one shows a wrong layout. */
+#define LONGEST_NS (UINT64_C(3600) * 1000000000)
 
 /* A buffer being decoded. */
 struct decoder {
@@ -27,6 +33,7 @@ struct decoder {
 	 * CLOCK_MONOTONIC.
 	 */
 	uint64_t earliest, latest, ahead;
+	uint64_t longest; /* plausible duration */
 };
 
 /*
@@ -41,6 +48,7 @@ static void set_bounds(struct decoder *d)
 
 	d->earliest = 0;
 	d->latest = UINT64_MAX;
+	d->longest = d->activity->cupti->vendor->records ? LONGEST_NS : UINT64_MAX;
 	if (d->activity->cupti->clock != TS_CLOCK_MONOTONIC)
 		return;
 	if (control->start_monotonic_ns > TIME_ERROR_NS)
@@ -56,7 +64,8 @@ static bool times_are_good(const struct decoder *d, uint64_t start, uint64_t end
 {
 	enum ts_loss_reason reason;
 
-	if (ts_likely(start >= d->earliest && start <= end && end <= d->latest && start))
+	if (ts_likely(start >= d->earliest && start <= end && end <= d->latest && start &&
+		      end - start <= d->longest))
 		return true;
 	/* Trap: if CUPTI's device buffers are full, its records have no times. */
 	if (!start)
@@ -83,7 +92,7 @@ static bool is_wanted(const struct decoder *d, uint32_t correlation_id)
  */
 static bool has_channel(const struct decoder *d)
 {
-	return d->activity->cupti->version >= TS_CUPTI_API_VERSION_CUDA_11_6;
+	return d->activity->cupti->layout_version >= TS_CUPTI_API_VERSION_CUDA_11_6;
 }
 
 static void *reserve(const struct decoder *d, enum ts_record_type type, uint32_t n_bytes,
@@ -116,7 +125,7 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 	out->place.context = in->context_id;
 	out->place.stream = in->stream_id;
 	/* Padding before CUDA 11.1. */
-	out->place.graph = d->activity->cupti->version >= 14 ? in->graph_id : 0;
+	out->place.graph = d->activity->cupti->layout_version >= 14 ? in->graph_id : 0;
 	out->place.graph_node = in->graph_node_id;
 	out->queued = in->queued ? in->queued - d->ahead : 0;
 	out->submitted = in->submitted ? in->submitted - d->ahead : 0;
@@ -144,7 +153,7 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 		out->cluster[1] = in->cluster_y;
 		out->cluster[2] = in->cluster_z;
 	}
-	out->reserved = 0;
+	out->function = 0;
 	ts_thread_commit(d->thread, sizeof(*out));
 }
 
@@ -426,14 +435,48 @@ static void decode_stream(const struct decoder *d, const struct ts_cupti_activit
 	decode_object(d, TS_RECORD_STREAM, &object);
 }
 
+/* A record in CUPTI's layout. */
+struct plain {
+	uint32_t kind;
+	size_t n_bytes;
+	const void *record;
+	union {
+		struct ts_cupti_activity_kernel kernel;
+		struct ts_cupti_activity_memcpy memcpy;
+		struct ts_cupti_activity_memset memset;
+		struct ts_cupti_activity_memory memory;
+	} room; /* for a record of another layout */
+};
+
+/* Gets a record in CUPTI's layout. Returns false for a kind that is not decoded. */
+static bool get_plain(const struct decoder *d, const void *record, struct plain *ret)
+{
+	const struct ts_activity *activity = d->activity;
+
+	if (ts_unlikely(activity->cupti->vendor->records != NULL)) {
+		ret->record = ts_family_plain(activity->cupti->vendor, record, &ret->room,
+					      sizeof(ret->room), &ret->kind, &ret->n_bytes);
+		return ret->record != NULL;
+	}
+	ret->record = record;
+	ret->kind = ((const struct ts_cupti_activity *)record)->kind;
+	ret->n_bytes = ret->kind < TS_ACTIVITY_KINDS ? activity->n_bytes[ret->kind] : 0;
+	return ret->n_bytes;
+}
+
 static void decode_one(const struct decoder *d, const void *record)
 {
-	uint32_t kind = ((const struct ts_cupti_activity *)record)->kind;
-	size_t n_bytes = kind < TS_ACTIVITY_KINDS ? d->activity->n_bytes[kind] : 0;
+	struct plain plain;
+	size_t n_bytes;
 
-	if (!n_bytes)
+	if (!get_plain(d, record, &plain)) {
+		if (ts_unlikely(plain.record == NULL && plain.kind))
+			ts_thread_count(d->thread, TS_LOSS_BAD_RECORD, 1);
 		return;
-	switch (kind) {
+	}
+	record = plain.record;
+	n_bytes = plain.n_bytes;
+	switch (plain.kind) {
 	case TS_CUPTI_ACTIVITY_KIND_KERNEL:
 	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
 		decode_kernel(d, record, n_bytes);
@@ -482,7 +525,8 @@ void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti
 	activity->widen = widen;
 	activity->objects = objects;
 	for (kind = 0; kind < TS_ACTIVITY_KINDS; kind++)
-		activity->n_bytes[kind] = (uint16_t)ts_cupti_record_bytes(kind, cupti->version);
+		activity->n_bytes[kind] =
+			(uint16_t)ts_cupti_record_bytes(kind, cupti->layout_version);
 }
 
 /*
@@ -493,11 +537,17 @@ void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti
 static void *next_record(const struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes,
 			 void *record, bool *ret_torn)
 {
+	const struct ts_pti_vendor *vendor = activity->cupti->vendor;
+	const void *previous = record;
 	uint32_t result = activity->cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &record);
 
-	if (result == TS_CUPTI_SUCCESS)
+	if (result == TS_CUPTI_SUCCESS && ts_unlikely(vendor->records != NULL) &&
+	    !ts_family_is_next(vendor, buffer, valid_bytes, previous, record))
+		*ret_torn = true;
+	else if (result == TS_CUPTI_SUCCESS)
 		return record;
-	*ret_torn = result != TS_CUPTI_ERROR_MAX_LIMIT_REACHED;
+	else
+		*ret_torn = result != vendor->limit_reached;
 	return NULL;
 }
 
@@ -530,11 +580,12 @@ void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t va
  */
 static bool is_wanted_work(const struct decoder *d, const void *record)
 {
-	uint32_t kind = ((const struct ts_cupti_activity *)record)->kind;
+	struct plain plain;
 
-	if (kind >= TS_ACTIVITY_KINDS || !d->activity->n_bytes[kind])
+	if (!get_plain(d, record, &plain))
 		return false;
-	switch (kind) {
+	record = plain.record;
+	switch (plain.kind) {
 	case TS_CUPTI_ACTIVITY_KIND_KERNEL:
 	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
 		return is_wanted(d,

@@ -26,7 +26,8 @@
 #define STREAM_PER_THREAD 2u
 
 /*
- * True if the call that begins is nested in the current one. Only driver calls are nested: in a
+ * True if the call that begins is nested in the current one. Runtime calls of CUDA are never
+ * nested. Driver calls are: in a
  * runtime call, with an id of their own or the same id; in a driver call, with the same id. Trap:
  * an exit may be missing (longjmp(), an exception through C, late enabling). If any other call
  * begins, the current call has ended.
@@ -34,8 +35,9 @@
 static bool is_nested(const struct ts_call *call, uint32_t domain,
 		      const struct ts_cupti_callback_data *data)
 {
-	return call->depth && domain == TS_CUPTI_CB_DOMAIN_DRIVER_API &&
-	       (call->domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API ||
+	return call->depth && domain != TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
+	       ((call->domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
+		 domain == TS_CUPTI_CB_DOMAIN_DRIVER_API) ||
 		call->correlation == data->correlation_id);
 }
 
@@ -221,6 +223,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 {
 	const struct ts_call_end end = {
 		.domain = domain, /* CUPTI's domain ids are those of enum ts_api_domain */
+		.as_domain = shim->cupti.vendor->api_domain[domain],
 		.cbid = cbid,
 		.params = data->function_params,
 		.result = data->function_return_value ? *(int32_t *)data->function_return_value : 0,
@@ -490,7 +493,7 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 		return;
 	if (ts_unlikely(ts_tls.busy)) {
 		/* A callback that a call of the shim causes is not a call of the application. */
-		if (domain <= TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
+		if ((domain <= TS_CUPTI_CB_DOMAIN_RUNTIME_API || domain == TS_CALLBACKS_LIKE_HIP) &&
 		    ((const struct ts_cupti_callback_data *)data)->callback_site ==
 			    TS_CUPTI_API_ENTER)
 			ts_session_count(shim->control, TS_LOSS_REENTERED, 1);
@@ -502,6 +505,9 @@ void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const v
 	case TS_CUPTI_CB_DOMAIN_DRIVER_API:
 	case TS_CUPTI_CB_DOMAIN_RUNTIME_API:
 		on_call(shim, mode, domain, cbid, data);
+		break;
+	case TS_CALLBACKS_LIKE_HIP:
+		on_call(shim, mode, TS_API_HIP, cbid, data);
 		break;
 	case TS_CUPTI_CB_DOMAIN_RESOURCE:
 		on_resource(shim, mode == TS_GATE_OPEN && ts_shim_is_recording(shim), cbid, data);

@@ -12,6 +12,7 @@
 #include "inject/cuda/cupti-library.h"
 #include "inject/process/loader.h"
 #include "inject/shim-debug.h"
+#include "proto/abi/vendor/cupti_cbid.h"
 
 /* The newest version comes first; names_from() skips versions that the driver cannot serve. */
 static const char *const library_names[] = {"libcupti.so.13",	"libcupti.so.12",
@@ -61,6 +62,16 @@ static bool is_mapped(struct mapped *mapped, const char *name)
 {
 	mapped->name = name;
 	return ts_loader_iterate(find_mapped, mapped) != 0;
+}
+
+bool ts_cupti_find_mapped(const char *name, char *ret_path)
+{
+	struct mapped mapped;
+
+	if (!is_mapped(&mapped, name))
+		return false;
+	memcpy(ret_path, mapped.path, sizeof(mapped.path));
+	return true;
 }
 
 /*
@@ -156,15 +167,23 @@ static uint32_t driver_version(struct ts_cupti *cupti)
 void *ts_cupti_mapped(void)
 {
 	struct mapped mapped;
+	size_t i;
 
-	return is_mapped(&mapped, "libcupti") ? dlopen(mapped.path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+	for (i = 0; i < TS_PTI_VENDORS; i++)
+		if ((i == TS_PTI_CUPTI || ts_pti_vendors[i].other_prefix) &&
+		    is_mapped(&mapped, ts_pti_vendors[i].library))
+			return dlopen(mapped.path, RTLD_NOW | RTLD_NOLOAD);
+	return NULL;
 }
 
 static void *find(struct ts_cupti *cupti, const struct ts_config *config)
 {
 	size_t first = names_from(cupti->driver_version);
-	void *library = ts_cupti_mapped();
+	struct mapped mapped;
+	void *library = NULL;
 
+	if (is_mapped(&mapped, "libcupti"))
+		library = dlopen(mapped.path, RTLD_NOW | RTLD_NOLOAD);
 	if (!library)
 		library = load_beside("libcudart", first, cupti);
 	/*
@@ -207,6 +226,9 @@ enum ts_empty_reason ts_cupti_load(struct ts_cupti *cupti, const struct ts_confi
 	void *library;
 
 	memset(cupti, 0, sizeof(*cupti));
+	cupti->vendor = &ts_pti_vendors[TS_PTI_CUPTI];
+	cupti->probe_domain = TS_CUPTI_CB_DOMAIN_DRIVER_API;
+	cupti->probe_cbid = TS_CUPTI_DRIVER_CBID_cuDriverGetVersion;
 	cupti->driver_version = driver_version(cupti);
 	library = find(cupti, config);
 	if (!library) {
@@ -225,6 +247,7 @@ enum ts_empty_reason ts_cupti_load(struct ts_cupti *cupti, const struct ts_confi
 			 cupti->version, missing ? missing : "records of CUDA 11");
 		return TS_EMPTY_CUPTI_TOO_OLD;
 	}
+	cupti->layout_version = cupti->version;
 	ts_debug(config, "CUPTI %u at %s, driver %u", cupti->version, cupti->path,
 		 cupti->driver_version);
 	return TS_EMPTY_NONE;
@@ -276,18 +299,19 @@ enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callbac
 		return TS_EMPTY_NONE;
 	}
 	cupti->subscriber = NULL;
-	if (result == TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ||
-	    result == TS_CUPTI_ERROR_MAX_LIMIT_REACHED) {
+	if (result == cupti->vendor->multiple_subscribers ||
+	    result == cupti->vendor->limit_reached) {
 		/*
 		 * Debuggers and sanitizers for CUDA hold CUPTI too. Before 11.x, a second
 		 * subscriber got MAX_LIMIT_REACHED.
 		 */
 		name_holder(cupti, holder, sizeof(holder));
-		snprintf(ret_text, n_text_bytes, "another tool holds CUPTI: %s",
+		snprintf(ret_text, n_text_bytes, "another tool holds %s: %s",
+			 cupti->vendor == ts_pti_vendors ? "CUPTI" : cupti->vendor->name,
 			 *holder ? holder : "its name is unknown");
 		return TS_EMPTY_CUPTI_HELD;
 	}
-	snprintf(ret_text, n_text_bytes, "cuptiSubscribe: %s (%u)", ts_cupti_result(cupti, result),
-		 result);
+	snprintf(ret_text, n_text_bytes, "%sSubscribe: %s (%u)", cupti->vendor->prefix,
+		 ts_cupti_result(cupti, result), result);
 	return TS_EMPTY_CUPTI_ERROR;
 }

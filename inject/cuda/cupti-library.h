@@ -8,6 +8,7 @@
 #include "inject/config.h"
 #include "proto/abi/session.h"
 #include "proto/abi/vendor/cupti.h"
+#include "proto/abi/vendor/cupti_family.h"
 
 /* X(name, arguments). Each returns CUPTI's result code. */
 #define TS_CUPTI_REQUIRED(X)                                                                      \
@@ -53,15 +54,21 @@ struct ts_cupti {
 	 * itself. Release, paired with the acquire in ts_cupti_is_ours().
 	 */
 	uint32_t held;
-	uint32_t version; /* cuptiGetVersion() */
+	const struct ts_pti_vendor *vendor; /* of the library; never NULL after loading */
+	uint32_t version;		    /* cuptiGetVersion() */
+	uint32_t layout_version;	    /* CUPTI's version with the layouts of the records */
 	uint32_t driver_version;
 	enum ts_clock clock; /* of activity records */
 	/*
 	 * If the clock is TS_CLOCK_MONOTONIC: time in CUPTI's records minus CLOCK_MONOTONIC, in ns.
 	 */
 	uint64_t clock_ahead;
-	/* The only CUDA function that the shim calls at level `timing`. May be NULL. */
+	/*
+	 * The only function of the runtime that the shim calls at level `timing`, and its callback
+	 * id. May be NULL; the id may be 0.
+	 */
 	int (*driver_get_version)(int *);
+	uint32_t probe_domain, probe_cbid;
 	/* Settings from before the subscription; restored when CUPTI is given up. */
 	uint32_t thread_id_type;
 	uint8_t zeroed_out;
@@ -83,6 +90,12 @@ enum ts_empty_reason ts_cupti_load(struct ts_cupti *cupti, const struct ts_confi
 				   char *ret_text, size_t n_text_bytes);
 
 /*
+ * Gets the path of the process's library whose file name begins with `name`, which has PATH_MAX
+ * bytes. Returns false if there is none.
+ */
+bool ts_cupti_find_mapped(const char *name, char *ret_path);
+
+/*
  * Resolves the functions from a loaded library. Returns the name of a missing required function, or
  * NULL.
  */
@@ -96,8 +109,8 @@ enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callbac
 					void *userdata, char *ret_text, size_t n_text_bytes);
 
 /*
- * Returns the process's copy of CUPTI, for dlsym(); NULL if there is none. The caller closes it by
- * dlclose().
+ * Returns the process's library with CUPTI's names, for dlsym(): CUPTI, or another vendor's that
+ * has them too. NULL: there is none. The caller closes it by dlclose().
  */
 void *ts_cupti_mapped(void);
 

@@ -12,6 +12,7 @@
 
 #include "inject/calls/call-table.h"
 #include "inject/cuda/callbacks.h"
+#include "inject/cuda/family.h"
 #include "inject/cuda/recorder.h"
 #include "inject/ring/ring-session.h"
 #include "inject/shim-debug.h"
@@ -46,6 +47,24 @@ static const uint32_t kinds[] = {
 };
 
 #define N_KINDS_OF_WORK (TS_ARRAY_LEN(kinds) - 3)
+
+/* Returns the library's number of a kind; 0: it has no such records. */
+static uint32_t kind_of(const struct ts_cupti *cupti, uint32_t kind)
+{
+	const struct ts_pti_record *record;
+
+	if (!cupti->vendor->records)
+		return kind;
+	record = ts_pti_find_kind(cupti->vendor, kind);
+	return record ? record->vendor_kind : 0;
+}
+
+static void disable_kind(const struct ts_cupti *cupti, uint32_t kind)
+{
+	kind = kind_of(cupti, kind);
+	if (kind)
+		(void)cupti->cuptiActivityDisable(kind);
+}
 
 static const uint32_t resources[] = {
 	TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED, TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
@@ -140,6 +159,12 @@ void ts_recorder_completed(void *context, uint32_t stream, uint8_t *buffer, size
 	errno = saved_errno;
 }
 
+/* The completion callback of a library whose callback names no context and no stream. */
+static void completed_short(uint8_t *buffer, size_t size, size_t valid_bytes)
+{
+	ts_recorder_completed(NULL, 0, buffer, size, valid_bytes);
+}
+
 /*
  * CUPTI's timestamp callback. Trap: it cannot be removed, because CUPTI accepts no NULL. A change
  * of the callback, or of its origin, makes CUPTI interpolate between two clocks. So this clock
@@ -202,6 +227,10 @@ static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 	uint32_t cbid;
 	size_t i;
 
+	if (cupti->vendor->records) {
+		ts_family_enable_calls(shim, enable, followed);
+		return;
+	}
 	/*
 	 * Enable the callbacks one by one: this version of CUPTI refuses ids that it does not know,
 	 * but the other callbacks stay enabled.
@@ -221,11 +250,12 @@ static void enable_callbacks(struct ts_shim *shim)
 	size_t i;
 
 	enable_calls(shim, 1, true);
-	for (i = 0; i < TS_ARRAY_LEN(resources); i++)
+	for (i = 0; i < TS_ARRAY_LEN(resources) && cupti->vendor->flags & TS_PTI_RESOURCES; i++)
 		(void)cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_RESOURCE,
 						 resources[i]);
-	(void)cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_STATE,
-					 TS_CUPTI_CBID_STATE_FATAL_ERROR);
+	if (!cupti->vendor->records)
+		(void)cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_STATE,
+						 TS_CUPTI_CBID_STATE_FATAL_ERROR);
 }
 
 /*
@@ -268,35 +298,41 @@ static void restore_attributes(struct ts_shim *shim)
 static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
 {
 	struct ts_cupti *cupti = &shim->cupti;
-	uint32_t result;
+	uint32_t result, kind;
 	size_t i;
 
 	set_attributes(shim);
-	result =
-		cupti->cuptiActivityRegisterCallbacks(ts_recorder_requested, ts_recorder_completed);
+	result = cupti->cuptiActivityRegisterCallbacks(
+		ts_recorder_requested,
+		cupti->vendor->flags & TS_PTI_SHORT_COMPLETION
+			? (ts_cupti_buffer_completed_fn)(void (*)(void))completed_short
+			: ts_recorder_completed);
 	if (result) {
-		snprintf(ret_text, n_text_bytes, "cuptiActivityRegisterCallbacks: %s (%u)",
-			 ts_cupti_result(cupti, result), result);
+		snprintf(ret_text, n_text_bytes, "%sActivityRegisterCallbacks: %s (%u)",
+			 cupti->vendor->prefix, ts_cupti_result(cupti, result), result);
 		ts_recorder_unsubscribe(shim);
 		return TS_EMPTY_CUPTI_ERROR;
 	}
 	for (i = 0; i < TS_ARRAY_LEN(kinds); i++) {
+		kind = kind_of(cupti, kinds[i]);
+		if (!kind)
+			continue;
 		/*
 		 * EnableAndDump also delivers records of devices, contexts and streams that existed
 		 * before. Only this function does.
 		 */
 		result = shim->yield.from_start && cupti->cuptiActivityEnableAndDump
-				 ? cupti->cuptiActivityEnableAndDump(kinds[i])
-				 : cupti->cuptiActivityEnable(kinds[i]);
-		ts_debug(&shim->config, "activity kind %u: %u", kinds[i], result);
+				 ? cupti->cuptiActivityEnableAndDump(kind)
+				 : cupti->cuptiActivityEnable(kind);
+		ts_debug(&shim->config, "activity kind %u: %u", kind, result);
 		if (!result || kinds[i] != TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			continue;
 		/*
 		 * Without kernel records a trace is useless. Causes: insufficient privileges, an
 		 * unsupported device, ...
 		 */
-		snprintf(ret_text, n_text_bytes, "cuptiActivityEnable(CONCURRENT_KERNEL): %s (%u)",
-			 ts_cupti_result(cupti, result), result);
+		snprintf(ret_text, n_text_bytes, "%sActivityEnable(CONCURRENT_KERNEL): %s (%u)",
+			 cupti->vendor->prefix, ts_cupti_result(cupti, result), result);
 		ts_recorder_disable(shim);
 		ts_recorder_unsubscribe(shim);
 		return TS_EMPTY_CUPTI_ERROR;
@@ -313,6 +349,8 @@ static enum ts_empty_reason switch_on(struct ts_shim *shim, char *ret_text, size
 
 static ts_cupti_callback_fn handler(const struct ts_shim *shim)
 {
+	if (shim->cupti.vendor->records)
+		return ts_family_handle;
 	return shim->capture.shim ? ts_capture_handle : ts_callbacks_handle;
 }
 
@@ -321,7 +359,9 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	struct ts_cupti *cupti = &shim->cupti;
 	enum ts_empty_reason reason;
 
-	ts_capture_start(&shim->capture, shim, &shim->config.capture);
+	/* Capture knows CUDA's calls alone. */
+	if (!cupti->vendor->records)
+		ts_capture_start(&shim->capture, shim, &shim->config.capture);
 	reason = ts_cupti_subscribe(cupti, handler(shim), shim, ret_text, n_text_bytes);
 	if (reason)
 		return reason;
@@ -373,9 +413,9 @@ bool ts_recorder_begin_probes(struct ts_shim *shim)
 	 * cuDriverGetVersion() always works and waits for nothing. Its callback is enabled only for
 	 * probes.
 	 */
-	return cupti->driver_get_version &&
-	       !cupti->cuptiEnableCallback(1, cupti->subscriber, TS_CUPTI_CB_DOMAIN_DRIVER_API,
-					   TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);
+	return cupti->driver_get_version && cupti->probe_cbid &&
+	       !cupti->cuptiEnableCallback(1, cupti->subscriber, cupti->probe_domain,
+					   cupti->probe_cbid);
 }
 
 uint32_t ts_recorder_probe_once(struct ts_shim *shim)
@@ -392,9 +432,8 @@ uint32_t ts_recorder_probe_once(struct ts_shim *shim)
 
 void ts_recorder_end_probes(struct ts_shim *shim)
 {
-	(void)shim->cupti.cuptiEnableCallback(0, shim->cupti.subscriber,
-					      TS_CUPTI_CB_DOMAIN_DRIVER_API,
-					      TS_CUPTI_DRIVER_CBID_cuDriverGetVersion);
+	(void)shim->cupti.cuptiEnableCallback(0, shim->cupti.subscriber, shim->cupti.probe_domain,
+					      shim->cupti.probe_cbid);
 }
 
 uint32_t ts_recorder_probe(struct ts_shim *shim)
@@ -419,7 +458,7 @@ void ts_recorder_quiet(struct ts_shim *shim)
 	if (shim->flush.worked)
 		(void)shim->cupti.cuptiActivityFlushAll(0);
 	for (i = 0; i < N_KINDS_OF_WORK; i++)
-		(void)shim->cupti.cuptiActivityDisable(kinds[i]);
+		disable_kind(&shim->cupti, kinds[i]);
 	if (shim->flush.worked)
 		(void)shim->cupti.cuptiActivityFlushAll(0);
 	enable_calls(shim, 0, false);
@@ -432,7 +471,8 @@ void ts_recorder_rouse(struct ts_shim *shim)
 
 	__atomic_store_n(&shim->generation, shim->generation + 1, __ATOMIC_RELAXED);
 	for (i = 0; i < N_KINDS_OF_WORK; i++)
-		(void)shim->cupti.cuptiActivityEnable(kinds[i]);
+		if (kind_of(&shim->cupti, kinds[i]))
+			(void)shim->cupti.cuptiActivityEnable(kind_of(&shim->cupti, kinds[i]));
 	enable_calls(shim, 1, false);
 	shim->pause.quiet = false;
 }
@@ -444,7 +484,14 @@ void ts_recorder_disable(struct ts_shim *shim)
 	__atomic_store_n(&shim->gate->recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&shim->gate->mode, TS_GATE_CLOSED, __ATOMIC_SEQ_CST);
 	for (i = 0; i < TS_ARRAY_LEN(kinds); i++)
-		(void)shim->cupti.cuptiActivityDisable(kinds[i]);
+		disable_kind(&shim->cupti, kinds[i]);
+}
+
+void ts_recorder_before_last_flush(struct ts_shim *shim)
+{
+	/* Trap: MSPTI delivers the last records only to a client that has unsubscribed. */
+	if (shim->cupti.vendor->flags & TS_PTI_UNSUBSCRIBE_FIRST)
+		(void)shim->cupti.cuptiUnsubscribe(shim->cupti.subscriber);
 }
 
 void ts_recorder_unsubscribe(struct ts_shim *shim)

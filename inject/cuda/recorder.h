@@ -22,6 +22,8 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
  * and restores CUPTI's settings.
  */
 void ts_recorder_disable(struct ts_shim *shim);
+/* Flush thread, before the flush after which nothing more is recorded. */
+void ts_recorder_before_last_flush(struct ts_shim *shim);
 void ts_recorder_unsubscribe(struct ts_shim *shim);
 
 /*

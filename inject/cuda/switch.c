@@ -40,6 +40,10 @@ static uint64_t next_id(struct ts_shim *shim)
 				  ? 0
 				  : ts_widen(&shim->widen, shim->yield.last_seen_id) + 1;
 
+	if (shim->family.newest)
+		unseen = ts_widen(&shim->widen,
+				  __atomic_load_n(&shim->family.newest, __ATOMIC_RELAXED)) +
+			 1;
 	return unseen > id ? unseen : id;
 }
 

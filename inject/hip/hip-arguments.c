@@ -153,6 +153,16 @@ void ts_hip_launch_of(uint32_t call, const void *params, struct ts_hip_work *wor
 	}
 }
 
+const void *ts_hip_function_of(uint32_t call, const void *params)
+{
+	/* The configuration precedes the function in two calls; in the others it is the first. */
+	if (call == TS_HIP_CALL_hipLaunchKernelExC)
+		return ((const struct hipLaunchKernelExC_params *)params)->func;
+	if (call == TS_HIP_CALL_hipDrvLaunchKernelEx)
+		return ((const struct hipDrvLaunchKernelEx_params *)params)->func;
+	return ((const struct hipLaunchKernel_params *)params)->func;
+}
+
 uint8_t ts_hip_copy_kind_of(uint32_t call, const void *params)
 {
 	static const uint8_t kinds[] = {

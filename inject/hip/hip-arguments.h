@@ -19,6 +19,9 @@ struct ts_hip_stream ts_hip_stream_of(uint32_t call, const void *params);
 /* Stores grid, block and dynamic shared bytes of a launch, in blocks and threads. */
 void ts_hip_launch_of(uint32_t call, const void *params, struct ts_hip_work *work);
 
+/* Returns the function of a launch: a host function or a handle. */
+const void *ts_hip_function_of(uint32_t call, const void *params);
+
 /* Returns CUPTI's kind of a copy; unknown if only the runtime knows it. */
 uint8_t ts_hip_copy_kind_of(uint32_t call, const void *params);
 

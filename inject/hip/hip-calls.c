@@ -166,6 +166,7 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 			  !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 	if (kind == TS_CUPTI_CLASS_LAUNCH) {
 		ts_hip_launch_of(id, params, &work);
+		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));
 	} else if (kind == TS_CUPTI_CLASS_MEMCPY) {
 		work.copy_kind = ts_hip_copy_kind_of(id, params);
 	} else if (kind == TS_CUPTI_CLASS_MEMSET) {
@@ -445,8 +446,8 @@ static void follow_handles(struct ts_shim *shim, uint32_t id, const void *params
 }
 
 /*
- * Follows the memory and the streams of a successful call, also while recording is stopped: later
- * records refer to them.
+ * Follows the memory, the streams and the modules of a successful call, also while recording is
+ * stopped: later records refer to them.
  */
 static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *params,
 		   uint64_t time)
@@ -457,6 +458,10 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *p
 	bool is_free;
 
 	follow_handles(shim, call->cbid, params);
+	if (kind == TS_CUPTI_CLASS_MODULE) {
+		ts_hip_follow_module(shim, call->cbid, params, current_device());
+		return;
+	}
 	if (kind == TS_CUPTI_CLASS_STREAM) {
 		follow_stream(shim, call->cbid, params);
 		return;
@@ -480,6 +485,7 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const void *p
 	const struct ts_call *call = &ts_tls.call;
 	const struct ts_call_end end = {
 		.domain = TS_API_HIP,
+		.as_domain = TS_API_HIP,
 		.cbid = call->cbid,
 		.params = params,
 		.result = result,

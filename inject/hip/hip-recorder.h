@@ -15,6 +15,7 @@
 
 #include "inject/calls/stream-table.h"
 #include "inject/hip/hip-allocations.h"
+#include "inject/hip/hip-code.h"
 #include "inject/hip/hip-work.h"
 #include "inject/ring/producer.h"
 
@@ -23,11 +24,14 @@ struct ts_shim;
 /* Room for slots of HIP's dispatch table; later slots are not wrapped. */
 #define TS_HIP_MAX_SLOTS 640u
 
-/* The process's part: the runtime whose table holds the wrappers. */
+/* The process's part: the runtime whose calls go through the wrappers. */
 struct ts_hip_runtime {
-	uint32_t wrapped;	      /* 1: a table has been claimed; others are left alone */
+	uint32_t wrapped;	      /* 1: a runtime has been claimed; others are left alone */
+	uint32_t way;		      /* TS_INTERFACE_HIP_TABLES or _SYMBOLS; 0: none */
 	uint32_t n_slots;	      /* of the table, its size included */
 	void *next[TS_HIP_MAX_SLOTS]; /* the runtime's own functions, by slot */
+	uint32_t compiler_wrapped;    /* 1: a table of the compiler's functions has been claimed */
+	struct ts_hip_codes codes;
 };
 
 #define TS_HIP_JOINED 2u
@@ -53,12 +57,14 @@ struct ts_hip {
 	 */
 	uint64_t first_op_id;
 	uint32_t first_device;
-	uint64_t ahead_ns; /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
+	uint32_t phases_off; /* in the runtime's record of a call, proto/abi/vendor/hip.h */
+	uint64_t ahead_ns;   /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	struct ts_hip_works works;
 	uint32_t n_streams;
 	uint32_t n_graphs;
 	uint64_t n_calls __attribute__((aligned(TS_CACHE_LINE)));
 	struct ts_hip_memory memory __attribute__((aligned(TS_CACHE_LINE)));
+	struct ts_hip_code_ids code;
 	struct ts_stream_table streams;
 	struct ts_stream_table graphs;	 /* executable graphs' ids in the trace, by handle */
 	struct ts_stream_table contexts; /* ordinals of devices, by handle of the context */
@@ -77,6 +83,14 @@ void ts_hip_join(struct ts_shim *shim);
 void ts_hip_follow(struct ts_shim *shim);
 /* The end of the process: waits until the rows of launched work have come, with a bound. */
 void ts_hip_wait(struct ts_shim *shim);
+
+/* ---- hip-register.c ---- */
+
+/*
+ * Begins the session, if there is none, and the recording of HIP in it. Returns false if HIP is
+ * recorded already or cannot be; the session then has the reason.
+ */
+bool ts_hip_begin(struct ts_shim *shim);
 
 /* ---- hip-calls.c ---- */
 
@@ -98,11 +112,22 @@ static inline uint64_t ts_hip_current_op(void)
 /* ---- hip-rows.c ---- */
 
 /*
- * Installs the activity callback of the runtime that `function` belongs to. Returns false without.
+ * Installs the activity callback of the runtime that `function` belongs to. version:
+ * hipRuntimeGetVersion(). Returns false if the runtime has no such callback, or one of another
+ * layout.
  */
-bool ts_hip_trace(struct ts_shim *shim, const void *function);
+bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version);
 
 /* ---- hip-wrappers.c ---- */
+
+/*
+ * Claims the process's runtime for one way. Returns true once in a process. The calls of a second
+ * copy of the runtime are not recorded.
+ */
+bool ts_hip_claim(uint32_t way);
+
+/* Returns the wrapper of a function by its slot. It calls the function in ts_loaded.hip.next. */
+void *ts_hip_wrapper(uint32_t slot);
 
 /*
  * Puts the wrappers into a table of n_bytes, and keeps the runtime's functions in ts_loaded.hip.

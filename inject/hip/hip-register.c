@@ -15,10 +15,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "inject/annotate/roctx.h"
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/ring/ring-session.h"
 #include "inject/shim.h"
+#include "proto/abi/session.h"
+#include "proto/abi/vendor/hip.h"
 
 /* The longest table that is believed. HIP's has some 4 KiB. */
 #define MAX_TABLE_BYTES 65536u
@@ -48,19 +51,18 @@ static register_fn next_register(void)
 }
 
 /*
- * Returns true once in a process, to the caller with the first table. A second copy of the runtime
- * keeps its own table: its calls are not recorded.
+ * Returns true once in a process, to the caller with the first table of the compiler's functions. A
+ * second copy of the runtime keeps its own table.
  */
-static bool claim_runtime(void)
+static bool claim_compiler(void)
 {
 	uint32_t none = 0;
 
-	return __atomic_compare_exchange_n(&ts_loaded.hip.wrapped, &none, 1, false,
+	return __atomic_compare_exchange_n(&ts_loaded.hip.compiler_wrapped, &none, 1, false,
 					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* Begins to record HIP. If the session cannot, it gets the reason. */
-static bool begin(struct ts_shim *shim)
+bool ts_hip_begin(struct ts_shim *shim)
 {
 	int r;
 
@@ -79,15 +81,26 @@ static bool begin(struct ts_shim *shim)
 static void take_tables(const char *name, void **tables, uint64_t n_tables)
 {
 	size_t n_bytes;
+	bool is_compiler = name && !strcmp(name, TS_HIP_COMPILER_TABLE_NAME);
 
-	if (!name || strcmp(name, "hip") || !tables || !n_tables || !tables[0])
+	if (name && !strcmp(name, "roctx") && tables && n_tables && tables[0]) {
+		ts_roctx_wrap(tables, n_tables);
+		return;
+	}
+	if (!name || (strcmp(name, TS_HIP_TABLE_NAME) != 0 && !is_compiler) || !tables ||
+	    !n_tables || !tables[0])
 		return;
 	/* The table begins with its own size; functions follow. */
 	n_bytes = *(const size_t *)tables[0];
 	if (n_bytes < 2 * sizeof(void *) || n_bytes > MAX_TABLE_BYTES || n_bytes % sizeof(void *) ||
-	    !claim_runtime())
+	    !(is_compiler ? claim_compiler() : ts_hip_claim(TS_INTERFACE_HIP_TABLES)))
 		return;
-	if (begin(&ts_shim))
+	/* Registering code begins no session: most programs that link HIP use no GPU. */
+	if (is_compiler) {
+		ts_hip_wrap_compiler(tables[0], n_bytes);
+		return;
+	}
+	if (ts_hip_begin(&ts_shim))
 		ts_hip_wrap(tables[0], n_bytes);
 }
 

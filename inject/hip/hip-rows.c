@@ -11,7 +11,7 @@
  *   then carries the id that the callback stores. The callback also stores the functions for the
  *   two phases of the call. The runtime leaves that memory uninitialised.
  * - domain HIP_OPS without data: whether work is timed. All work is; work of calls that are not
- *   traced has the id 0.
+ *   traced has the id 0. Since ROCm 7 also an announcement of one record.
  * - domain HIP_OPS with a record: finished work.
  */
 #include <dlfcn.h>
@@ -34,15 +34,17 @@
 #define DELIVERY_PATIENCE_NS UINT64_C(10000000)
 
 /* A call's entry. The runtime stores the id in its thread, and copies it into the call's work. */
-static int on_call(struct ts_hip_api_trace_data *data)
+static int on_call(const struct ts_shim *shim, struct ts_hip_api_trace_data *data)
 {
+	struct ts_hip_api_phases *phases =
+		(struct ts_hip_api_phases *)((char *)data + shim->hip.phases_off);
 	uint64_t op_id = ts_hip_current_op();
 
 	if (!op_id)
 		return 1;
 	data->correlation_id = op_id;
-	data->phase_enter = NULL;
-	data->phase_exit = NULL;
+	phases->phase_enter = NULL;
+	phases->phase_exit = NULL;
 	return 0;
 }
 
@@ -83,7 +85,7 @@ static struct ts_place place_of(const struct ts_shim *shim, const struct ts_hip_
 		.device = shim->hip.first_device + work->device,
 		.context = shim->hip.first_device + work->device + 1,
 		.stream = work->stream,
-		.graph = work->graph,
+		.graph = work->kind == TS_CUPTI_CLASS_GRAPH_LAUNCH ? work->graph : 0,
 	};
 }
 
@@ -130,17 +132,21 @@ static void *open_row(struct ts_shim *shim, struct ts_thread *thread,
 static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 			  const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
-	/* Before the record: a definition is published before records that refer to it. */
+	/* Before the record: definitions are published before records that refer to them. */
 	const uint32_t name =
 		ts_definitions_string_cached(&shim->definitions, &thread->strings, in->kernel_name);
+	/* The nodes of a graph have codes, grids and blocks of their own, which its launch lacks. */
+	const bool is_launch = work->kind == TS_CUPTI_CLASS_LAUNCH;
+	const uint32_t function = ts_hip_code_kernel(shim, is_launch ? work->code : 0,
+						     in->kernel_name, name, work->device);
 	struct ts_record_kernel *out =
 		open_row(shim, thread, in, work, TS_RECORD_KERNEL, sizeof(*out));
 
 	if (!out)
 		return;
 	out->name = name;
-	/* The nodes of a graph have grids of their own, which the graph's launch does not show. */
-	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
+	out->function = function;
+	if (is_launch) {
 		memcpy(out->grid, work->grid, sizeof(out->grid));
 		memcpy(out->block, work->block, sizeof(out->block));
 		out->dynamic_shared_bytes = work->dynamic_shared_bytes;
@@ -157,7 +163,8 @@ static void record_set(struct ts_shim *shim, struct ts_thread *thread,
 	if (!out)
 		return;
 	out->bytes = in->bytes;
-	out->value = work->value;
+	/* A node of a graph has a value of its own. */
+	out->value = work->kind == TS_CUPTI_CLASS_MEMSET ? work->value : 0;
 	out->memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
 	out->async = work->async;
 	ts_thread_commit(thread, sizeof(*out));
@@ -266,11 +273,11 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
 		return 1;
 	if (domain == TS_HIP_ACTIVITY_DOMAIN_API)
-		return on_call(data);
+		return on_call(shim, data);
 	if (domain != TS_HIP_ACTIVITY_DOMAIN_OPS)
 		return 1;
 	/* Asked at submission, and again at the end, on another thread: the answers must agree. */
-	if (!data)
+	if (!data || data == TS_HIP_ACTIVITY_COMMIT)
 		return 0;
 	if (!((const struct ts_hip_activity_record *)data)->correlation_id)
 		return 0;
@@ -281,12 +288,32 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 	return 0;
 }
 
-bool ts_hip_trace(struct ts_shim *shim, const void *function)
+/*
+ * Offset of the phases in the runtime's record of a call: hip_prof_str.h of ROCm/hipamd (5.3.1 to
+ * 5.6), ROCm/clr (5.6 to 6.3) and ROCm/rocm-systems (7). 0: not known.
+ */
+static uint32_t phases_off(uint32_t version)
+{
+	switch (version / 10000000) {
+	case 5:
+		return TS_HIP_API_PHASES_OFF_5;
+	case 6:
+	case 7:
+		return TS_HIP_API_PHASES_OFF_6;
+	default:
+		return 0;
+	}
+}
+
+bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version)
 {
 	void (*install)(int (*)(uint32_t, uint32_t, void *)) = NULL;
 	Dl_info info;
 	void *library;
 
+	shim->hip.phases_off = phases_off(version);
+	if (!shim->hip.phases_off)
+		return false;
 	if (!dladdr(function, &info) || !info.dli_fname)
 		return false;
 	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);

@@ -27,9 +27,6 @@
 #define JOINING 1u
 #define JOIN_NS UINT64_C(2000000000)
 
-/* Runtimes whose record of a call is struct ts_hip_api_trace_data. */
-#define API_TRACE_MAJOR 6
-
 /* Longest waits of an ending process for rows; as for CUPTI (shim.c). */
 #define WAIT_IDLE_NS UINT64_C(2000000000)
 #define WAIT_NS	     UINT64_C(10000000000)
@@ -44,6 +41,7 @@ int ts_hip_start(struct ts_shim *shim)
 	r = ts_hip_works_init(&shim->hip.works);
 	if (r)
 		return r;
+	ts_hip_code_init(&shim->hip.code);
 	shim->hip.stopped = ts_shim_is_stopped(shim);
 	/* Once the flush thread runs, the state of the pause is its own. */
 	if (shim->hip.stopped && !__atomic_load_n(&shim->flush_started, __ATOMIC_ACQUIRE)) {
@@ -66,17 +64,47 @@ int ts_hip_start(struct ts_shim *shim)
 	return 0;
 }
 
+/* Stores a device's properties in the layout since 6.0; of 5.x's layout, the fields used here. */
+static bool get_properties(int32_t device, struct ts_hip_device_prop_r0600 *ret)
+{
+	int32_t (*get)(struct ts_hip_device_prop_r0600 *, int32_t) =
+		ts_hip_next(hipGetDevicePropertiesR0600);
+	int32_t (*get_old)(struct ts_hip_device_prop_r0000 *, int32_t) =
+		ts_hip_next(hipGetDevicePropertiesR0000);
+	struct ts_hip_device_prop_r0000 old;
+
+	memset(ret, 0, sizeof(*ret));
+	if (get)
+		return get(ret, device) == 0;
+	memset(&old, 0, sizeof(old));
+	if (!get_old || get_old(&old, device))
+		return false;
+	memcpy(ret->name, old.name, sizeof(ret->name));
+	ret->total_global_mem = old.total_global_mem;
+	ret->memory_clock_rate = old.memory_clock_rate;
+	ret->memory_bus_width = old.memory_bus_width;
+	ret->major = old.major;
+	ret->minor = old.minor;
+	ret->multi_processor_count = old.multi_processor_count;
+	ret->clock_rate = old.clock_rate;
+	ret->warp_size = old.warp_size;
+	ret->max_threads_per_multi_processor = old.max_threads_per_multi_processor;
+	ret->shared_mem_per_multiprocessor = old.max_shared_memory_per_multi_processor;
+	ret->l2_cache_size = old.l2_cache_size;
+	return true;
+}
+
 static void define_device(struct ts_shim *shim, int32_t device)
 {
-	int32_t (*get_properties)(struct ts_hip_device_prop_r0600 *, int32_t) =
-		ts_hip_next(hipGetDevicePropertiesR0600);
 	struct ts_definition_device definition = {.definition.type = TS_DEF_DEVICE};
 	struct ts_hip_device_prop_r0600 prop;
 
-	memset(&prop, 0, sizeof(prop));
-	if (!get_properties || get_properties(&prop, device))
+	if (!get_properties(device, &prop))
 		return;
 	prop.name[sizeof(prop.name) - 1] = '\0';
+	if ((uint32_t)device < TS_HIP_MAX_TARGETS)
+		memcpy(shim->hip.code.targets[device], prop.gcn_arch_name,
+		       strnlen(prop.gcn_arch_name, TS_HIP_TARGET_BYTES - 1));
 	definition.device = shim->hip.first_device + (uint32_t)device;
 	if (strstr(prop.name, "Virtual"))
 		definition.definition.flags =
@@ -130,7 +158,7 @@ void ts_hip_join(struct ts_shim *shim)
 	int32_t (*get_count)(int32_t *) = ts_hip_next(hipGetDeviceCount);
 	int32_t (*get_version)(int32_t *) = ts_hip_next(hipRuntimeGetVersion);
 	int32_t (*peek_error)(void) = ts_hip_next(hipPeekAtLastError);
-	uint32_t none = 0, ways = TS_INTERFACE_HIP_TABLES;
+	uint32_t none = 0, ways = ts_loaded.hip.way;
 	int32_t n = 0, version = 0;
 
 	/*
@@ -155,11 +183,7 @@ void ts_hip_join(struct ts_shim *shim)
 			define_device(shim, i);
 			record_context(shim, (uint32_t)i);
 		}
-	/*
-	 * The callback writes behind the arguments of the runtime's call record, whose size belongs
-	 * to the major version.
-	 */
-	if (version / 10000000 == API_TRACE_MAJOR && ts_hip_trace(shim, (const void *)get_version))
+	if (version > 0 && ts_hip_trace(shim, (const void *)get_version, (uint32_t)version))
 		ways |= TS_INTERFACE_HIP_TRACER;
 	else
 		ts_debug(&shim->config, "HIP runtime %d: no times of the GPU's work", version);

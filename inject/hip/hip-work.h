@@ -15,13 +15,18 @@
 
 struct ts_hip_work {
 	uint64_t op_id;
-	uint32_t grid[3], block[3];
-	uint32_t dynamic_shared_bytes;
+	union {
+		struct { /* launches */
+			uint32_t grid[3], block[3];
+			uint32_t dynamic_shared_bytes;
+			uint32_t code; /* number of the kernel's code (hip-code.h); 0: unknown */
+		};
+		uint32_t value; /* sets */
+		uint32_t graph; /* launches of graphs: id in the trace */
+	};
 	uint32_t device; /* HIP's ordinal */
 	uint32_t stream; /* id in the trace */
-	uint32_t value;	 /* sets */
-	uint32_t graph;	 /* launches of graphs: id in the trace */
-	uint8_t kind;	 /* enum ts_cupti_class of the call */
+	uint8_t kind;	 /* enum ts_cupti_class of the call: selects the part of the union */
 	uint8_t copy_kind;
 	uint8_t async;
 	uint8_t is_awaited; /* 1: a device row will certainly come */

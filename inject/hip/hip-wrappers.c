@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrappers of HIP's calls, one for each watched call, made from proto/abi/vendor/hip.calls.
- * hip-register.c puts them into a dispatch table. A wrapper calls hip-calls.c before and after the
- * runtime's own function.
+ * hip-register.c puts them into a dispatch table, or hip-symbols.c calls them. A wrapper calls
+ * hip-calls.c before and after the runtime's own function.
  */
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
@@ -30,6 +30,25 @@ static inline void leave(struct ts_hip_frame *frame, int32_t result)
 }
 
 #include "inject/generated-hip-wrappers.h"
+
+bool ts_hip_claim(uint32_t way)
+{
+	uint32_t none = 0;
+
+	if (!__atomic_compare_exchange_n(&ts_loaded.hip.wrapped, &none, 1, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return false;
+	ts_loaded.hip.way = way;
+	return true;
+}
+
+void *ts_hip_wrapper(uint32_t slot)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(wrappers); i++)
+		if (wrappers[i].slot == slot)
+			return wrappers[i].function;
+	return NULL;
+}
 
 size_t ts_hip_wrap(void **table, size_t n_bytes)
 {

@@ -2,9 +2,9 @@
 /*
  * Handles load, unload and _exit(); the dynamic loader calls it. It calls shim.c to end the
  * session. LD_PRELOAD reaches every shell and compiler of a build, so the constructor does little:
- * it sets two environment variables, looks up a few functions and reads in /proc whether a seccomp
- * filter exists. It makes no thread, no socket, no lasting descriptor, and no allocation except
- * setenv()'s.
+ * it sets three environment variables, looks up a few functions and reads in /proc whether a
+ * seccomp filter exists. It makes no thread, no socket, no lasting descriptor, and no allocation
+ * except setenv()'s.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 #include "inject/process/process-sandbox.h"
 #include "inject/ring/handover.h"
 #include "inject/shim.h"
+#include "proto/abi/vendor/cupti_family.h"
 
 #define INJECTION_ENVIRONMENT	   "CUDA_INJECTION64_PATH"
 #define NVTX_INJECTION_ENVIRONMENT "NVTX_INJECTION64_PATH"
@@ -98,7 +99,9 @@ static bool is_ours(const char *path)
 __attribute__((constructor)) static void loaded(void)
 {
 	int saved_errno = errno;
+	char other[256]; /* a tool that another vendor's driver loads instead; not reported */
 	Dl_info info;
+	size_t i;
 
 	preload.pid = getpid();
 	ts_loaded.filters = ts_sandbox_count();
@@ -119,6 +122,9 @@ __attribute__((constructor)) static void loaded(void)
 	take_variable(INJECTION_ENVIRONMENT, preload.holder, sizeof(preload.holder));
 	take_variable(NVTX_INJECTION_ENVIRONMENT, ts_loaded.nvtx_holder,
 		      sizeof(ts_loaded.nvtx_holder));
+	for (i = TS_PTI_CUPTI + 1; i < TS_PTI_VENDORS; i++)
+		if (ts_pti_vendors[i].injection)
+			take_variable(ts_pti_vendors[i].injection, other, sizeof(other));
 	/* An inherited value may be another name of this library. */
 	if (*ts_loaded.nvtx_holder && is_ours(ts_loaded.nvtx_holder))
 		ts_loaded.nvtx_holder[0] = '\0';

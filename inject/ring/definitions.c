@@ -276,6 +276,7 @@ uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_defini
 		     n_bytes);
 	if (place) {
 		id = place->id;
+		place->n = definition->n;
 		memcpy(place + 1, definition + 1, n_bytes - sizeof(*definition));
 		publish(definitions, n_bytes);
 	}

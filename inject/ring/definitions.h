@@ -77,7 +77,7 @@ uint32_t ts_definitions_stack(struct ts_definitions *definitions, const uint64_t
 
 /*
  * Appends a definition without interning it. `definition` is n_bytes long, a multiple of 8. The
- * caller sets `type` and `flags` in its header; the function fills the rest of the header.
+ * caller sets `type`, `flags` and `n` in its header; the function fills the rest of the header.
  */
 uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_definition *definition,
 			    size_t n_bytes);

@@ -132,6 +132,7 @@ struct ts_tls {
 	uint32_t busy;		  /* enum ts_busy */
 	struct ts_ranges *ranges; /* the thread's pushed ranges (annotation.c); NULL: none yet */
 	uint32_t unclaimed;	  /* records since the last vain search for a shard */
+	uint32_t in_roctx;	  /* not 0: an exported function of roctx has recorded the call */
 	uint32_t hip_device; /* HIP's ordinal of the device in this thread's last hipSetDevice() */
 	/*
 	 * The thread's current call. Updated even while nothing is recorded, because a recording

@@ -55,7 +55,31 @@ enum ts_api_domain {
 	TS_API_CUDA_DRIVER = 1,	 /* cbid: CUpti_driver_api_trace_cbid */
 	TS_API_CUDA_RUNTIME = 2, /* cbid: CUpti_runtime_api_trace_cbid */
 	TS_API_HIP = 3,
+	/* Libraries like CUPTI (vendor/cupti_family.h). */
+	TS_API_MACA = 4,	 /* cbid: as for TS_API_HIP */
+	TS_API_MUSA_DRIVER = 5,	 /* cbid: as for TS_API_CUDA_DRIVER */
+	TS_API_MUSA_RUNTIME = 6, /* cbid: as for TS_API_CUDA_RUNTIME */
+	TS_API_ACL = 7,		 /* cbid: as for TS_API_HIP */
 };
+
+/*
+ * Returns the domain whose numbers a call's cbid has: of the call's own kind, or of the interface
+ * that the vendor copied.
+ */
+static inline uint32_t ts_api_base(uint32_t domain)
+{
+	switch (domain) {
+	case TS_API_MACA:
+	case TS_API_ACL:
+		return TS_API_HIP;
+	case TS_API_MUSA_DRIVER:
+		return TS_API_CUDA_DRIVER;
+	case TS_API_MUSA_RUNTIME:
+		return TS_API_CUDA_RUNTIME;
+	default:
+		return domain;
+	}
+}
 
 /* ts_record_api.record.flags */
 #define TS_API_EXPECTS_DEVICE (1u << 0) /* succeeded, and such calls make device rows */
@@ -358,6 +382,8 @@ enum ts_definition_type {
 	TS_DEF_DEVICE = 4,
 	TS_DEF_THREAD = 5,
 	TS_DEF_NAME = 6,
+	TS_DEF_CODE = 7,
+	TS_DEF_FUNCTION = 8,
 	TS_DEF_COUNT
 };
 
@@ -366,7 +392,7 @@ struct ts_definition {
 	uint16_t type;	  /* enum ts_definition_type */
 	uint16_t flags;	  /* depends on the type */
 	uint32_t id;
-	uint32_t n; /* STRING: bytes; STACK: frames; otherwise 0 */
+	uint32_t n; /* STRING, CODE, FUNCTION: bytes; STACK: frames; otherwise 0 */
 };
 TS_ASSERT_SIZE(struct ts_definition, 16);
 TS_ASSERT_FIELD(struct ts_definition, type, 4);
@@ -424,5 +450,34 @@ enum ts_name_kind {
 	TS_NAME_EVENT = 6,    /* object: the vendor's handle */
 	TS_NAME_OTHER = 7,    /* object: a handle or address of the application */
 };
+
+/*
+ * CODE: device code of a program, for vendors whose device rows lack the kernels' registers. The
+ * code is a part of a file, or `n` bytes in the definition. Behind the struct lie the path of the
+ * file, the device's target (HIP: gcnArchName) and these bytes. flags:
+ */
+#define TS_CODE_IS_METADATA (1u << 0) /* the bytes are AMD's metadata of the code alone */
+
+#define TS_CODE_MAX_BYTES   (48u * 1024)
+
+struct ts_definition_code {
+	struct ts_definition definition;
+	uint64_t file_off; /* of the code in the file */
+	uint32_t n_path_bytes;
+	uint32_t n_target_bytes;
+};
+TS_ASSERT_SIZE(struct ts_definition_code, 32);
+TS_ASSERT_FIELD(struct ts_definition_code, file_off, 16);
+TS_ASSERT_FIELD(struct ts_definition_code, n_path_bytes, 24);
+TS_ASSERT_FIELD(struct ts_definition_code, n_target_bytes, 28);
+
+/* FUNCTION: a kernel of a CODE. Its mangled name lies behind the struct, `n` bytes. */
+struct ts_definition_function {
+	struct ts_definition definition;
+	uint32_t code;
+	uint32_t reserved;
+};
+TS_ASSERT_SIZE(struct ts_definition_function, 24);
+TS_ASSERT_FIELD(struct ts_definition_function, code, 16);
 
 #include "proto/abi/generated-records.h"

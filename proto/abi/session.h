@@ -173,9 +173,12 @@ struct ts_control {
 };
 
 /* Ways into a vendor's runtime. */
-#define TS_INTERFACE_CUPTI	(1u << 0) /* CUPTI's callbacks and activity records */
-#define TS_INTERFACE_HIP_TABLES (1u << 1) /* the dispatch tables of HIP's runtime */
-#define TS_INTERFACE_HIP_TRACER (1u << 2) /* GPU times by hipRegisterTracerCallback() */
+#define TS_INTERFACE_CUPTI	 (1u << 0) /* CUPTI's callbacks and activity records */
+#define TS_INTERFACE_HIP_TABLES	 (1u << 1) /* the dispatch tables of HIP's runtime */
+#define TS_INTERFACE_HIP_TRACER	 (1u << 2) /* GPU times by hipRegisterTracerCallback() */
+#define TS_INTERFACE_HIP_SYMBOLS (1u << 3) /* functions that stand before HIP's */
+/* Bit of a library like CUPTI: this one shifted by its enum ts_pti_id. */
+#define TS_INTERFACE_PTI (1u << 8)
 
 enum ts_capture_state {
 	TS_CAPTURE_STATE_NONE = 0,

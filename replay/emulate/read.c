@@ -286,6 +286,7 @@ static bool is_asked(const struct ts_emulate_options *options, uint64_t op_id, u
  */
 static bool is_free(uint32_t domain, uint32_t cbid)
 {
+	domain = ts_api_base(domain);
 	if (domain == TS_API_CUDA_RUNTIME)
 		return cbid == TS_CUPTI_RUNTIME_CBID_cudaFree_v3020 ||
 		       cbid == TS_CUPTI_RUNTIME_CBID_cudaFreeArray_v3020 ||

@@ -173,7 +173,8 @@ const char *const ts_vgpu_spec_help =
 	"  link=25GB/s           memory=2TB/s        rate of pinned copies between host\n"
 	"                                            and device; rate of device memory\n"
 	"  launch-latency=5us    call-time=3us       time from a call to the start of its\n"
-	"                                            operation; host time of the call\n";
+	"                                            operation; host time of the call\n"
+	"  hip=6.1                                   release of ROCm: 5.7, 6.1, 6.2, 7.1\n";
 
 struct unit {
 	const char *text;
@@ -247,6 +248,25 @@ static int clock_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, ch
 	}
 	spec->host_clock = host;
 	return 0;
+}
+
+/* hip=6.1: one digit each. The releases are those of tools/vgpu/hip/hip-version.c. */
+static int hip_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, char *message,
+		     size_t message_bytes)
+{
+	static const char *const releases[] = {"5.7", "6.1", "6.2", "7.1"};
+
+	for (size_t i = 0; i < sizeof(releases) / sizeof(releases[0]); i++)
+		if (n == 3 && !memcmp(text, releases[i], n)) {
+			spec->hip_major = (uint32_t)(text[0] - '0');
+			spec->hip_minor = (uint32_t)(text[2] - '0');
+			return 0;
+		}
+	snprintf(message, message_bytes,
+		 "virtual GPU spec: 'hip=%.*s' is no release of the virtual HIP (5.7, 6.1, 6.2, "
+		 "7.1)",
+		 (int)(n < 64 ? n : 64), text);
+	return -EINVAL;
 }
 
 static int setting_parse(const char *text, size_t n, struct ts_vgpu_shape *changed, bool *is_set,
@@ -342,6 +362,8 @@ int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *me
 
 		if (!strncmp(at, "clock=", 6))
 			r = clock_parse(at + 6, n - 6, &spec, message, message_bytes);
+		else if (!strncmp(at, "hip=", 4))
+			r = hip_parse(at + 4, n - 4, &spec, message, message_bytes);
 		else if (memchr(at, '=', n))
 			r = setting_parse(at, n, &changed, is_set, message, message_bytes);
 		else

@@ -101,14 +101,16 @@ struct ts_vgpu_spec {
 	 * machine. A program with one thread saves two thread switches per operation.
 	 */
 	bool without_workers;
+	/* Release of ROCm for libamdhip64, as 6.1; 0: not set. Each library knows its own. */
+	uint32_t hip_major, hip_minor;
 	uint32_t n_devices;
 	struct ts_vgpu_shape shapes[TS_VGPU_MAX_DEVICES];
 };
 
 /*
- * Parses SHAPE[:COUNT][,...][,clock=model|host][,SETTING=VALUE...]. A setting applies to all
- * devices; `ts_vgpu_spec_help` lists the settings. NULL or "" means TS_VGPU_SPEC_DEFAULT. Returns
- * -EINVAL with one line in message.
+ * Parses SHAPE[:COUNT][,...][,clock=model|host][,hip=MAJOR.MINOR][,SETTING=VALUE...]. A setting
+ * applies to all devices; `ts_vgpu_spec_help` lists the settings. NULL or "" means
+ * TS_VGPU_SPEC_DEFAULT. Returns -EINVAL with one line in message.
  */
 #define TS_VGPU_SPEC_DEFAULT "h200"
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,

@@ -7,8 +7,12 @@
 
 #include "sbt/columns.h"
 
+#include <sys/mman.h>
+
 #include "sbt/format/block-columns.h"
 #include "sbt/read/filter.h"
+
+#define HUGE_BYTES (2u * 1024 * 1024)
 
 struct ts_sbt_columns {
 	unsigned n_references; /* atomic */
@@ -87,6 +91,22 @@ static int choose(struct gathering *g)
 	return ts_sbt_reader_choose(g->reader, &g->window, &g->chosen);
 }
 
+/*
+ * Allocates the memory of a column. Large columns get huge pages where the kernel allows it, because
+ * page faults of small pages take as long as decoding.
+ */
+static void *allocate_column(uint64_t n_bytes)
+{
+	void *memory;
+
+	if (n_bytes < 2 * HUGE_BYTES)
+		return malloc(n_bytes);
+	memory = aligned_alloc(HUGE_BYTES, ts_align_up(n_bytes, HUGE_BYTES));
+	if (memory)
+		(void)madvise(memory, ts_align_up(n_bytes, HUGE_BYTES), MADV_HUGEPAGE);
+	return memory;
+}
+
 static int allocate(struct gathering *g)
 {
 	struct ts_sbt_columns *to = g->to;
@@ -98,10 +118,10 @@ static int allocate(struct gathering *g)
 		const uint16_t width = to->schema->columns[c].width;
 
 		widest = width > widest ? width : widest;
-		if (is_wanted(g, c) && !(to->values[c] = malloc(n * width)))
+		if (is_wanted(g, c) && !(to->values[c] = allocate_column(n * width)))
 			return -ENOMEM;
 	}
-	to->sessions = malloc(n * sizeof(*to->sessions));
+	to->sessions = allocate_column(n * sizeof(*to->sessions));
 	g->scratch = malloc(TS_SBT_MAX_ROWS * widest);
 	g->keep = malloc(TS_SBT_MAX_ROWS);
 	return to->sessions && g->scratch && g->keep ? 0 : -ENOMEM;

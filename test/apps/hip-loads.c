@@ -2,7 +2,8 @@
 /*
  * hip-loads WAY LIBRARY [SECOND]: a program that is not linked with HIP, and loads it by dlopen().
  * WAY is local, global or deep (RTLD_DEEPBIND). It allocates, copies, sets and frees, and counts
- * that in the truth. Prints the checked bytes of each library.
+ * that in the truth. Prints the checked bytes of each library. LIBRARY may also be one of
+ * hip-plugin.c, which is linked with HIP.
  *
  * With SECOND, another copy of HIP in the process does the same work at the same time. It is no
  * part of the truth.
@@ -52,13 +53,17 @@ static void check(int result, const char *call)
 static void load(struct hip *hip, const char *path, int flags)
 {
 	void *library = dlopen(path, flags);
+	char name[64];
 
 	if (!library) {
 		fprintf(stderr, "%s\n", dlerror());
 		exit(9);
 	}
 	for (int i = 0; i < N_CALLS; i++) {
-		hip->functions[i] = dlsym(library, names[i]);
+		snprintf(name, sizeof(name), "plugin_%s", names[i]);
+		hip->functions[i] = dlsym(library, name);
+		if (!hip->functions[i])
+			hip->functions[i] = dlsym(library, names[i]);
 		if (!hip->functions[i]) {
 			fprintf(stderr, "%s\n", dlerror());
 			exit(9);

@@ -12,6 +12,7 @@
   ctf       the same job in LTTng's CTF
   large     a trace of 100 million launches, made and removed again (TS_BENCH_LARGE: of so many): to open it, a millisecond
             of it, totals by kernel, the reader's memory
+  columns   columns of 10 million launches read into NumPy by the Python package, against C
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
             and one with 20 Python functions
   shim      time the whole shim adds to a launch on the virtual GPU, over CUDA and over HIP
@@ -243,6 +244,27 @@ class Bench:
         ours = self.json([self.path('test/bench/bench-sbt'), n])
         self.say('bytes a launch against CTF by LTTng', '1/%.1f' % (size / made['n'] / ours['sbt']),
                  'that is %.1f against %.2f, %s discarded' % (size / made['n'], ours['sbt'], discarded))
+
+    def columns(self):
+        python = '/usr/bin/python3'
+        if subprocess.run([python, '-c', 'import numpy'], stderr=subprocess.DEVNULL).returncode:
+            raise Skip('no NumPy: install python3-numpy')
+        n = '20000' if self.smoke else '10000000'
+        env = dict(os.environ, PYTHONPATH=os.path.join(SOURCE, 'tools', 'python'), PYTHONDONTWRITEBYTECODE='1',
+                   TRACESMITH_LIBRARY=self.path('tools/library/libtracesmith.so.0'))
+        with tempfile.TemporaryDirectory(dir=os.environ.get('TS_BENCH_FOLDER')) as folder:
+            path = os.path.join(folder, 'large.sbt')
+            self.json([self.path('test/bench/bench-large'), 'write', path, n], timeout=3600)
+            seconds = []
+            for _ in range(5):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                subprocess.run([self.path('tools/library/example-columns'), path], stdout=subprocess.DEVNULL, check=True)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            ours = self.json([python, os.path.join(SOURCE, 'test', 'bench', 'columns.py'), path], env=env)
+        self.say('start, end and name of %d kernels as NumPy arrays' % ours['n'], '%.3f s' % ours['seconds'],
+                 '%.2f times the processor time of C (examples/columns.c), which only sums them' % (ours['seconds'] / min(seconds)),
+                 'less than 1 s, at most 1.2 times')
 
     def large(self):
         n = '200000' if self.smoke else os.environ.get('TS_BENCH_LARGE', '100000000')
@@ -852,7 +874,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

@@ -61,6 +61,24 @@ static int fuzz_name(void *data, const struct ts_definition_name *definition, ui
 	return 0;
 }
 
+static int fuzz_code(void *data, const struct ts_definition_code *code, const char *path,
+		     const char *target, const uint8_t *bytes)
+{
+	fuzz_touch(code, sizeof(*code));
+	fuzz_touch(path, code->n_path_bytes);
+	fuzz_touch(target, code->n_target_bytes);
+	fuzz_touch(bytes, code->definition.n);
+	return 0;
+}
+
+static int fuzz_function(void *data, const struct ts_definition_function *function,
+			 const char *name)
+{
+	fuzz_touch(function, sizeof(*function));
+	fuzz_touch(name, function->definition.n);
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
 	const struct ts_arena_sink sink = {.string = fuzz_string,
@@ -68,7 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 					   .thread = fuzz_thread,
 					   .device = fuzz_device,
 					   .module = fuzz_module,
-					   .name = fuzz_name};
+					   .name = fuzz_name,
+					   .code = fuzz_code,
+					   .function = fuzz_function};
 	struct ts_arena_reader reader = {0};
 	uint64_t n_used = n_bytes / 8 * 8;
 	int fd;

@@ -46,9 +46,12 @@ COPY_KINDS = {'htod': truth_module.H2D, 'dtoh': truth_module.D2H, 'dtod': truth_
               'ptop': truth_module.PEER}
 MEMORY_KINDS = {3: truth_module.DEVICE, 2: truth_module.PINNED}
 SYNC_CALLS = {
-    'stream_synchronize': ('cuStreamSynchronize', 'cudaStreamSynchronize', 'hipStreamSynchronize'),
-    'event_synchronize': ('cuEventSynchronize', 'cudaEventSynchronize', 'hipEventSynchronize'),
-    'context_synchronize': ('cuCtxSynchronize', 'cudaDeviceSynchronize', 'hipDeviceSynchronize'),
+    'stream_synchronize': ('cuStreamSynchronize', 'cudaStreamSynchronize', 'hipStreamSynchronize',
+                           'mcStreamSynchronize'),
+    'event_synchronize': ('cuEventSynchronize', 'cudaEventSynchronize', 'hipEventSynchronize',
+                          'mcEventSynchronize'),
+    'context_synchronize': ('cuCtxSynchronize', 'cudaDeviceSynchronize', 'hipDeviceSynchronize',
+                            'mcDeviceSynchronize'),
 }
 LAUNCHES = {'driver': 'cuLaunchKernel', 'runtime': 'cudaLaunchKernel', 'hip': 'hipLaunchKernel'}
 WAITS_FOR_ALL = dict(zip(('driver', 'runtime', 'hip'), SYNC_CALLS['context_synchronize']))
@@ -445,11 +448,15 @@ class Case(unittest.TestCase):
             elif thread in capturing:
                 captured['EventRecord'] += row['name'].endswith('EventRecord')
                 captured['StreamWaitEvent'] += row['name'].endswith('StreamWaitEvent')
-        self.assertEqual(len(trace.of('event')), called('EventRecord') - captured['EventRecord'])
-        self.assertEqual(len(trace.of('stream_wait')), called('StreamWaitEvent') - captured['StreamWaitEvent'])
+        self.check_stream_operations(trace, called('EventRecord') - captured['EventRecord'],
+                                     called('StreamWaitEvent') - captured['StreamWaitEvent'])
         syncs = collections.Counter(row['kind'] for row in trace.of('sync'))
         for kind, names in SYNC_CALLS.items():
             self.assertEqual(syncs[kind], called(*names), kind)
+
+    def check_stream_operations(self, trace, n_events, n_waits):
+        self.assertEqual(len(trace.of('event')), n_events)
+        self.assertEqual(len(trace.of('stream_wait')), n_waits)
 
 
 def over_hip(case, *names, but=()):

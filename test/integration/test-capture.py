@@ -263,14 +263,14 @@ class Replay(harness.Case):
         """The program goes on; what was captured before is done again; what it was and what it took is told."""
         result, path = self.record([harness.app('pipeline', 'driver'), '5'], '--vgpu=small', '--capture', 'replay:256K')
         self.assertEqual((result.status, result.out), (0, 'pipeline: 5 rounds of 4 buffers\n'), result)
-        self.assertRegex(result.err, r'; captured [0-9.]+ KiB in .* of its threads\' time; CAPTURE ENDED EARLY: the capture reached its limit of bytes\n$')
+        self.assertRegex(result.err, r'; captured [0-9.]+ KiB in .* of its threads\' time; CAPTURE ENDED EARLY: the capture for replay reached its limit \(see --capture\)\n$')
         traced = harness.Trace(path)
         self.assertEqual(traced.counts['kernel'], self.truth().n_launches())
         capture = traced.info['sessions'][0]['capture']
         self.assertTrue(0 < capture['bytes'] <= 256 << 10 and capture['ns'] > 0, capture)
         status, (session,), result = self.replay(path)
         self.assertEqual(status, SAME, result)
-        self.assertEqual(session['ended'], 'the capture reached its limit of 262144 bytes')
+        self.assertEqual(session['ended'], 'the capture for replay reached its limit of 262144 bytes (see --capture)')
         self.assertGreater(session['operations'], 20)
 
     def test_a_killed_program(self):

@@ -172,7 +172,7 @@ class Disk(harness.Case):
                                 TS_BAD_DISK_ERROR=str(errno.EDQUOT), TS_BAD_DISK_WRITES='1')
         err = process.communicate(timeout=harness.SECONDS * 2)[1]
         self.assertEqual(process.returncode, 0, err)
-        self.assertRegex(err.decode(), r'LOST: .*\d disk.*CUT SHORT: the disk quota of this user is used up')
+        self.assertRegex(err.decode(), r'LOST: .*\d disk.*CUT SHORT: the disk quota of the file system is used up')
         trace = harness.Trace(self.path('x.sbt'))
         self.check_sound_but_for_losses(trace)
         self.assertGreater(trace.lost['disk'], 0)

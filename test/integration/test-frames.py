@@ -234,17 +234,17 @@ class Frames(harness.Case):
             program.tell('step', '2')
         # It is told while it runs, when it is over, and from the file.
         live = program.session()['capture']
-        self.assertEqual((live['state'], live['max_bytes'], live['ended']), ('ended', 2048, 'the capture reached its limit of bytes'))
+        self.assertEqual((live['state'], live['max_bytes'], live['ended']), ('ended', 2048, 'the capture for replay reached its limit (see --capture)'))
         self.assertGreater(live['ns'], 0)
         told = program.tsctl('sessions').out
         self.assertIn('of 2.00 KiB captured', told)
-        self.assertIn(' % of its time: the capture reached its limit of bytes', told)
-        self.assertIn('CAPTURE ENDED EARLY: the capture reached its limit of bytes', program.end())
+        self.assertIn(' % of its time: the capture for replay reached its limit (see --capture)', told)
+        self.assertIn('CAPTURE ENDED EARLY: the capture for replay reached its limit (see --capture)', program.end())
         self.replay(program.trace)
         capture = self.capture_of(program.trace)
-        self.assertEqual(capture['ended'], 'the capture reached its limit of 2048 bytes')
+        self.assertEqual(capture['ended'], 'the capture for replay reached its limit of 2048 bytes (see --capture)')
         self.assertEqual((capture['bytes'], capture['ns']), (live['bytes'], live['ns']))
-        self.assertIn('ended early: the capture reached its limit of 2048 bytes', harness.tsctl('info', program.trace).out)
+        self.assertIn('ended early: the capture for replay reached its limit of 2048 bytes (see --capture)', harness.tsctl('info', program.trace).out)
 
     def test_what_cannot_be_replayed(self):
         """It is named where it was in a window."""

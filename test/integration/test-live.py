@@ -118,6 +118,10 @@ class Live(harness.Case):
             self.assertTrue(json.loads(over.out)['finished'])
         missing = self.tsctl('info', '--session', str(NO_PID))
         self.assertEqual((missing.status, len(missing.err.splitlines())), (2, 1), missing)
+        for command in ('info', 'timeline'):
+            no_number = self.tsctl(command, '--session', 'x')
+            self.assertEqual((no_number.status, no_number.err), (2,
+                "tsctl %s: --session x: expected a session's number or a pid; `tsctl sessions` lists both\n" % command))
 
     def test_removed_while_it_runs(self):
         """Its file is taken away, and the folder: who looks is told, who comes is refused, nobody else suffers."""

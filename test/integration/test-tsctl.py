@@ -150,6 +150,10 @@ class Usage(harness.Case):
         devices = json.loads(result.out)
         self.assertIn('h200', [shape['spec'] for shape in devices['virtual_shapes']])
         self.assertTrue(devices['virtual_note'])
+        vendors = {vendor['name']: vendor for vendor in devices['vendors']}
+        self.assertEqual({name: vendor['state'] for name, vendor in vendors.items()},
+                         {'mcpti': 'untested', 'mupti': 'untested', 'mspti': 'untested', 'topspti': 'refused', 'hgpti': 'refused'})
+        self.assertIn('no public source', vendors['topspti']['missing'])
         human = harness.tsctl('devices')
         self.assertEqual(human.status, 0, human)
         self.assertIn('not', human.out)

@@ -41,10 +41,10 @@ THIRD_PARTY = {
     'google/protobuf': [],
     'systemd/': ['daemon/'],
     # replay/vgpu unpacks fatbins, whose entries are compressed.
-    'zstd': ['sbt/', 'replay/vgpu/', 'tools/vgpu/'],
+    'zstd': ['sbt/', 'replay/vgpu/', 'tools/vgpu/', 'daemon/worker/'],
     'lz4': ['replay/vgpu/', 'tools/vgpu/'],
     # The worker checks debug files' checksums.
-    'zlib': ['tools/export/', 'daemon/worker/'],
+    'zlib': ['tools/export/', 'tools/vgpu/hip/', 'daemon/worker/'],
     'bpf/': ['daemon/bpf/'],
     # What reads strangers' files does so behind the worker's walls, and nowhere else.
     'elfutils/': ['daemon/worker/'],

@@ -266,7 +266,8 @@ static int on_porter(sd_event_source *source, int fd, uint32_t events, void *dat
 {
 	struct ts_server *server = data;
 
-	ts_log(TS_LOG_ERROR, "the process that receives descriptors has ended: the daemon ends");
+	ts_log(TS_LOG_ERROR,
+	       "the daemon ends, because its child process tracesmith-port, which receives file descriptors from clients, has ended; start the daemon again");
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	server->exit_status = 1;
 	begin_finish(server, 0);

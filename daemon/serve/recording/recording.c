@@ -508,7 +508,7 @@ const char *ts_recording_why_full(const struct ts_recording *recording)
 	case -ENOSPC:
 		return "the disk is full";
 	case -EDQUOT:
-		return "the disk quota of this user is used up";
+		return "the disk quota of the file system is used up";
 	case -EFBIG:
 		return "the file reached its size limit (--max-file-bytes, ulimit -f)";
 	default:

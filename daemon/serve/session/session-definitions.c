@@ -129,6 +129,54 @@ static int sink_name(void *data, const struct ts_definition_name *definition, ui
 	return sink_added(s, ts_session_add_row(s, TS_ROW_NAME, &row));
 }
 
+static int kernel_facts_begin(struct ts_session *s)
+{
+	const struct ts_kernel_facts_options options = {
+		.pid = (pid_t)s->row.pid,
+		.uid = s->row.uid,
+	};
+
+	return s->kernel_facts ? 0 : ts_kernel_facts_new(&options, &s->kernel_facts);
+}
+
+static int sink_code(void *data, const struct ts_definition_code *code, const char *path,
+		     const char *target, const uint8_t *bytes)
+{
+	struct ts_session *s = data;
+	int r = kernel_facts_begin(s);
+
+	return r ?: ts_kernel_facts_add_code(s->kernel_facts, code, path, target, bytes);
+}
+
+static int sink_function(void *data, const struct ts_definition_function *function,
+			 const char *name)
+{
+	struct ts_session *s = data;
+	int r = kernel_facts_begin(s);
+
+	return r ?: ts_kernel_facts_add_function(s->kernel_facts, function, name);
+}
+
+int ts_session_fill_kernel(struct ts_session *s, uint32_t function, struct ts_row_kernel *row)
+{
+	const struct ts_kernel_numbers *numbers;
+	const char *why;
+	int r = 0;
+
+	if (!s->kernel_facts)
+		return 0;
+	numbers = ts_kernel_facts_find(s->kernel_facts, function);
+	if (numbers) {
+		row->registers_per_thread = (uint16_t)numbers->registers_per_thread;
+		row->static_shared_bytes = numbers->static_shared_bytes;
+		row->local_bytes_per_thread = numbers->local_bytes_per_thread;
+	} else if (!s->code_reported && ts_kernel_facts_unread(s->kernel_facts, &why)) {
+		s->code_reported = true;
+		r = ts_sbt_writer_metadata(s->recording->writer, "unread_code", why);
+	}
+	return r ? ts_session_write_failed(s, r) : 0;
+}
+
 int ts_session_read_arena(struct ts_session *s)
 {
 	const struct ts_arena_sink sink = {
@@ -139,6 +187,8 @@ int ts_session_read_arena(struct ts_session *s)
 		.device = sink_device,
 		.module = sink_module,
 		.name = sink_name,
+		.code = sink_code,
+		.function = sink_function,
 		.grant = sink_grant,
 		.rest = sink_rest,
 	};

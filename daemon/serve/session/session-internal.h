@@ -13,6 +13,7 @@
 #include "daemon/merge/convert-rows.h"
 #include "daemon/merge/loss.h"
 #include "daemon/serve/session/session-main.h"
+#include "daemon/symbol/kernel-facts.h"
 
 struct session_shard {
 	uint64_t position;    /* records before this position have rows */
@@ -63,6 +64,8 @@ struct ts_session {
 	struct ts_row_session row;
 	struct ts_drain drain;
 	struct ts_arena_reader arena;
+	struct ts_kernel_facts *kernel_facts; /* NULL: the session has no definition of code */
+	bool code_reported;		      /* the file has the reason for an unread code */
 	struct ts_clock_table host_clock;
 	struct ts_clock_table cupti_clock;
 	struct ts_halves *halves;
@@ -202,6 +205,11 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 
 /* session-definitions.c: reads new definitions of the arena. */
 int ts_session_read_arena(struct ts_session *s);
+/*
+ * Fills the numbers that a kernel's row gets from its device code. A code's first kernel may wait
+ * for a worker.
+ */
+int ts_session_fill_kernel(struct ts_session *s, uint32_t function, struct ts_row_kernel *row);
 
 /*
  * session-lane.c: copies the lane, the ring of a capture, to the trace. _begin() runs once. In each

@@ -178,10 +178,9 @@ const char *ts_session_lane_why(const struct ts_session *s)
 		[TS_LANE_NO_MEMORY] = "out of memory in the process",
 		[TS_LANE_YIELDED] = "the application's own profiler took CUPTI",
 		[TS_LANE_STOPPED] = "recording was stopped",
-		[TS_LANE_LIMIT] = "the capture reached its limit of bytes",
+		[TS_LANE_LIMIT] = "the capture for replay reached its limit (see --capture)",
 		[TS_LANE_TOO_LARGE] = "the content of an operation was too large",
-		[TS_LANE_TOO_MANY] =
-			"the capture reached the largest number of operations that can be replayed",
+		[TS_LANE_TOO_MANY] = "the capture for replay reached its limit of operations",
 		[TS_LANE_HIP] = "the process uses HIP, whose calls are not captured yet",
 	};
 	/* Pairs with the producer's release. */

@@ -123,6 +123,7 @@ static int init(struct ts_session *s)
 static void deinit(struct ts_session *s)
 {
 	ts_session_kernel_deinit(s);
+	ts_kernel_facts_free(s->kernel_facts);
 	ts_sbt_session_writer_free(s->writer);
 	ts_halves_free(s->halves);
 	ts_drain_deinit(&s->drain);

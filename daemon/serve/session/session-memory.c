@@ -47,7 +47,8 @@ static uint64_t working_bytes(const struct ts_session *s)
 static uint64_t held_bytes(const struct ts_session *s)
 {
 	return fixed_bytes(s) - sizeof(*s->halves) + ts_halves_memory(s->halves) +
-	       working_bytes(s) + ts_arena_reader_memory(&s->arena) + ts_session_kernel_memory(s);
+	       working_bytes(s) + ts_arena_reader_memory(&s->arena) + ts_session_kernel_memory(s) +
+	       (s->kernel_facts ? ts_kernel_facts_memory(s->kernel_facts) : 0);
 }
 
 /* Sets the charge to n_bytes plus the reserve. */

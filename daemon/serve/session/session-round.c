@@ -133,6 +133,17 @@ static int count_own(struct ts_session *s, uint32_t domain)
 	return 0;
 }
 
+/* An older writer's record may be too short for the field. */
+static int fill_kernel(struct ts_session *s, const struct ts_record *record,
+		       struct ts_row_kernel *row)
+{
+	const struct ts_record_kernel *from = (const void *)record;
+
+	if (ts_likely(record->n_fixed_words * sizeof(uint64_t) < sizeof(*from) || !from->function))
+		return 0;
+	return ts_session_fill_kernel(s, from->function, row);
+}
+
 static int take_record(struct ts_session *s, struct session_shard *shard,
 		       const struct ts_record *record)
 {
@@ -153,6 +164,11 @@ static int take_record(struct ts_session *s, struct session_shard *shard,
 		s->yielded = row.yield.yielded;
 	else if (ts_unlikely(record->type == TS_RECORD_MARK))
 		take_mark(s, &row.mark);
+	if (record->type == TS_RECORD_KERNEL) {
+		r = fill_kernel(s, record, &row.kernel);
+		if (ts_unlikely(r))
+			return r;
+	}
 	r = ts_session_add_row(s, record->type, &row);
 	if (ts_unlikely(r))
 		return r;

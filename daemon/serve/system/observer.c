@@ -171,7 +171,8 @@ static void failed(struct ts_observer *observer, int r)
 		return;
 	/* Pairs with the relaxed load in ts_observer_failed(). The store orders no other data. */
 	__atomic_store_n(&observer->error, r < 0 ? r : -EIO, __ATOMIC_RELAXED);
-	ts_log(TS_LOG_ERROR, "%s receives no more calls of other processes: %s",
+	ts_log(TS_LOG_ERROR,
+	       "calls of processes without a preloaded libtsinject.so are no longer recorded in %s: %s",
 	       observer->options.recording->path,
 	       ts_recording_why_full(observer->options.recording) ?: strerror(-observer->error));
 }

@@ -71,7 +71,8 @@ int ts_server_open_system(struct ts_server *server)
 		snprintf(server->system_missing, sizeof(server->system_missing), "%s",
 			 why ?: strerror(-r));
 	} else if (r) {
-		ts_log(TS_LOG_ERROR, "cannot record calls of other processes in %s: %s",
+		ts_log(TS_LOG_ERROR,
+		       "cannot write the trace of processes without a preloaded libtsinject.so in %s: %s",
 		       server->options.directory, strerror(-r));
 		return r;
 	}

@@ -12,9 +12,11 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py capture TABLE                 how the capture treats a call
        calls.py hip-calls TABLE               HIP: the list of calls by TraceSmith's numbers
        calls.py wrappers TABLE                HIP: the shim's functions for the dispatch table
+       calls.py symbols TABLE                 HIP: the shim's functions that stand before libamdhip64's
+       calls.py symbol-nodes TABLE            HIP: their version script
        calls.py hip-arguments TABLE           HIP: where the arguments are that device rows need
        calls.py slots TABLE                   HIP: the places of the dispatch tables
-       calls.py nodes TABLE                   HIP: the version script of the facade
+       calls.py nodes TABLE RELEASE           HIP: the version script of the facade of a release, as 6.2
 Everything goes to standard output.
 
 A table starts with `interface NAME` and has one call an entry; indented lines continue an entry, # starts a comment:
@@ -56,7 +58,9 @@ In a table of `interface hip` an entry is a function of libamdhip64. It has thes
     slot=N@STEP      the place in HipDispatchTable, counted in pointers (0 is its size), and the step of the table's version
                      that added it, if not 0; known slots have no gap
     compiler=N@STEP  the same in HipCompilerDispatchTable
-    node=V           the version node that exported the function first; without it, it has a slot only
+    node=V           the version node that exported the function first; without it, it has a slot only, which the facade
+                     refuses or has not
+    since=V          the release that exported it first, if its node is older: AMD adds functions to old nodes
     returns=TYPE     void, pointer (void **) or string (const char *); else int32_t
     spt              the default stream is the thread's
     = WORK           the function impl_NAME calls it; @stream and @own as above, by spt
@@ -214,7 +218,7 @@ def parse_head(call, text):
             if not match:
                 raise ValueError('%s is no place: "%s"' % (key, value))
             call.slots[key] = (int(match[1]), int(match[2] or 0))
-        elif call.hip and key == 'node' and key not in call.values and re.fullmatch(r'\d+\.\d+', value) or \
+        elif call.hip and key in ('node', 'since') and key not in call.values and re.fullmatch(r'\d+\.\d+', value) or \
                 call.hip and key == 'returns' and key not in call.values and value in RESULTS:
             call.values[key] = value
         elif key == 'id' or key in FORMS and not call.hip:
@@ -271,7 +275,7 @@ def check_entry(call):
             raise ValueError('no argument "%s"' % name)
     if call.hip and set(call.names()) & set(LOCALS):
         raise ValueError('a wrapper has a variable of that name: "%s"' % (set(call.names()) & set(LOCALS)).pop())
-    if call.hip and 'node' not in values and (call.work or not call.slots):
+    if call.hip and 'node' not in values and (call.work not in (None, 'refused') or not call.slots):
         raise ValueError('no node')
     if 'memory' in values:
         check_access(call)
@@ -719,6 +723,35 @@ def print_wrappers(tables):
     print('\n'.join('\t{%d, (void *)call_%s},' % (call.slots['slot'][0], call.name) for call in wrapped) + '\n};')
 
 
+def symbols(calls):
+    """The wrapped calls that libamdhip64 exports."""
+    return [call for call in by_slot(calls) if call.wrapped() and 'node' in call.values]
+
+
+def print_symbols(tables):
+    (_, calls), = tables
+    print(banner('the functions that stand before those of libamdhip64, for inject/hip/hip-symbols.c.'))
+    print('\nstatic const struct symbol symbols[] = {')
+    print('\n'.join('\t{"%s", "hip_%s", %d},' % (call.name, call.values['node'], call.slots['slot'][0])
+                    for call in symbols(calls)) + '\n};')
+    for index, call in enumerate(symbols(calls)):
+        arguments = ', '.join(text for text, _ in call.arguments) or 'void'
+        print('\nVERSION(%s, %s)' % (call.name, call.values['node']))
+        head = fill('SYMBOL int32_t ts_hip_symbol_%s(%s)' % (call.name, arguments), 0)
+        print('%s;\n%s\n{' % (head, head))
+        print(fill('int32_t (*next)(%s) = target(%d);' % (call.types(), index), 1))
+        print('\n' + fill('return next ? next(%s) : TS_HIP_ERROR_NO_DEVICE;' % ', '.join(call.names()), 1) + '\n}')
+
+
+def print_symbol_nodes(tables):
+    """The functions get their nodes by .symver. The first node has no function: see hip-symbols.c."""
+    (_, calls), = tables
+    print('# Made by proto/abi/vendor/calls.py: version nodes of the functions that stand before libamdhip64\'s.')
+    print('tsinject {\nlocal:\n\tts_hip_symbol_*;\n};')
+    for node in sorted({call.values['node'] for call in symbols(calls)}, key=release_key):
+        print('hip_%s {\n};' % node)
+
+
 def print_hip_arguments(tables):
     """Where a call's arguments are that its device rows need."""
     (interface, calls), = tables
@@ -762,12 +795,22 @@ def print_slots(tables):
         print_list(name + '_STEPS', ['X(%d, %d)' % item for item in sorted(ends.items())])
 
 
-def print_nodes(tables):
+def release_key(release):
+    return [int(part) for part in release.split('.')]
+
+
+def exported_calls(calls, release):
+    """The calls that the facade of a release exports."""
+    return [call for call in calls if call.work and 'node' in call.values and max(
+        release_key(call.values['node']), release_key(call.values.get('since', '0.0'))) <= release_key(release)]
+
+
+def print_nodes(tables, release):
     (_, calls), = tables
-    print('# Made by proto/abi/vendor/calls.py: what the facade of libamdhip64 exports, by version node.')
-    exported = [call for call in calls if call.work]
+    print('# Made by proto/abi/vendor/calls.py: what the facade of libamdhip64 %s exports, by version node.' % release)
+    exported = exported_calls(calls, release)
     last = ''
-    for node in sorted({call.values['node'] for call in exported}, key=lambda node: [int(part) for part in node.split('.')]):
+    for node in sorted({call.values['node'] for call in exported}, key=release_key):
         print('hip_%s {\nglobal:' % node)
         print('\n'.join('\t%s;' % call.name for call in exported if call.values['node'] == node))
         print('%s}%s;\n' % ('' if last else 'local:\n\t*;\n', last and ' hip_' + last))
@@ -776,13 +819,13 @@ def print_nodes(tables):
 
 def main():
     command, paths = sys.argv[1], sys.argv[2:]
-    section = [paths.pop()] if command == 'facade' else []
+    section = [paths.pop()] if command in ('facade', 'nodes') else []
     tables = [read_table(path) for path in paths]
     if command != 'check':
         {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
          'refused': print_refused, 'effects': print_effects, 'accesses': print_accesses,
          'capture': print_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers, 'slots': print_slots,
-         'nodes': print_nodes,
+         'nodes': print_nodes, 'symbols': print_symbols, 'symbol-nodes': print_symbol_nodes,
          'hip-arguments': print_hip_arguments}[command](tables, *section)
     return 0
 

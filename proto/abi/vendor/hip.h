@@ -285,7 +285,16 @@ enum ts_hip_memcpy_kind {
 	TS_HIP_MEMCPY_DEVICE_TO_DEVICE_NO_CU = 1024, /* since 6.2 */
 };
 
-/* Since 6.0; 5.x had HOST = 0, DEVICE = 1, ARRAY = 2, UNIFIED = 3, MANAGED = 4. */
+/* Until 5.7. */
+enum ts_hip_memory_type_5 {
+	TS_HIP_MEMORY_TYPE_5_HOST = 0,
+	TS_HIP_MEMORY_TYPE_5_DEVICE = 1,
+	TS_HIP_MEMORY_TYPE_5_ARRAY = 2,
+	TS_HIP_MEMORY_TYPE_5_UNIFIED = 3,
+	TS_HIP_MEMORY_TYPE_5_MANAGED = 4,
+};
+
+/* Since 6.0. */
 enum ts_hip_memory_type {
 	TS_HIP_MEMORY_TYPE_UNREGISTERED = 0,
 	TS_HIP_MEMORY_TYPE_HOST = 1,
@@ -507,6 +516,33 @@ struct ts_hip_drv_memcpy3d {
 	size_t width_in_bytes;
 	size_t height;
 	size_t depth;
+};
+
+/* hipDrvMemcpy3D until 5.7. */
+struct ts_hip_drv_memcpy3d_5 {
+	uint32_t src_x_in_bytes;
+	uint32_t src_y;
+	uint32_t src_z;
+	uint32_t src_lod;
+	int32_t src_memory_type;
+	const void *src_host;
+	void *src_device;
+	void *src_array;
+	uint32_t src_pitch;
+	uint32_t src_height;
+	uint32_t dst_x_in_bytes;
+	uint32_t dst_y;
+	uint32_t dst_z;
+	uint32_t dst_lod;
+	int32_t dst_memory_type;
+	void *dst_host;
+	void *dst_device;
+	void *dst_array;
+	uint32_t dst_pitch;
+	uint32_t dst_height;
+	uint32_t width_in_bytes;
+	uint32_t height;
+	uint32_t depth;
 };
 
 /* hipPointerGetAttributes. The layout of 5.x is the same; its memory types are not. */
@@ -888,21 +924,37 @@ struct ts_hip_activity_record {
 };
 
 /*
- * The runtime leaves phase_enter and phase_exit uninitialized: a callback that returns 0 writes
- * both. Its copy of a call's arguments lies between, as long as the longest one of that version;
- * TS_HIP_API_ARGS_BYTES is that of 6.0 to 6.3.
+ * The tracer's record of a call, hip_api_trace_data_t: the id, a copy of the call's arguments as
+ * long as the longest one of the release, and the phases. The runtime leaves phase_enter and
+ * phase_exit uninitialized: a callback that returns 0 writes both.
  */
-#define TS_HIP_API_ARGS_BYTES 1504
+struct ts_hip_api_trace_data;
 
-struct ts_hip_api_trace_data {
-	uint64_t correlation_id; /* written by the callback, kept in the records of the work */
-	uint32_t phase;
-	char args[TS_HIP_API_ARGS_BYTES] __attribute__((aligned(8)));
+struct ts_hip_api_phases {
 	uint64_t phase_enter_timestamp;
 	uint64_t phase_data;
 	void (*phase_enter)(uint32_t op, struct ts_hip_api_trace_data *data);
 	void (*phase_exit)(uint32_t op, struct ts_hip_api_trace_data *data);
 };
+
+/* Offsets of the phases in 5.3 to 5.7, and since 6.0, where the longest argument grew. */
+#define TS_HIP_API_PHASES_OFF_5 840
+#define TS_HIP_API_PHASES_OFF_6 1520
+#define TS_HIP_API_ARGS_BYTES	1504
+
+/* The record since 6.0. */
+struct ts_hip_api_trace_data {
+	uint64_t correlation_id; /* written by the callback, kept in the records of the work */
+	uint32_t phase;
+	char args[TS_HIP_API_ARGS_BYTES] __attribute__((aligned(8)));
+	struct ts_hip_api_phases phases;
+};
+
+/*
+ * Since 7, data may also be this value in domain OPS: the runtime will deliver one record of the
+ * operation. The result means nothing.
+ */
+#define TS_HIP_ACTIVITY_COMMIT ((void *)1)
 
 /* __hipRegisterFatBinary takes this wrapper. */
 #define TS_HIP_FAT_BINARY_MAGIC	  0x48495046u /* "HIPF" */
@@ -941,5 +993,5 @@ static_assert(sizeof(struct ts_hip_memcpy3d_parms) == 160, "");
 static_assert(sizeof(struct ts_hip_drv_memcpy3d) == 184, "");
 static_assert(sizeof(struct ts_hip_pointer_attributes) == 32, "");
 static_assert(sizeof(struct ts_hip_activity_record) == 64, "");
-static_assert(offsetof(struct ts_hip_api_trace_data, phase_enter) == 1536, "");
+static_assert(offsetof(struct ts_hip_api_trace_data, phases) == TS_HIP_API_PHASES_OFF_6, "");
 static_assert(sizeof(struct ts_hip_api_trace_data) == 1552, "");

@@ -14,12 +14,14 @@
 #include "proto/abi/vendor/cuda_runtime.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/cupti_family.h"
 #include "proto/abi/vendor/hip.h"
 #include "proto/abi/vendor/hip_calls.h"
 #include "sbt/schema.h"
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *const runtime_names[TS_CUPTI_RUNTIME_CBID_SIZE] = {
 #define NAME(name, id, kind) [id] = #name,
@@ -59,13 +61,55 @@ static const char *runtime_name(uint32_t cbid)
 	return names[cbid];
 }
 
-const char *ts_name_api(uint32_t domain, uint32_t cbid)
+static const char *base_name(uint32_t domain, uint32_t cbid)
 {
 	if (domain == TS_API_CUDA_RUNTIME && cbid < TS_CUPTI_RUNTIME_CBID_SIZE)
 		return runtime_name(cbid);
 	if (domain == TS_API_CUDA_DRIVER && cbid < TS_CUPTI_DRIVER_CBID_SIZE)
 		return driver_names[cbid];
 	return domain == TS_API_HIP && cbid < TS_HIP_CALL_SIZE ? hip_names[cbid] : NULL;
+}
+
+/*
+ * A call of a library like CUPTI has the like-named call's number. Its name has another prefix. A
+ * table keeps the names, by vendor's domain and number.
+ */
+static const char *family_name(const struct ts_pti_calls *calls, uint32_t domain, uint32_t cbid)
+{
+	enum {
+		FIRST = TS_API_MACA,
+		N = TS_API_ACL + 1 - FIRST,
+		SIZE = TS_CUPTI_DRIVER_CBID_SIZE
+	};
+	static char(*names)[SIZE][64];
+	const char *name = cbid < SIZE ? base_name(calls->base, cbid) : NULL;
+	const size_t n_instead = strlen(calls->instead);
+	char *kept;
+
+	if (!name || strncmp(name, calls->instead, n_instead) != 0)
+		return NULL;
+	if (!names)
+		names = calloc(N, sizeof(*names));
+	if (!names)
+		return NULL;
+	kept = names[domain - FIRST][cbid];
+	if (!*kept)
+		snprintf(kept, sizeof(names[0][0]), "%s%s", calls->prefix, name + n_instead);
+	return kept;
+}
+
+const char *ts_name_api(uint32_t domain, uint32_t cbid)
+{
+	size_t i, k;
+
+	if (domain < TS_API_MACA || domain > TS_API_ACL)
+		return base_name(domain, cbid);
+	for (i = 0; i < TS_PTI_VENDORS; i++)
+		for (k = 0; k < TS_ARRAY_LEN(ts_pti_vendors[i].calls); k++)
+			if (ts_pti_vendors[i].calls[k].domain &&
+			    ts_pti_vendors[i].api_domain[ts_pti_vendors[i].calls[k].base] == domain)
+				return family_name(&ts_pti_vendors[i].calls[k], domain, cbid);
+	return NULL;
 }
 
 /* The tables are sparse; numbers are below 1000. */
@@ -83,6 +127,10 @@ const char *ts_name_api_domain(uint32_t domain)
 		[TS_API_CUDA_DRIVER] = "driver",
 		[TS_API_CUDA_RUNTIME] = "runtime",
 		[TS_API_HIP] = "hip",
+		[TS_API_MACA] = "maca",
+		[TS_API_MUSA_DRIVER] = "musa_driver",
+		[TS_API_MUSA_RUNTIME] = "musa_runtime",
+		[TS_API_ACL] = "acl",
 	};
 
 	return LOOK_UP(names, domain);

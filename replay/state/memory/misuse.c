@@ -347,10 +347,12 @@ static int read_uses(struct pass *pass, struct ts_sbt_reader *reader, uint32_t s
 /* True for a call that creates memory without a row. */
 static bool maps_memory(const struct ts_row_api *call)
 {
-	if (call->domain == TS_API_CUDA_RUNTIME)
+	const uint32_t domain = ts_api_base(call->domain);
+
+	if (domain == TS_API_CUDA_RUNTIME)
 		return call->cbid == TS_CUPTI_RUNTIME_CBID_cudaIpcOpenMemHandle_v4010 ||
 		       call->cbid == TS_CUPTI_RUNTIME_CBID_cudaMemPoolImportPointer_v11020;
-	return call->domain == TS_API_CUDA_DRIVER &&
+	return domain == TS_API_CUDA_DRIVER &&
 	       (call->cbid == TS_CUPTI_DRIVER_CBID_cuMemAddressReserve ||
 		call->cbid == TS_CUPTI_DRIVER_CBID_cuMemMap);
 }

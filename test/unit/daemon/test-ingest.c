@@ -168,6 +168,7 @@ struct sink {
 	bool refuses;	    /* every string stays unknown */
 	bool grants_none;   /* refuses memory */
 	unsigned n_rests;
+	char code[64], function[64]; /* the last ones */
 };
 
 static int on_string(void *data, const char *bytes, uint32_t n_bytes, uint32_t *ret_id)
@@ -234,10 +235,30 @@ static int on_name(void *data, const struct ts_definition_name *definition, uint
 	return 0;
 }
 
+static int on_code(void *data, const struct ts_definition_code *code, const char *path,
+		   const char *target, const uint8_t *bytes)
+{
+	struct sink *sink = data;
+
+	snprintf(sink->code, sizeof(sink->code), "%u %.*s+%u for %.*s: %.*s", code->definition.id,
+		 (int)code->n_path_bytes, path, (unsigned)code->file_off, (int)code->n_target_bytes,
+		 target, (int)code->definition.n, (const char *)bytes);
+	return 0;
+}
+
+static int on_function(void *data, const struct ts_definition_function *function, const char *name)
+{
+	struct sink *sink = data;
+
+	snprintf(sink->function, sizeof(sink->function), "%u %.*s of %u", function->definition.id,
+		 (int)function->definition.n, name, function->code);
+	return 0;
+}
+
 static int arena_read(struct ts_arena_reader *reader, struct producer *p, struct sink *data)
 {
-	struct ts_arena_sink sink = {data,	on_string, on_stack, on_thread, on_device,
-				     on_module, on_name,   on_grant, on_rest};
+	struct ts_arena_sink sink = {data,    on_string, on_stack, on_thread, on_device,  on_module,
+				     on_name, on_grant,	 on_rest,  on_code,   on_function};
 	struct ts_arena *arena = (struct ts_arena *)(p->base + p->control->arena_off);
 
 	return ts_arena_read(reader, p->memfd, p->control->arena_off + sizeof(*arena),
@@ -445,6 +466,51 @@ TS_TEST(definitions)
 	ts_check_int(sink.n_names, 1);
 	ts_check_int(sink.last_name, 1002);
 	ts_check_int(reader.n_bad, 1);
+	ts_arena_reader_deinit(&reader);
+	producer_deinit(&p);
+}
+
+static struct ts_definition_code new_code(uint32_t n_path, uint32_t n_target, uint32_t n)
+{
+	return (struct ts_definition_code){
+		.definition.n = n,
+		.file_off = 5,
+		.n_path_bytes = n_path,
+		.n_target_bytes = n_target,
+	};
+}
+
+TS_TEST(definitions_of_code)
+{
+	struct ts_definition_code code = new_code(4, 6, 3);
+	struct ts_definition_code bad[] = {
+		new_code(4, 6, 7),
+		new_code(UINT32_MAX, 6, 3),
+		new_code(4, UINT32_MAX, 3),
+		new_code(4, 6, UINT32_MAX),
+	};
+	struct ts_definition_function function = {.definition.n = 4, .code = 1};
+	struct ts_definition_function long_function = {.definition.n = 9, .code = 1};
+	struct ts_arena_reader reader = {0};
+	struct sink sink = {0};
+	struct producer p;
+
+	producer_init(&p, 1, true);
+	producer_define(&p, TS_DEF_CODE, &code, sizeof(code), "/a/bgfx90aELFxxx", 16);
+	producer_define(&p, TS_DEF_FUNCTION, &function, sizeof(function), "_Z1kxxxx", 8);
+	ts_check_int(arena_read(&reader, &p, &sink), 0);
+	ts_check_str(sink.code, "1 /a/b+5 for gfx90a: ELF");
+	ts_check_str(sink.function, "1 _Z1k of 1");
+	ts_check_int(reader.n_bad, 0);
+	for (size_t i = 0; i < TS_ARRAY_LEN(bad); i++)
+		producer_define(&p, TS_DEF_CODE, &bad[i], sizeof(bad[i]), "/a/bgfx90aELFxxx", 16);
+	producer_define(&p, TS_DEF_FUNCTION, &long_function, sizeof(long_function), "_Z1kxxxx", 8);
+	/* Shorter than the struct. */
+	producer_define(&p, TS_DEF_CODE, &code, 24, "", 0);
+	producer_define(&p, TS_DEF_FUNCTION, &function, 16, "", 0);
+	ts_check_int(arena_read(&reader, &p, &sink), 0);
+	ts_check_int(reader.n_bad, TS_ARRAY_LEN(bad) + 3);
+	ts_check_str(sink.function, "1 _Z1k of 1");
 	ts_arena_reader_deinit(&reader);
 	producer_deinit(&p);
 }

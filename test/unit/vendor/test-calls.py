@@ -73,6 +73,7 @@ BAD_HIP = (
     ('hipNew id=9 slot=4@2 QUERY () = foo', 'no node'),
     ('hipNew id=9 slot=4@2 node=6.2 QUERY = hand', 'no arguments'),
     ('hipNew id=9 slot=4@2 node=six QUERY', 'unknown word "node=six"'),
+    ('hipNew id=9 slot=4@2 node=6.2 since=7 QUERY', 'unknown word "since=7"'),
     ('hipNew id=9 slot=4@2 QUERY returns=float', 'unknown word "returns=float"'),
     ('hipNew id=9 slot=4@2 QUERY launches', 'unknown word "launches"'),
     ('hipNew id=9 ptsz=10 slot=4@2 QUERY', 'unknown word "ptsz=10"'),
@@ -142,7 +143,7 @@ def check_made(script, path):
     with open(path, 'w', encoding='utf-8') as stream:
         stream.write(HIP)
     for command, line in MADE_HIP:
-        arguments = [path] + (['memory'] if command == 'facade' else [])
+        arguments = [path] + {'facade': ['memory'], 'nodes': ['5.2']}.get(command, [])
         made = subprocess.run([sys.executable, script, command] + arguments, stdout=subprocess.PIPE, check=False,
                               encoding='utf-8').stdout
         if line not in made.split('\n'):

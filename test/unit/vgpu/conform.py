@@ -5,7 +5,8 @@
 usage: conform.py header driver|runtime SOURCE ...   prints the header that the tests reach a library by
        conform.py check LIBRARY REFUSED TEST ...     fails for an exported function that no test checks
        conform.py works LIBRARY SLOTS TEST ...       fails for a function of libamdhip64 that no test checks a success of
-       conform.py table CALLS_PY TABLE LIBRARY       fails unless the library exports what the table of calls says
+       conform.py table CALLS_PY TABLE LIBRARY [RELEASE]
+                                                     fails unless the library exports what the table of calls says
 
 The header has a type for each function and a macro of its name, which finds it at run time: the tests are linked
 to no library, and run over whichever the loader finds. A function counts as tested where a test checks a success
@@ -139,12 +140,15 @@ def works(library, slots, tests):
     return 1 if missing or len(names) < 150 else 0
 
 
-def table(script, path, library):
+def table(script, path, library, release=None):
     sys.dont_write_bytecode = True
     spec = importlib.util.spec_from_file_location('calls', script)
     calls = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(calls)
-    wanted = {form.symbol for call in calls.read_table(path)[1] if call.work for form in call.forms}
+    known = [call for call in calls.read_table(path)[1] if call.work]
+    if release:
+        known = calls.exported_calls(known, release)
+    wanted = {form.symbol for call in known for form in call.forms}
     there = exported(library)
     for name in sorted(wanted ^ there):
         print('%s: only %s has it' % (name, 'the table' if name in wanted else 'the library'), file=sys.stderr)

@@ -226,6 +226,10 @@ TS_TEST(specs_are_read_or_refused_by_name)
 					sizeof(message)),
 		     0);
 	ts_check(spec.host_clock && spec.n_devices == 3);
+	ts_check_int(ts_vgpu_spec_parse("mi300:2,hip=6.1", &spec, message, sizeof(message)), 0);
+	ts_check(spec.hip_major == 6 && spec.hip_minor == 1 && spec.n_devices == 2);
+	ts_check_int(ts_vgpu_spec_parse("hip=6.11", &spec, message, sizeof(message)), -EINVAL);
+	ts_check(strstr(message, "'hip=6.11'"));
 	ts_check_int(ts_vgpu_spec_parse("clock=model", &spec, message, sizeof(message)), 0);
 	ts_check(!spec.host_clock && spec.n_devices == 1);
 	/* Settings apply to all devices, wherever they are in the text. */

@@ -367,7 +367,8 @@ static int put_call(struct kineto *kineto, struct slice *slice)
 		(struct call){row->op_id, slice->row->session, row->thread};
 	if (!name)
 		snprintf(number, sizeof(number), "cbid %u", row->cbid);
-	slice->category = row->domain == TS_API_CUDA_DRIVER ? "cuda_driver" : "cuda_runtime";
+	slice->category =
+		ts_api_base(row->domain) == TS_API_CUDA_DRIVER ? "cuda_driver" : "cuda_runtime";
 	slice->name = name ? name : number;
 	begin_slice(kineto, slice, line);
 	ts_events_put_uint(&kineto->events, "\"cbid", row->cbid);

@@ -616,7 +616,7 @@ static int print_analysis(const struct asked *asked, struct ts_source *source)
 static const struct ts_option command_options[] = {
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
 	 .expects = "expected a number of lines, at most " TS_OPTION_DIGITS(MAX_LISTED),
-	 .help = "list at most N kernels, and N stacks a finding (default: 5)"},
+	 .help = "list at most N kernels and N stacks per finding (default: 5)"},
 	{"all", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, all),
 	 .help = "print findings of less than 1 % of the time, too"},
 	{"no-stacks", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, no_stacks),

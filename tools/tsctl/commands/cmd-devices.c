@@ -9,6 +9,7 @@
 #include "tools/tsctl/machine/kernel-events-check.h"
 #include "tools/tsctl/machine/paths.h"
 #include "tools/tsctl/machine/seccomp.h"
+#include "tools/tsctl/machine/vendors.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/out.h"
@@ -172,6 +173,7 @@ static int run_devices(int argc, char **argv)
 	ts_gpu_fill_cupti(&pool, &info);
 	ts_kernel_fill(&pool, &info);
 	ts_seccomp_fill(&pool, &info);
+	ts_vendors_fill(&pool, &info);
 	if (ts_path_has_vgpu())
 		fill_shapes(&pool, &info);
 	if (asked.json)
@@ -180,6 +182,7 @@ static int run_devices(int argc, char **argv)
 	print_cupti(info.cupti);
 	print_kernel(&info);
 	ts_seccomp_print(info.seccomp);
+	ts_vendors_print(&info);
 	if (ts_path_has_vgpu())
 		print_shapes(&info);
 	return ts_finish_output(TS_EXIT_OK);
@@ -192,7 +195,8 @@ const struct ts_command ts_command_devices = {
 	.text = "usage: tsctl devices [--json]\n"
 		"\n"
 		"List the GPUs, the driver and the CUPTI of programs that start here, and another\n"
-		"tool that holds CUPTI. List the shapes of the virtual GPU and the kernel events\n"
+		"tool that holds CUPTI. List the other vendors that can be recorded, and whether\n"
+		"that was tried on their own libraries. List the shapes of the virtual GPU and the kernel events\n"
 		"that can be recorded. Print whether a seccomp filter is in force, and the system\n"
 		"calls that TraceSmith then makes.\n"
 		"\n",

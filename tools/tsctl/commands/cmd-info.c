@@ -201,15 +201,18 @@ static void print_interfaces(const Ts__Rpc__TraceInfo *info)
 {
 	for (size_t i = 0; i < info->n_sessions; i++) {
 		const Ts__Rpc__SessionInfo *session = info->sessions[i];
-		bool has_times = false;
+		bool has_times = false, by_symbols = false;
 
 		if (!session->hip_version)
 			continue;
-		for (size_t k = 0; k < session->n_interfaces; k++)
+		for (size_t k = 0; k < session->n_interfaces; k++) {
 			has_times |= !strcmp(session->interfaces[k], "hip_tracer");
-		printf("  session %u: HIP %u.%u.%u by its dispatch tables%s\n", session->session,
+			by_symbols |= !strcmp(session->interfaces[k], "hip_symbols");
+		}
+		printf("  session %u: HIP %u.%u.%u by its %s%s\n", session->session,
 		       session->hip_version / 10000000, session->hip_version / 100000 % 100,
 		       session->hip_version % 100000,
+		       by_symbols ? "exported functions" : "dispatch tables",
 		       has_times ? "" : "; this version reports no times of the GPU's work");
 	}
 }

@@ -22,7 +22,7 @@ static const char *advice(const char *reason)
 		const char *reason, *advice;
 	} advices[] = {
 		{"no_cupti",
-		 "; install CUPTI (it comes with the CUDA toolkit) or name it in TRACESMITH_CUPTI"},
+		 "; install it (CUPTI comes with the CUDA toolkit) or name it in TRACESMITH_CUPTI"},
 		{"cupti_held", "; end the other profiler and record again"},
 		{"injection_held", "; unset CUDA_INJECTION64_PATH and record again"},
 		{"cupti_too_old", "; install a newer CUPTI"},

@@ -141,7 +141,7 @@ static void print_tried(const Ts__Rpc__ReplayResult *result)
 	char figures[2][TS_OUT_FIGURE_BYTES];
 
 	if (!n) {
-		printf("  no other order was tried%s: their results are unknown\n",
+		printf("  no other order was tried%s: the results of other orders are unknown\n",
 		       result->time_is_up ? " in the time limit (--time-limit)" : "");
 		return;
 	}

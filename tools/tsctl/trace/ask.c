@@ -207,7 +207,9 @@ static int ask_of_session(struct ts_asking *asking, const struct ts_live *live,
 	uint32_t session;
 
 	if (ts_parse_number(asking->session, 1, UINT32_MAX, &number)) {
-		ts_complain("--session %s: expected a session's number or a pid", asking->session);
+		ts_complain(
+			"--session %s: expected a session's number or a pid; `tsctl sessions` lists both",
+			asking->session);
 		return TS_EXIT_BAD;
 	}
 	daemon = ts_source_find_session(live, (uint32_t)number, &session);

@@ -316,7 +316,9 @@ int ts_source_open(struct ts_source *source, const char *file, const char *sessi
 		session = file;
 	if (session) {
 		if (ts_parse_number(session, 1, UINT32_MAX, &number)) {
-			ts_complain("--session %s: expected a session's number or a pid", session);
+			ts_complain(
+				"--session %s: expected a session's number or a pid; `tsctl sessions` lists both",
+				session);
 			return TS_EXIT_BAD;
 		}
 		return open_session(source, (uint32_t)number);

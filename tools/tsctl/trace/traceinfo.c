@@ -8,6 +8,8 @@
 #include "replay/report/answers/clockjson.h"
 
 #include "proto/abi/capture-config.h"
+#include "proto/abi/session.h"
+#include "proto/abi/vendor/cupti_family.h"
 #include "proto/rpc/json.h"
 #include "replay/report/answers/errorsjson.h"
 #include "replay/report/names/names.h"
@@ -122,9 +124,13 @@ static char *string(struct maker *maker, uint32_t id)
 static void fill_interfaces(struct maker *maker, const struct ts_row_session *row,
 			    Ts__Rpc__SessionInfo *info)
 {
-	static const char *const names[] = {"cupti", "hip_tables", "hip_tracer"};
+	static const char *const names[] = {"cupti", "hip_tables", "hip_tracer", "hip_symbols"};
 
-	info->interfaces = ts_pool_alloc(maker->pool, TS_ARRAY_LEN(names), sizeof(char *));
+	info->interfaces =
+		ts_pool_alloc(maker->pool, TS_ARRAY_LEN(names) + TS_PTI_VENDORS, sizeof(char *));
+	for (size_t i = 0; i < TS_PTI_VENDORS; i++)
+		if (row->interfaces & TS_INTERFACE_PTI << i)
+			info->interfaces[info->n_interfaces++] = (char *)ts_pti_vendors[i].name;
 	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++)
 		if (row->interfaces >> i & 1)
 			info->interfaces[info->n_interfaces++] = (char *)names[i];

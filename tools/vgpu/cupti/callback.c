@@ -30,9 +30,8 @@ uint32_t ts_cupti_domain_size(uint32_t domain)
 {
 	switch (domain) {
 	case TS_CUPTI_CB_DOMAIN_DRIVER_API:
-		return TS_CUPTI_DRIVER_CBID_SIZE;
 	case TS_CUPTI_CB_DOMAIN_RUNTIME_API:
-		return TS_CUPTI_RUNTIME_CBID_SIZE;
+		return ts_cupti_face_ids(domain);
 	case TS_CUPTI_CB_DOMAIN_RESOURCE:
 		return TS_CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS + 1;
 	case TS_CUPTI_CB_DOMAIN_SYNCHRONIZE:
@@ -190,12 +189,14 @@ static void call_subscriber(uint32_t domain, uint32_t cbid, const void *data)
 void ts_cupti_callback_api(uint32_t site, struct ts_vgpu_api *call)
 {
 	struct ts_cupti_callback_data data;
+	struct ts_cupti_face_call face;
 
-	if (!ts_cupti_set_has(&subscriber.enabled[call->domain], call->cbid))
+	if (!ts_cupti_face_call(call, &face) ||
+	    !ts_cupti_set_has(&subscriber.enabled[face.domain], face.cbid))
 		return;
 	data = (struct ts_cupti_callback_data){
 		.callback_site = site,
-		.function_name = call->function_name,
+		.function_name = face.name,
 		.function_params = call->params,
 		.function_return_value = call->return_value,
 		.symbol_name = call->symbol_name,
@@ -204,7 +205,7 @@ void ts_cupti_callback_api(uint32_t site, struct ts_vgpu_api *call)
 		.correlation_data = &call->correlation_data,
 		.correlation_id = call->correlation_id,
 	};
-	call_subscriber(call->domain, call->cbid, &data);
+	call_subscriber(face.domain, face.cbid, &data);
 }
 
 void ts_cupti_callback_resource(const struct ts_vgpu_resource_event *event)

@@ -203,7 +203,8 @@ static void note_request(struct ts_cupti_buffer *buffer, uint64_t start, uint64_
 		.start = start,
 		.end = end,
 	};
-	buffer->used = sizeof(*record);
+	/* A shorter record of another face leaves zeros behind it. */
+	buffer->used = ts_cupti_face_bytes(TS_CUPTI_ACTIVITY_KIND_OVERHEAD);
 	buffer->n_records = 1;
 }
 
@@ -243,8 +244,27 @@ static bool request(size_t n_bytes)
 	return true;
 }
 
-bool ts_cupti_buffer_reserve(size_t n_bytes, struct ts_cupti_slot *ret_slot)
+/* Longest record of any kind. */
+#define LONGEST 256
+
+static __thread uint8_t room[LONGEST] __attribute__((aligned(RECORD_ALIGNMENT)));
+
+/* Gives the thread's own room if this face's record is shorter than the newest CUPTI's. */
+static void place_record(uint32_t kind, size_t n_bytes, struct ts_cupti_slot *slot)
 {
+	const size_t n_full = ts_cupti_record_bytes(kind, TS_CUPTI_API_VERSION);
+
+	slot->record = slot->buffer->data + slot->offset;
+	if (n_bytes >= n_full)
+		return;
+	memset(room, 0, n_full);
+	slot->record = room;
+}
+
+bool ts_cupti_buffer_reserve(uint32_t kind, struct ts_cupti_slot *ret_slot)
+{
+	const size_t n_bytes = ts_cupti_face_bytes(kind);
+
 	/* Other threads may fill or deliver a new buffer before this thread uses it. */
 	for (unsigned int attempt = 0; attempt < 8; attempt++) {
 		struct ts_cupti_buffer *buffer = current();
@@ -259,7 +279,7 @@ bool ts_cupti_buffer_reserve(size_t n_bytes, struct ts_cupti_slot *ret_slot)
 		    (!buffer->max_records || buffer->n_records < buffer->max_records)) {
 			ret_slot->buffer = buffer;
 			ret_slot->offset = (uint32_t)buffer->used;
-			ret_slot->record = buffer->data + buffer->used;
+			place_record(kind, n_bytes, ret_slot);
 			return true;
 		}
 		pthread_mutex_unlock(&buffer->lock);
@@ -274,8 +294,11 @@ void ts_cupti_buffer_commit(const struct ts_cupti_slot *slot, bool pending)
 {
 	struct ts_cupti_buffer *buffer = slot->buffer;
 	const struct ts_cupti_activity *record = slot->record;
+	const size_t n_bytes = ts_cupti_face_bytes(record->kind);
 
-	buffer->used += ts_cupti_record_bytes(record->kind, TS_CUPTI_API_VERSION);
+	if (slot->record == room)
+		memcpy(buffer->data + slot->offset, room, n_bytes);
+	buffer->used += n_bytes;
 	buffer->n_records++;
 	if (pending)
 		buffer->n_pending++;
@@ -549,7 +572,7 @@ uint32_t cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_size,
 	if (!buffer || !record)
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
 	if (*record) {
-		size_t previous = ts_cupti_record_bytes((*record)->kind, TS_CUPTI_API_VERSION);
+		size_t previous = ts_cupti_face_bytes((*record)->kind);
 
 		if ((uint8_t *)*record < buffer || (uint8_t *)*record >= buffer + valid_size)
 			return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
@@ -562,8 +585,7 @@ uint32_t cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_size,
 	left = (size_t)(buffer + valid_size - next);
 	if (left < sizeof(struct ts_cupti_activity))
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_KIND);
-	n_bytes = ts_cupti_record_bytes(((struct ts_cupti_activity *)(void *)next)->kind,
-					TS_CUPTI_API_VERSION);
+	n_bytes = ts_cupti_face_bytes(((struct ts_cupti_activity *)(void *)next)->kind);
 	if (n_bytes == 0 || n_bytes > left)
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_KIND);
 	*record = (void *)next;

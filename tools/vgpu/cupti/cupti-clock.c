@@ -41,7 +41,14 @@ uint64_t ts_cupti_clock_now(void)
 {
 	ts_cupti_timestamp_fn callback = atomic_load_explicit(&the_callback, memory_order_acquire);
 
+	if (!callback)
+		callback = ts_cupti_face_clock;
 	return callback ? callback() : clock_ns(CLOCK_REALTIME);
+}
+
+static bool is_realtime(void)
+{
+	return !atomic_load_explicit(&the_callback, memory_order_relaxed) && !ts_cupti_face_clock;
 }
 
 /*
@@ -75,7 +82,7 @@ static void add_pair(void)
 	 * below the error of a reading is that error. A pair with this difference would make
 	 * durations vary.
 	 */
-	if (state.n_pairs && !atomic_load_explicit(&the_callback, memory_order_relaxed)) {
+	if (state.n_pairs && is_realtime()) {
 		const struct pair *last = &state.pairs[state.n_pairs - 1];
 		uint64_t expected = last->client + (pair.device_ns - last->device_ns);
 
@@ -115,7 +122,7 @@ static void refresh(uint64_t newest_ns)
 		 * Only after the first pair of a clock. A callback's rate is unknown, so wait
 		 * before the second pair; CLOCK_REALTIME's rate is known.
 		 */
-		if (atomic_load_explicit(&the_callback, memory_order_relaxed))
+		if (!is_realtime())
 			nanosleep(&pause, NULL);
 		else
 			state.pairs[state.n_pairs++] =

@@ -15,6 +15,7 @@
  *     cupti-clock.c     converts the device's clock to the client's
  *     ident.c           version, names, ids
  *     cupti-refused.c   exported functions that are refused by name
+ *     face.c            the parts that differ between vendors
  *     find-libcuda.c    finds the process's copy of libcuda
  *
  * Locks, outermost first: config_lock (attach.c) or delivery (cupti-buffer.c), the list of buffers,
@@ -33,6 +34,7 @@
 #include "proto/abi/vendor/cupti.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+#include "tools/vgpu/cupti/face.h"
 #include "tools/vgpu/hooks.h"
 
 /*
@@ -111,7 +113,11 @@ struct ts_cupti_buffer;
 
 struct ts_cupti_slot {
 	struct ts_cupti_buffer *buffer;
-	void *record;	 /* zeroed, or from the client if the client promises zeros */
+	/*
+	 * Room for the newest CUPTI's record of the kind: in the buffer, zeroed, or from the client
+	 * if the client promises zeros. If this face's record is shorter, the thread's own room.
+	 */
+	void *record;
 	uint32_t offset; /* offset of the record, for ts_cupti_buffer_finish() */
 };
 
@@ -120,7 +126,7 @@ bool ts_cupti_buffers_registered(void);
  * Reserves room for a record. If true, the buffer is locked until commit, and the caller may only
  * fill the record. If false, a dropped record was counted.
  */
-bool ts_cupti_buffer_reserve(size_t n_bytes, struct ts_cupti_slot *ret_slot);
+bool ts_cupti_buffer_reserve(uint32_t kind, struct ts_cupti_slot *ret_slot);
 /* pending: the record gets its times later, through finish. The buffer stays until then. */
 void ts_cupti_buffer_commit(const struct ts_cupti_slot *slot, bool pending);
 /* Locks a pending record for writing. NULL: the buffer was already delivered. */

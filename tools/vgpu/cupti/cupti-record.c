@@ -17,7 +17,7 @@ static void record_external_id(uint32_t kind, uint64_t id, uint32_t correlation_
 	struct ts_cupti_activity_external_correlation *record;
 	struct ts_cupti_slot slot;
 
-	if (!ts_cupti_buffer_reserve(sizeof(*record), &slot))
+	if (!ts_cupti_buffer_reserve(TS_CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, &slot))
 		return;
 	record = slot.record;
 	record->kind = TS_CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
@@ -29,16 +29,17 @@ static void record_external_id(uint32_t kind, uint64_t id, uint32_t correlation_
 
 static void record_api(const struct ts_vgpu_api *call)
 {
+	const uint32_t kind = call->domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API
+				      ? TS_CUPTI_ACTIVITY_KIND_RUNTIME
+				      : TS_CUPTI_ACTIVITY_KIND_DRIVER;
 	struct ts_cupti_activity_api *record;
 	uint64_t end = ts_cupti_clock_now();
 	struct ts_cupti_slot slot;
 
-	if (!ts_cupti_buffer_reserve(sizeof(*record), &slot))
+	if (!ts_cupti_buffer_reserve(kind, &slot))
 		return;
 	record = slot.record;
-	record->kind = call->domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API
-			       ? TS_CUPTI_ACTIVITY_KIND_RUNTIME
-			       : TS_CUPTI_ACTIVITY_KIND_DRIVER;
+	record->kind = kind;
 	record->cbid = call->cbid;
 	record->start = call->sink_word;
 	record->end = end;
@@ -96,7 +97,7 @@ static int record_device(const struct ts_vgpu_device_info *info)
 	const char *name = device_name(info);
 	struct ts_cupti_slot slot;
 
-	if (!ts_cupti_buffer_reserve(sizeof(*record), &slot))
+	if (!ts_cupti_buffer_reserve(TS_CUPTI_ACTIVITY_KIND_DEVICE, &slot))
 		return 0;
 	record = slot.record;
 	record->kind = TS_CUPTI_ACTIVITY_KIND_DEVICE;
@@ -152,7 +153,7 @@ static int record_context(const struct ts_vgpu_context_info *info, void *unused)
 
 	if (ts_cupti_hooks()->queries->device(info->device_id, &device) == 0)
 		n_multiprocessors = (uint16_t)device.n_multiprocessors;
-	if (!ts_cupti_buffer_reserve(sizeof(*record), &slot))
+	if (!ts_cupti_buffer_reserve(TS_CUPTI_ACTIVITY_KIND_CONTEXT, &slot))
 		return 0;
 	record = slot.record;
 	record->kind = TS_CUPTI_ACTIVITY_KIND_CONTEXT;
@@ -175,7 +176,7 @@ static void record_stream(const struct ts_vgpu_stream_info *info, uint32_t corre
 	struct ts_cupti_activity_stream *record;
 	struct ts_cupti_slot slot;
 
-	if (!ts_cupti_buffer_reserve(sizeof(*record), &slot))
+	if (!ts_cupti_buffer_reserve(TS_CUPTI_ACTIVITY_KIND_STREAM, &slot))
 		return;
 	record = slot.record;
 	record->kind = TS_CUPTI_ACTIVITY_KIND_STREAM;
@@ -278,7 +279,7 @@ static void memory(const struct ts_vgpu_memory_event *event, uint32_t correlatio
 	if (!ts_cupti_kind_enabled(TS_CUPTI_ACTIVITY_KIND_MEMORY2, event->context_id))
 		return;
 	ts_cupti_clock_convert(&timestamp, 1);
-	if (!ts_cupti_buffer_reserve(sizeof(*record), &slot))
+	if (!ts_cupti_buffer_reserve(TS_CUPTI_ACTIVITY_KIND_MEMORY2, &slot))
 		return;
 	record = slot.record;
 	record->kind = TS_CUPTI_ACTIVITY_KIND_MEMORY2;
@@ -311,7 +312,7 @@ static void wait(const struct ts_vgpu_wait_event *event, uint32_t correlation_id
 
 	if (ts_cupti_kind_enabled(TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, event->context_id)) {
 		ts_cupti_clock_convert(times, 2);
-		if (ts_cupti_buffer_reserve(sizeof(*record), &slot)) {
+		if (ts_cupti_buffer_reserve(TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, &slot)) {
 			record = slot.record;
 			record->kind = TS_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
 			record->type = event->type;
@@ -429,7 +430,7 @@ static void operation_submitted(struct ts_vgpu_operation *op)
 			return;
 		kind = TS_CUPTI_ACTIVITY_KIND_KERNEL;
 	}
-	if (!ts_cupti_buffer_reserve(ts_cupti_record_bytes(kind, TS_CUPTI_API_VERSION), &slot))
+	if (!ts_cupti_buffer_reserve(kind, &slot))
 		return;
 	((struct ts_cupti_activity *)slot.record)->kind = kind;
 	if (op->kind == TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)

@@ -58,7 +58,7 @@ uint32_t cuptiGetVersion(uint32_t *ret_version)
 {
 	if (!ret_version)
 		return ts_cupti_result(TS_CUPTI_ERROR_INVALID_PARAMETER);
-	*ret_version = TS_CUPTI_API_VERSION;
+	*ret_version = ts_cupti_face_version();
 	return TS_CUPTI_SUCCESS;
 }
 

@@ -115,7 +115,7 @@ static uint32_t check_kind(uint32_t kind)
 	if (kind == TS_CUPTI_ACTIVITY_KIND_INVALID ||
 	    kind > TS_CUPTI_ACTIVITY_KIND_CONFIDENTIAL_COMPUTE_ROTATION)
 		return TS_CUPTI_ERROR_INVALID_KIND;
-	if (!(SUPPORTED_KINDS & BIT(kind)))
+	if (!(SUPPORTED_KINDS & BIT(kind)) || !ts_cupti_face_bytes(kind))
 		return TS_CUPTI_ERROR_NOT_COMPATIBLE;
 	return TS_CUPTI_SUCCESS;
 }

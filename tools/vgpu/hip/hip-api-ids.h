@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ids by which the tracer's callback gets HIP's calls: those of ROCm 6.2 (hip_prof_str.h of
- * ROCm/clr, tag rocm-6.2.2). Each version of AMD's header numbers its calls anew.
+ * ROCm/clr, tag rocm-6.2.2). Each version of AMD's header numbers its calls anew. The calls of
+ * later releases have the virtual GPU's own ids, from 400.
  */
 #pragma once
 
@@ -347,10 +348,53 @@
 	X(hipMemcpyAtoHAsync, 396)                                          \
 	X(hipMemcpyDtoA, 397)                                               \
 	X(hipMemcpyHtoAAsync, 398)                                          \
-	X(hipSetValidDevices, 399)
+	X(hipSetValidDevices, 399)                                          \
+	X(hipDrvGraphAddMemFreeNode, 400)                                   \
+	X(hipDrvGraphExecMemcpyNodeSetParams, 401)                          \
+	X(hipDrvGraphExecMemsetNodeSetParams, 402)                          \
+	X(hipDrvGraphMemcpyNodeGetParams, 403)                              \
+	X(hipDrvGraphMemcpyNodeSetParams, 404)                              \
+	X(hipDrvLaunchKernelEx, 405)                                        \
+	X(hipEventRecordWithFlags, 406)                                     \
+	X(hipExtHostAlloc, 407)                                             \
+	X(hipExternalMemoryGetMappedMipmappedArray, 408)                    \
+	X(hipGetDriverEntryPoint, 409)                                      \
+	X(hipGraphAddBatchMemOpNode, 410)                                   \
+	X(hipGraphBatchMemOpNodeGetParams, 411)                             \
+	X(hipGraphBatchMemOpNodeSetParams, 412)                             \
+	X(hipGraphExecBatchMemOpNodeSetParams, 413)                         \
+	X(hipGraphExecGetFlags, 414)                                        \
+	X(hipGraphExecNodeSetParams, 415)                                   \
+	X(hipGraphNodeSetParams, 416)                                       \
+	X(hipLaunchKernelExC, 417)                                          \
+	X(hipLinkAddData, 418)                                              \
+	X(hipLinkAddFile, 419)                                              \
+	X(hipLinkComplete, 420)                                             \
+	X(hipLinkCreate, 421)                                               \
+	X(hipLinkDestroy, 422)                                              \
+	X(hipMemAdvise_v2, 423)                                             \
+	X(hipMemGetHandleForAddressRange, 424)                              \
+	X(hipMemPrefetchAsync_v2, 425)                                      \
+	X(hipMemcpy3DBatchAsync, 426)                                       \
+	X(hipMemcpy3DPeer, 427)                                             \
+	X(hipMemcpy3DPeerAsync, 428)                                        \
+	X(hipMemcpyBatchAsync, 429)                                         \
+	X(hipMemsetD2D16, 430)                                              \
+	X(hipMemsetD2D16Async, 431)                                         \
+	X(hipMemsetD2D32, 432)                                              \
+	X(hipMemsetD2D32Async, 433)                                         \
+	X(hipMemsetD2D8, 434)                                               \
+	X(hipMemsetD2D8Async, 435)                                          \
+	X(hipModuleGetFunctionCount, 436)                                   \
+	X(hipModuleLoadFatBinary, 437)                                      \
+	X(hipStreamBatchMemOp, 438)                                         \
+	X(hipStreamGetAttribute, 439)                                       \
+	X(hipStreamGetId, 440)                                              \
+	X(hipStreamSetAttribute, 441)
 
 /* X(name, name of the call whose id it has). */
 #define TS_HIP_API_ALIASES(X)                                         \
+	X(hipGetDriverEntryPoint_spt, hipGetDriverEntryPoint)         \
 	X(hipMemcpy_spt, hipMemcpy)                                   \
 	X(hipMemcpyToSymbol_spt, hipMemcpyToSymbol)                   \
 	X(hipMemcpyFromSymbol_spt, hipMemcpyFromSymbol)               \

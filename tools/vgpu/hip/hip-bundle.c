@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads the bundles in which HIP's compilers put device code: one entry for each target. The
- * virtual GPU runs the entry with PTX. hip-module.c calls this file for modules and for code that a
- * program registers.
+ * Reads the bundles in which HIP's compilers put device code, plain or compressed: one entry for
+ * each target. The virtual GPU runs the entry with PTX. hip-module.c calls this file for modules
+ * and for code that a program registers.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <zlib.h>
+#include <zstd.h>
+
+#include "proto/abi/amdcode.h"
 #include "tools/vgpu/hip/hip-face.h"
 
 /*
@@ -102,6 +106,42 @@ static int read_entries(const char *bundle, size_t n_bytes, void **ret_image)
 	return refuse(ids.n ? ids.text : "no device");
 }
 
+static bool unpack(const struct ts_amd_compressed *from, uint8_t *to)
+{
+	uLongf n_zlib = from->n_bundle;
+	uLong n_from = from->n_content;
+	size_t n;
+
+	if (from->method == TS_AMD_ZLIB)
+		return uncompress2(to, &n_zlib, from->content, &n_from) == Z_OK &&
+		       n_zlib == from->n_bundle;
+	/* Other bytes may follow the frame. */
+	n = ZSTD_findFrameCompressedSize(from->content, from->n_content);
+	if (from->method != TS_AMD_ZSTD || ZSTD_isError(n))
+		return false;
+	n = ZSTD_decompress(to, from->n_bundle, from->content, n);
+	return !ZSTD_isError(n) && n == from->n_bundle;
+}
+
+static int read_compressed(const void *code, size_t n_bytes, void **ret_image)
+{
+	struct ts_amd_compressed head;
+	uint8_t *bundle;
+	int r = TS_HIP_ERROR_INVALID_IMAGE;
+
+	if (ts_amd_compressed_head(code, n_bytes, &head) ||
+	    head.n_bundle < sizeof(struct ts_hip_bundle))
+		return r;
+	bundle = malloc(head.n_bundle);
+	if (!bundle)
+		return TS_HIP_ERROR_OUT_OF_MEMORY;
+	if (unpack(&head, bundle) &&
+	    !memcmp(bundle, TS_HIP_BUNDLE_MAGIC, strlen(TS_HIP_BUNDLE_MAGIC)))
+		r = read_entries((const char *)bundle, head.n_bundle, ret_image);
+	free(bundle);
+	return r;
+}
+
 int bundle_image(const void *bundle, size_t n_bytes, void **ret_image)
 {
 	if (n_bytes < sizeof(struct ts_hip_bundle))
@@ -109,7 +149,7 @@ int bundle_image(const void *bundle, size_t n_bytes, void **ret_image)
 	if (!memcmp(bundle, "\177ELF", 4))
 		return refuse("an AMD GPU (an ELF file)");
 	if (!memcmp(bundle, TS_HIP_BUNDLE_COMPRESSED_MAGIC, 4))
-		return refuse("targets in a compressed bundle");
+		return read_compressed(bundle, n_bytes, ret_image);
 	if (!memcmp(bundle, TS_HIP_BUNDLE_MAGIC, strlen(TS_HIP_BUNDLE_MAGIC)))
 		return read_entries(bundle, n_bytes, ret_image);
 	*ret_image = NULL;

@@ -5,7 +5,8 @@
  */
 #include "tools/vgpu/hip/hip-face.h"
 
-static __thread int32_t last_error;
+/* Of the thread: the last call's result, and the last error, which a success leaves as it is. */
+static __thread int32_t last_result, last_error;
 
 /* CUDA's errors that HIP has no number for. */
 static int32_t convert(int r)
@@ -25,39 +26,46 @@ static int32_t convert(int r)
 	}
 }
 
-/* Success also replaces the last error, as in ROCm 6. */
 int32_t hip_result(int r)
 {
-	last_error = convert(r);
-	return last_error;
+	last_result = convert(r);
+	if (last_result && last_result != TS_HIP_ERROR_NOT_READY)
+		last_error = last_result;
+	return last_result;
 }
 
-static int32_t take_error(uint32_t id, bool reset)
+/* Before ROCm 7, a success also replaced the last error. */
+static int32_t *error_of_thread(void)
+{
+	return release.keeps_error ? &last_error : &last_result;
+}
+
+static int32_t take_error(uint32_t id, int32_t *at, bool reset)
 {
 	struct hip_call call;
 	int32_t error;
 
 	call_enter(&call, id);
-	error = last_error;
+	error = *at;
 	if (reset)
-		last_error = 0;
+		*at = 0;
 	call_leave(&call, id);
 	return error;
 }
 
 int32_t impl_hipGetLastError(void)
 {
-	return take_error(TS_HIP_API_ID_hipGetLastError, true);
+	return take_error(TS_HIP_API_ID_hipGetLastError, error_of_thread(), true);
 }
 
 int32_t impl_hipExtGetLastError(void)
 {
-	return take_error(TS_HIP_API_ID_hipExtGetLastError, true);
+	return take_error(TS_HIP_API_ID_hipExtGetLastError, &last_result, true);
 }
 
 int32_t impl_hipPeekAtLastError(void)
 {
-	return take_error(TS_HIP_API_ID_hipPeekAtLastError, false);
+	return take_error(TS_HIP_API_ID_hipPeekAtLastError, error_of_thread(), false);
 }
 
 static const char *error_name(int32_t error)
@@ -109,7 +117,7 @@ static int get_version(int32_t *version)
 {
 	if (!version)
 		return TS_HIP_ERROR_INVALID_VALUE;
-	*version = TS_HIP_VERSION;
+	*version = release_version();
 	return 0;
 }
 

@@ -45,8 +45,21 @@ static int copy_with_stream(void *dst, const void *src, size_t size_bytes, int32
 	return r ? r : cudaStreamSynchronize(stream);
 }
 
+/* Converts a memory type of the release to CUDA's. */
 static int32_t memory_type(int32_t type)
 {
+	if (release.has_old_memory) {
+		switch (type) {
+		case TS_HIP_MEMORY_TYPE_5_HOST:
+			return TS_CU_MEMORYTYPE_HOST;
+		case TS_HIP_MEMORY_TYPE_5_DEVICE:
+			return TS_CU_MEMORYTYPE_DEVICE;
+		case TS_HIP_MEMORY_TYPE_5_ARRAY:
+			return TS_CU_MEMORYTYPE_ARRAY;
+		default:
+			return TS_CU_MEMORYTYPE_UNIFIED;
+		}
+	}
 	switch (type) {
 	case TS_HIP_MEMORY_TYPE_ARRAY:
 		return TS_CU_MEMORYTYPE_ARRAY;
@@ -90,8 +103,39 @@ static int copy_param_2d(const struct ts_hip_memcpy2d *copy, void *stream, enum 
 	return form == COPY_UNALIGNED ? cuMemcpy2DUnaligned_v2(&c) : cuMemcpy2D_v2(&c);
 }
 
+/* The sizes are 32 bits wide until 5.7. */
+static struct ts_hip_drv_memcpy3d widen(const struct ts_hip_drv_memcpy3d_5 *copy)
+{
+	return (struct ts_hip_drv_memcpy3d){
+		.src_x_in_bytes = copy->src_x_in_bytes,
+		.src_y = copy->src_y,
+		.src_z = copy->src_z,
+		.src_lod = copy->src_lod,
+		.src_memory_type = copy->src_memory_type,
+		.src_host = copy->src_host,
+		.src_device = copy->src_device,
+		.src_array = copy->src_array,
+		.src_pitch = copy->src_pitch,
+		.src_height = copy->src_height,
+		.dst_x_in_bytes = copy->dst_x_in_bytes,
+		.dst_y = copy->dst_y,
+		.dst_z = copy->dst_z,
+		.dst_lod = copy->dst_lod,
+		.dst_memory_type = copy->dst_memory_type,
+		.dst_host = copy->dst_host,
+		.dst_device = copy->dst_device,
+		.dst_array = copy->dst_array,
+		.dst_pitch = copy->dst_pitch,
+		.dst_height = copy->dst_height,
+		.width_in_bytes = copy->width_in_bytes,
+		.height = copy->height,
+		.depth = copy->depth,
+	};
+}
+
 static int copy_param_3d(const struct ts_hip_drv_memcpy3d *copy, void *stream, enum copy_form form)
 {
+	struct ts_hip_drv_memcpy3d wide;
 	struct ts_cu_memcpy_3d c;
 	int r = ready();
 
@@ -99,6 +143,10 @@ static int copy_param_3d(const struct ts_hip_drv_memcpy3d *copy, void *stream, e
 		return r;
 	if (!copy)
 		return TS_HIP_ERROR_INVALID_VALUE;
+	if (release.has_old_memory) {
+		wide = widen((const struct ts_hip_drv_memcpy3d_5 *)copy);
+		copy = &wide;
+	}
 	c = (struct ts_cu_memcpy_3d){
 		.src_x_in_bytes = copy->src_x_in_bytes,
 		.src_y = copy->src_y,

@@ -34,19 +34,45 @@
 #include "tools/vgpu/hip/hip-api-ids.h"
 #include "tools/vgpu/refused.h"
 
+/*
+ * The release of ROCm that this library stands for: hip-version.c, compiled for each library. The
+ * spec's setting hip=MAJOR.MINOR selects another release of the same major version.
+ */
+struct hip_release {
+	uint32_t major, minor;
+	/* Places of the dispatch tables, from their starts; 0: the release registers no table. */
+	size_t runtime_end, compiler_end;
+	/* Offset of phase_enter_timestamp in the tracer's record of a call; other fields follow. */
+	size_t phases_off;
+	bool asks_at_end;    /* the tracer asks again before it delivers an operation */
+	bool keeps_error;    /* hipGetLastError() returns the last error, not the last result */
+	bool has_old_memory; /* enumeration of memory types and 3D copies of 5.x */
+};
+extern struct hip_release release;
+/* Selects the release that TRACESMITH_VGPU names. A bad spec is hipInit()'s to report. */
+void release_select(void);
+static inline int32_t release_version(void)
+{
+	return (int32_t)(release.major * 10000000 + release.minor * 100000);
+}
+
 /* Returns the function in a place of a dispatch table. The first call registers the table. */
 void *runtime_slot(size_t place);
 void *compiler_slot(size_t place);
-/* Called once, at the library's load. The arrays are indexed by place. */
-void tables_fill(void *const *runtime_functions, void *const *compiler_functions);
+/* Called once, at the library's load. The arrays are indexed by place, and stay. */
+void tables_fill(void *const *runtime_functions, size_t n_runtime, void *const *compiler_functions,
+		 size_t n_compiler);
 
 /*
  * One call as the tracer's callback sees it. The trace data stays uninitialized, as in AMD's
- * library.
+ * library. The phases lie at an offset of the release.
  */
 struct hip_call {
 	bool reported;
-	struct ts_hip_api_trace_data data;
+	union {
+		struct ts_hip_api_trace_data data;
+		char bytes[sizeof(struct ts_hip_api_trace_data)];
+	};
 };
 extern _Atomic(ts_hip_tracer_callback) tracer_callback;
 void call_enter(struct hip_call *call, uint32_t id);

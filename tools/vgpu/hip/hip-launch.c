@@ -144,6 +144,30 @@ static int module_launch(void *func, uint32_t x, uint32_t y, uint32_t z, uint32_
 				  params, extra_convert(extra, &words));
 }
 
+static_assert(sizeof(struct ts_hip_launch_config) == sizeof(struct ts_cuda_launch_config) &&
+		      offsetof(struct ts_hip_launch_config, attrs) ==
+			      offsetof(struct ts_cuda_launch_config, attrs),
+	      "one layout");
+static_assert(sizeof(struct ts_hip_drv_launch_config) == sizeof(struct ts_cu_launch_config) &&
+		      offsetof(struct ts_hip_drv_launch_config, attrs) ==
+			      offsetof(struct ts_cu_launch_config, attrs),
+	      "one layout");
+
+/* HIP's attributes of a launch have CUDA's numbers and layout. */
+static int launch_config(const struct ts_hip_launch_config *config, const void *func, void **args)
+{
+	return cudaLaunchKernelExC((const struct ts_cuda_launch_config *)config, func, args);
+}
+
+static int drv_launch_config(const struct ts_hip_drv_launch_config *config, void *func,
+			     void **params, void **extra)
+{
+	struct launch_extra words;
+
+	return READY(cuLaunchKernelEx((const struct ts_cu_launch_config *)config, func, params,
+				      extra_convert(extra, &words)));
+}
+
 static int potential_block_size(int32_t *grid_size, int32_t *block_size, const void *func,
 				size_t shared_bytes, int32_t limit)
 {

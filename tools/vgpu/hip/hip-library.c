@@ -23,9 +23,13 @@ TS_HIP_COMPILER_SLOTS(DECLARE)
 static void *const runtime_functions[] = {TS_HIP_SLOTS(ADDRESS)};
 static void *const compiler_functions[] = {TS_HIP_COMPILER_SLOTS(ADDRESS)};
 
+#define N(functions) (sizeof(functions) / sizeof(functions[0]))
+
 __attribute__((constructor)) static void on_load(void)
 {
-	tables_fill(runtime_functions, compiler_functions);
+	release_select();
+	tables_fill(runtime_functions, N(runtime_functions), compiler_functions,
+		    N(compiler_functions));
 	driver.default_spec = "mi300";
 	/* A HIP process has no CUDA injection. */
 	driver.is_contained = true;

@@ -64,6 +64,40 @@ static int malloc_3d(struct ts_hip_pitched_ptr *ptr, struct ts_hip_extent extent
 			    (struct ts_cuda_extent){extent.width, extent.height, extent.depth});
 }
 
+/* Converts a memory type to that of the release. The types since 6.0 are CUDA's. */
+static int32_t memory_type(int32_t type)
+{
+	if (!release.has_old_memory)
+		return type;
+	switch (type) {
+	case TS_HIP_MEMORY_TYPE_HOST:
+		return TS_HIP_MEMORY_TYPE_5_HOST;
+	case TS_HIP_MEMORY_TYPE_MANAGED:
+		return TS_HIP_MEMORY_TYPE_5_MANAGED;
+	default:
+		return TS_HIP_MEMORY_TYPE_5_DEVICE;
+	}
+}
+
+static int pointer_attribute(void *data, int32_t attribute, void *ptr)
+{
+	int r = READY(cuPointerGetAttribute(data, attribute, address(ptr)));
+
+	if (!r && attribute == TS_HIP_POINTER_ATTRIBUTE_MEMORY_TYPE)
+		*(int32_t *)data = memory_type(*(int32_t *)data);
+	return r;
+}
+
+static int drv_pointer_attributes(uint32_t n, int32_t *attributes, void **data, void *ptr)
+{
+	int r = READY(cuPointerGetAttributes(n, attributes, data, address(ptr)));
+
+	for (uint32_t i = 0; !r && i < n; i++)
+		if (attributes[i] == TS_HIP_POINTER_ATTRIBUTE_MEMORY_TYPE)
+			*(int32_t *)data[i] = memory_type(*(int32_t *)data[i]);
+	return r;
+}
+
 static int pointer_attributes(void *attributes, const void *ptr)
 {
 	struct ts_hip_pointer_attributes *out = attributes;
@@ -77,9 +111,8 @@ static int pointer_attributes(void *attributes, const void *ptr)
 		return r;
 	*out = (struct ts_hip_pointer_attributes){.device = -2}; /* hipInvalidDeviceId */
 	if (known.type == TS_CUDA_MEMORY_TYPE_UNREGISTERED)
-		return 0;
-	/* Both number the types alike. */
-	out->type = known.type;
+		return release.has_old_memory ? TS_HIP_ERROR_INVALID_VALUE : 0;
+	out->type = memory_type(known.type);
 	out->device = known.device;
 	out->device_pointer = known.device_pointer;
 	out->host_pointer = known.type == TS_CUDA_MEMORY_TYPE_DEVICE ? NULL : known.host_pointer;

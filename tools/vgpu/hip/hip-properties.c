@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Attributes and properties of devices, from the driver's attributes. hip-context.c calls this
- * file. The engine runs PTX, so the warp size is 32, and the architecture's name is "ptx", like the
- * processor of a bundle's entry that the device can run.
+ * file. The architecture is an MI300X's, so tools find the code of a bundle that belongs to the
+ * device. The engine runs PTX, so the warp size is 32.
  */
 #include <string.h>
 
 #include "tools/vgpu/hip/hip-face.h"
 
-#define ARCH_NAME "ptx"
+#define ARCH_NAME "gfx942:sramecc+:xnack-"
 
 /* Attributes that both vendors have. HIP's others are 0 here. */
 static const struct {

@@ -4,62 +4,57 @@
  * first such call this file fills the table and passes it to
  * rocprofiler_register_library_api_table(), if the process has that function, so that a tool can
  * replace pointers. AMD's library links librocprofiler-register for it; this one asks the loader.
- * hip-library.c names the functions.
+ * Releases before 6.2 register no table, and call by it all the same. hip-library.c names the
+ * functions.
  */
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "tools/vgpu/generated-hip-slots.h"
 #include "tools/vgpu/hip/hip-face.h"
 
-/* The tables of ROCm 6.2.2. */
-#define RUNTIME_STEP  3
-#define COMPILER_STEP 0
-
-/* 10000 * major + 100 * minor: AMD's library passes no patch. */
-#define TABLE_VERSION 60200
-
-enum {
-#define END(step, end) RUNTIME_END_##step = (end),
-	TS_HIP_SLOT_STEPS(END)
-#undef END
-#define END(step, end) COMPILER_END_##step = (end),
-	TS_HIP_COMPILER_SLOT_STEPS(END)
-#undef END
-};
-#define END_OF_(kind, step) kind##_END_##step
-#define END_OF(kind, step)  END_OF_(kind, step)
+/* Room for more places than any release has; hip-library.c names fewer functions. */
+#define MAX_PLACES 640
 
 struct table {
 	const char *name;
+	const size_t *end; /* places that the release registers; 0: none */
 	void *const *functions;
-	size_t end;
+	size_t n_functions;
 	union {
 		size_t size;
-		void *slots[END_OF(RUNTIME, RUNTIME_STEP)];
+		void *slots[MAX_PLACES];
 	};
 	atomic_bool registered;
 	bool registering;
 };
 
+/* 10000 * major + 100 * minor: AMD's library passes no patch. */
 static int import_version(void)
 {
-	return TABLE_VERSION;
+	return (int)(release.major * 10000 + release.minor * 100);
 }
 
 static struct table runtime = {
 	.name = TS_HIP_TABLE_NAME,
-	.end = END_OF(RUNTIME, RUNTIME_STEP),
+	.end = &release.runtime_end,
 };
 static struct table compiler = {
 	.name = TS_HIP_COMPILER_TABLE_NAME,
-	.end = END_OF(COMPILER, COMPILER_STEP),
+	.end = &release.compiler_end,
 };
 
-void tables_fill(void *const *runtime_functions, void *const *compiler_functions)
+static void fill(struct table *table, void *const *functions, size_t n_functions)
 {
-	runtime.functions = runtime_functions;
-	compiler.functions = compiler_functions;
+	assert(n_functions <= MAX_PLACES);
+	table->functions = functions;
+	table->n_functions = n_functions;
+}
+
+void tables_fill(void *const *runtime_functions, size_t n_runtime, void *const *compiler_functions,
+		 size_t n_compiler)
+{
+	fill(&runtime, runtime_functions, n_runtime);
+	fill(&compiler, compiler_functions, n_compiler);
 }
 
 static void register_table(struct table *table)
@@ -69,12 +64,15 @@ static void register_table(struct table *table)
 	void *pointer = &table->size;
 	uint64_t id = 0;
 
-	table->size = table->end * sizeof(void *);
-	for (size_t place = 1; place < table->end; place++)
+	for (size_t place = 1; place < table->n_functions; place++)
 		table->slots[place] = table->functions[place];
+	if (!*table->end)
+		return;
+	table->size = *table->end * sizeof(void *);
 	*(void **)&registrar = dlsym(RTLD_DEFAULT, "rocprofiler_register_library_api_table");
 	if (registrar)
-		(void)registrar(table->name, import_version, TABLE_VERSION, &pointer, 1, &id);
+		(void)registrar(table->name, import_version, (uint32_t)import_version(), &pointer,
+				1, &id);
 }
 
 /* Slow path: one thread registers, and others wait. The tool itself may call HIP meanwhile. */

@@ -26,6 +26,11 @@ static ts_hip_tracer_callback callback(void)
 	return atomic_load_explicit(&tracer_callback, memory_order_relaxed);
 }
 
+static struct ts_hip_api_phases *phases_of(struct hip_call *call)
+{
+	return (struct ts_hip_api_phases *)(call->bytes + release.phases_off);
+}
+
 void call_enter(struct hip_call *call, uint32_t id)
 {
 	ts_hip_tracer_callback fn = callback();
@@ -34,16 +39,16 @@ void call_enter(struct hip_call *call, uint32_t id)
 	if (!call->reported)
 		return;
 	correlation_id = call->data.correlation_id;
-	if (call->data.phase_enter)
-		call->data.phase_enter(id, &call->data);
+	if (phases_of(call)->phase_enter)
+		phases_of(call)->phase_enter(id, &call->data);
 }
 
 void call_leave(struct hip_call *call, uint32_t id)
 {
 	if (!call->reported)
 		return;
-	if (call->data.phase_exit)
-		call->data.phase_exit(id, &call->data);
+	if (phases_of(call)->phase_exit)
+		phases_of(call)->phase_exit(id, &call->data);
 	correlation_id = 0;
 }
 
@@ -124,7 +129,9 @@ static void on_completed(struct ts_vgpu_operation *op)
 	 * An operation that never ran has no record. Since 6.2 the runtime asks once more before
 	 * each record, in the thread that found the end, and always for dispatches.
 	 */
-	if (!fn || !op->end_ns || fn(TS_HIP_ACTIVITY_DOMAIN_OPS, TS_HIP_ACTIVITY_OP_DISPATCH, NULL))
+	if (!fn || !op->end_ns ||
+	    (release.asks_at_end &&
+	     fn(TS_HIP_ACTIVITY_DOMAIN_OPS, TS_HIP_ACTIVITY_OP_DISPATCH, NULL)))
 		return;
 	record.begin_ns = boottime_of(op->start_ns);
 	record.end_ns = record.begin_ns + (op->end_ns - op->start_ns);

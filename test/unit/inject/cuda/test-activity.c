@@ -43,7 +43,8 @@ static void begin(uint32_t version)
 	/* Times in this test are small numbers. */
 	f.control->start_monotonic_ns = 0;
 	memset(&cupti, 0, sizeof(cupti));
-	cupti.version = version;
+	cupti.vendor = &ts_pti_vendors[TS_PTI_CUPTI];
+	cupti.version = cupti.layout_version = version;
 	cupti.cuptiActivityGetNextRecord = next_record;
 	cupti.clock = version >= 17 ? TS_CLOCK_MONOTONIC : TS_CLOCK_CUPTI;
 	memset(&widen, 0, sizeof(widen));

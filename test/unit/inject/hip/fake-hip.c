@@ -63,10 +63,10 @@ static void enter(uint32_t call)
 	if (!report || report(TS_HIP_ACTIVITY_DOMAIN_API, call, &data))
 		return;
 	correlation_id = data.correlation_id;
-	if (data.phase_enter)
-		data.phase_enter(call, &data);
-	if (data.phase_exit)
-		data.phase_exit(call, &data);
+	if (data.phases.phase_enter)
+		data.phases.phase_enter(call, &data);
+	if (data.phases.phase_exit)
+		data.phases.phase_exit(call, &data);
 }
 
 /* The end of a call. As in the runtime, each call sets the last error, also on success. */
@@ -84,6 +84,8 @@ static void submit(uint32_t op, uint32_t command, const char *name, size_t bytes
 
 	if (!report || report(TS_HIP_ACTIVITY_DOMAIN_OPS, op, NULL))
 		return;
+	/* As ROCm 7 does: a record will come. */
+	report(TS_HIP_ACTIVITY_DOMAIN_OPS, op, TS_HIP_ACTIVITY_COMMIT);
 	work = calloc(1, sizeof(*work));
 	work->record.domain = TS_HIP_ACTIVITY_DOMAIN_OPS;
 	work->record.kind = command;

@@ -112,13 +112,13 @@ static uint64_t last_id;
 static void on_enter(uint32_t op, struct ts_hip_api_trace_data *data)
 {
 	n_entered++;
-	data->phase_data = op;
+	data->phases.phase_data = op;
 }
 
 static void on_exit_(uint32_t op, struct ts_hip_api_trace_data *data)
 {
 	n_exited++;
-	ts_check(data->phase_data == op);
+	ts_check(data->phases.phase_data == op);
 }
 
 static int on_event(uint32_t domain, uint32_t op, void *data)
@@ -129,8 +129,8 @@ static int on_event(uint32_t domain, uint32_t op, void *data)
 		n_calls++;
 		last_call = op;
 		call->correlation_id = ++last_id;
-		call->phase_enter = with_phases ? on_enter : NULL;
-		call->phase_exit = with_phases ? on_exit_ : NULL;
+		call->phases.phase_enter = with_phases ? on_enter : NULL;
+		call->phases.phase_exit = with_phases ? on_exit_ : NULL;
 		return op == TS_HIP_API_ID_hipMemset ? 1 : 0;
 	}
 	ts_check_int(domain, TS_HIP_ACTIVITY_DOMAIN_OPS);

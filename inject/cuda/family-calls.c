@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of libraries like CUPTI. A vendor's callback ids are its own, so calls are classified by
+ * their names: mcMalloc is classified as hipMalloc, musaMalloc as cudaMalloc. shim.c asks for the
+ * names once; recorder.c enables the callbacks; the library calls ts_family_handle(), which calls
+ * callbacks.c.
+ */
+#include <dlfcn.h>
+
+#include "inject/calls/call-table.h"
+#include "inject/context.h"
+#include "inject/cuda/callbacks.h"
+#include "inject/cuda/family.h"
+#include "proto/abi/record.h"
+#include "proto/abi/vendor/cupti_cbid.h"
+#include "proto/abi/vendor/hip_calls.h"
+
+static const char *const runtime_names[] = {
+#define TS_NAME_(name, id, kind) [id] = #name,
+	TS_CUPTI_RUNTIME_CBIDS(TS_NAME_)
+#undef TS_NAME_
+};
+
+static const char *const driver_names[] = {
+#define TS_NAME_(name, id, kind) [id] = #name,
+	TS_CUPTI_DRIVER_CBIDS(TS_NAME_)
+#undef TS_NAME_
+};
+
+static const char *const hip_names[] = {
+#define TS_NAME_(name, id, kind) [id] = #name,
+	TS_HIP_CALLS(TS_NAME_)
+#undef TS_NAME_
+};
+
+_Static_assert(TS_PTI_BASE_DRIVER == TS_API_CUDA_DRIVER &&
+		       TS_PTI_BASE_RUNTIME == TS_API_CUDA_RUNTIME && TS_PTI_BASE_HIP == TS_API_HIP,
+	       "a base is the domain of its table");
+
+/* Length of a name without the version of its parameters (cudaMalloc_v3020). */
+static size_t length(const char *name)
+{
+	const char *tail = strrchr(name, '_');
+	size_t n = strlen(name);
+
+	if (!tail || tail[1] != 'v' || strlen(tail) < 6 || strspn(tail + 2, "0123456789") < 4)
+		return n;
+	return (size_t)(tail - name);
+}
+
+static const char *const *names_of(uint32_t base, uint32_t *ret_n)
+{
+	if (base == TS_PTI_BASE_RUNTIME) {
+		*ret_n = TS_ARRAY_LEN(runtime_names);
+		return runtime_names;
+	}
+	*ret_n = base == TS_PTI_BASE_HIP ? TS_ARRAY_LEN(hip_names) : TS_ARRAY_LEN(driver_names);
+	return base == TS_PTI_BASE_HIP ? hip_names : driver_names;
+}
+
+/* Returns the number of the like-named call in the base table; 0: there is none. */
+static uint16_t find_call(const struct ts_pti_calls *calls, const char *name)
+{
+	const size_t n_prefix = strlen(calls->prefix), n_instead = strlen(calls->instead);
+	const char *const *names;
+	uint32_t n_names, i;
+	size_t n;
+
+	if (strncmp(name, calls->prefix, n_prefix) != 0)
+		return 0;
+	n = length(name) - n_prefix;
+	names = names_of(calls->base, &n_names);
+	for (i = 1; i < n_names; i++)
+		if (names[i] && !strncmp(names[i], calls->instead, n_instead) &&
+		    length(names[i]) == n_instead + n &&
+		    !memcmp(names[i] + n_instead, name + n_prefix, n))
+			return (uint16_t)i;
+	return 0;
+}
+
+typedef uint32_t (*name_fn)(uint32_t domain_or_kind, uint32_t cbid, const char **ret_name);
+
+static name_fn find_name_function(const struct ts_pti_vendor *vendor, void *handle)
+{
+	char symbol[64];
+	name_fn function;
+
+	snprintf(symbol, sizeof(symbol), "%sGetCallbackName", vendor->prefix);
+	*(void **)&function = dlsym(handle, vendor->name_function ? vendor->name_function : symbol);
+	return function;
+}
+
+static void put(struct ts_family *family, uint32_t i, const struct ts_pti_calls *calls,
+		uint32_t cbid, const char *name)
+{
+	uint16_t id = cbid < TS_FAMILY_IDS ? find_call(calls, name) : 0;
+
+	if (id && (ts_call_table_watched(calls->base, id)))
+		family->calls[i][cbid] = id;
+}
+
+void ts_family_name_calls(struct ts_family *family, struct ts_cupti *cupti, void *handle)
+{
+	const struct ts_pti_vendor *vendor = cupti->vendor;
+	name_fn name_of = find_name_function(vendor, handle);
+	uint32_t i, cbid, asked;
+	const char *name;
+
+	memset(family, 0, sizeof(*family));
+	for (i = 0; i < TS_FAMILY_DOMAINS && vendor->calls[i].domain; i++) {
+		const struct ts_pti_calls *calls = &vendor->calls[i];
+
+		for (cbid = 0; cbid < calls->n_known; cbid++)
+			put(family, i, calls, calls->known[cbid].cbid, calls->known[cbid].name);
+		/* The kinds of record of the runtime and of the driver have CUPTI's numbers. */
+		asked = !vendor->name_function		    ? calls->domain
+			: calls->base == TS_PTI_BASE_DRIVER ? TS_CUPTI_ACTIVITY_KIND_DRIVER
+							    : TS_CUPTI_ACTIVITY_KIND_RUNTIME;
+		for (cbid = 1; name_of && cbid < TS_FAMILY_IDS; cbid++) {
+			name = NULL;
+			if (name_of(asked, cbid, &name) || !name)
+				continue;
+			put(family, i, calls, cbid, name);
+			if (vendor->probe && !strcmp(name, vendor->probe)) {
+				cupti->probe_domain = calls->domain;
+				cupti->probe_cbid = cbid;
+			}
+		}
+	}
+}
+
+void ts_family_enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
+{
+	const struct ts_pti_vendor *vendor = shim->cupti.vendor;
+	uint32_t i, cbid, id;
+
+	for (i = 0; i < TS_FAMILY_DOMAINS && vendor->calls[i].domain; i++)
+		for (cbid = 1; cbid < TS_FAMILY_IDS; cbid++) {
+			id = shim->family.calls[i][cbid];
+			if (id && (followed || !ts_call_table_followed(vendor->calls[i].base, id)))
+				(void)shim->cupti.cuptiEnableCallback(enable,
+								      shim->cupti.subscriber,
+								      vendor->calls[i].domain,
+								      cbid);
+		}
+}
+
+/* MSPTI's data of a callback. */
+struct wide_data {
+	uint32_t callback_site;
+	const char *function_name;
+	const void *function_params;
+	const void *function_return_value;
+	const char *symbol_name;
+	uint64_t correlation_id;
+	uint64_t reserved[2];
+	uint64_t *correlation_data;
+};
+
+static struct ts_cupti_callback_data plain_data(const struct ts_pti_vendor *vendor,
+						const void *data)
+{
+	const struct wide_data *wide = data;
+	struct ts_cupti_callback_data plain;
+
+	if (!(vendor->flags & TS_PTI_WIDE_CALLBACK))
+		plain = *(const struct ts_cupti_callback_data *)data;
+	else
+		plain = (struct ts_cupti_callback_data){
+			.callback_site = wide->callback_site,
+			.function_name = wide->function_name,
+			.function_params = wide->function_params,
+			.function_return_value = (void *)(uintptr_t)wide->function_return_value,
+			.symbol_name = wide->symbol_name,
+			.correlation_id = (uint32_t)wide->correlation_id,
+		};
+	if (!(vendor->flags & TS_PTI_ARGUMENTS))
+		plain.function_params = NULL;
+	return plain;
+}
+
+static void note_id(struct ts_family *family, uint32_t id)
+{
+	if ((int32_t)(id - __atomic_load_n(&family->newest, __ATOMIC_RELAXED)) > 0)
+		__atomic_store_n(&family->newest, id, __ATOMIC_RELAXED);
+}
+
+void ts_family_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
+{
+	struct ts_shim *shim = userdata;
+	const struct ts_pti_vendor *vendor = shim->cupti.vendor;
+	struct ts_cupti_callback_data plain;
+	uint32_t i, id, base;
+
+	for (i = 0; i < TS_FAMILY_DOMAINS && vendor->calls[i].domain; i++) {
+		if (vendor->calls[i].domain != domain)
+			continue;
+		id = cbid < TS_FAMILY_IDS ? shim->family.calls[i][cbid] : 0;
+		if (!data || (!id && ts_tls.busy != TS_BUSY_PROBING))
+			return;
+		base = vendor->calls[i].base;
+		plain = plain_data(vendor, data);
+		note_id(&shim->family, plain.correlation_id);
+		ts_callbacks_handle(userdata,
+				    base == TS_PTI_BASE_HIP ? TS_CALLBACKS_LIKE_HIP : base, id,
+				    &plain);
+		return;
+	}
+	if (domain == TS_CUPTI_CB_DOMAIN_RESOURCE && vendor->flags & TS_PTI_RESOURCES)
+		ts_callbacks_handle(userdata, domain, cbid, data);
+}

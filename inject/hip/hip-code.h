@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program's device code and the kernels in it. HIP's device rows lack registers and static
+ * shared memory, which the daemon reads from the code (TS_DEF_CODE, TS_DEF_FUNCTION).
+ *
+ * A code is registered by the program's constructors, before a session exists, or loaded as a
+ * module. A number stands for it: the low half of the object table's values. The session defines a
+ * registered code when the row of its first kernel comes, and a module's code when it is loaded.
+ *
+ * Functions are thread-safe. No function parses code: it takes a part of a file, or the metadata
+ * that an ELF file in memory has in a note.
+ */
+#pragma once
+
+#include <limits.h>
+
+#include "inject/ring/definitions.h"
+
+struct ts_shim;
+
+#define TS_HIP_MAX_CODES    (64u * 1024)
+#define TS_HIP_OBJECT_SLOTS (256u * 1024)
+#define TS_HIP_KERNEL_SLOTS (64u * 1024)
+#define TS_HIP_MAX_TARGETS  16u
+#define TS_HIP_TARGET_BYTES 64u
+/* Bytes of code in the session's definitions. Later code in memory is not read. */
+#define TS_HIP_MAX_CODE_BYTES (UINT64_C(16) << 20)
+
+/* One entry: a handle of the runtime or a host function, and the number of its code. */
+struct ts_hip_object {
+	uint64_t key; /* address; 0: free */
+	uint64_t value;
+};
+
+/* The process's part: registered code, and codes by handle and function. Zeroed: empty. */
+struct ts_hip_codes {
+	const void **images; /* by number - 1; NULL: unregistered */
+	struct ts_hip_object *objects;
+	uint32_t n_images;
+	uint32_t n_objects;
+	uint32_t state; /* 0: no memory yet, 1: being mapped, 2: mapped, 3: no memory */
+};
+
+/* The session's part: ids of definitions. Zeroed: empty. */
+struct ts_hip_code_ids {
+	uint32_t *ids;		       /* TS_DEF_CODE of registered codes, by number - 1 */
+	struct ts_hip_object *kernels; /* code id and name -> TS_DEF_FUNCTION */
+	uint32_t n_kernels;
+	uint64_t n_code_bytes;
+	char targets[TS_HIP_MAX_TARGETS][TS_HIP_TARGET_BYTES]; /* by device; empty: unknown */
+};
+
+/* Maps the session's part. Without memory, kernels have no numbers. */
+void ts_hip_code_init(struct ts_hip_code_ids *ids);
+
+/* ---- the process's part; the runtime's own functions were called before ---- */
+
+/* __hipRegisterFatBinary(): `wrapper` and the result. */
+void ts_hip_code_register(struct ts_hip_codes *codes, const void *wrapper, const void *handle);
+void ts_hip_code_unregister(struct ts_hip_codes *codes, const void *handle);
+/* `object`, a function, belongs to the code of `owner`, a handle or another function. */
+void ts_hip_code_add_function(struct ts_hip_codes *codes, const void *object, const void *owner);
+
+/* Returns the number of the code of a function or a handle; 0: unknown. No lock, no system call. */
+uint32_t ts_hip_code_of(const struct ts_hip_codes *codes, const void *object);
+
+/* ---- the session's part ---- */
+
+/* Defines the code of a loaded module, and records it. Either `path` or `image` is NULL. */
+void ts_hip_code_load(struct ts_shim *shim, const void *module, const char *path, const void *image,
+		      uint32_t device);
+void ts_hip_code_unload(struct ts_shim *shim, const void *module, uint32_t device);
+/* Records that a registered code goes, if the session has a kernel's row of it. */
+void ts_hip_code_unload_registered(struct ts_shim *shim, const void *handle, uint32_t device);
+
+/*
+ * Returns the TS_DEF_FUNCTION of a kernel, whose name has the id `name`; 0: none. Defines it, and
+ * its code, at the first call.
+ */
+uint32_t ts_hip_code_kernel(struct ts_shim *shim, uint32_t code, const char *kernel, uint32_t name,
+			    uint32_t device);
+
+/* ---- hip-modules.c ---- */
+
+/* Wraps the functions of the compiler's table, n_bytes long, that register code. */
+void ts_hip_wrap_compiler(void **table, size_t n_bytes);
+/* Follows a successful call that loads or unloads a module, or finds a function. */
+void ts_hip_follow_module(struct ts_shim *shim, uint32_t call, const void *params, uint32_t device);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * References of libraries to one function of hip-symbols.c. A process may have several copies of
+ * HIP's runtime, each in the scope of the libraries that were linked with it. The loader binds all
+ * their references to this library, and the function there does not see which library calls it:
+ * a compiler may turn `return hipMalloc(p, n);` into a jump. So hip-symbols.c has each library's
+ * reference rewritten, once, to the function in that library's own scope. hip-symbols.c calls this
+ * file; it calls process/loader.c.
+ *
+ * Trap: the loader's functions that find symbols must not run inside dl_iterate_phdr(), whose lock
+ * they need. So references are collected first, and rewritten afterwards.
+ */
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inject/hip/hip-references.h"
+#include "inject/process/loader.h"
+
+#if defined(__x86_64__)
+#define RELOCATION_CALL	 R_X86_64_JUMP_SLOT
+#define RELOCATION_TABLE R_X86_64_GLOB_DAT
+#elif defined(__aarch64__)
+#define RELOCATION_CALL	 R_AARCH64_JUMP_SLOT
+#define RELOCATION_TABLE R_AARCH64_GLOB_DAT
+#else
+#error "no relocations are known of this machine"
+#endif
+
+/* Further references stay, and reach the function here. */
+#define MAX_REFERENCES 64u
+
+struct reference {
+	void **slot;
+	const void *library; /* an address inside it */
+	bool is_read_only;
+};
+
+struct references {
+	const void *own;
+	const void *runtime; /* an address inside the first copy of the runtime; NULL: none */
+	size_t n;
+	struct reference found[MAX_REFERENCES];
+};
+
+struct dynamic {
+	const ElfW(Rela) * tables[2];
+	size_t n_bytes[2];
+	const char *strings;
+	bool is_runtime, has_runtime; /* it is libamdhip64; it was linked with it */
+};
+
+/* glibc relocates these addresses; other loaders leave them as in the file. */
+static const void *pointer(uintptr_t base, const ElfW(Dyn) * entry)
+{
+	return (const void *)(entry->d_un.d_ptr < base ? base + entry->d_un.d_ptr
+						       : entry->d_un.d_ptr);
+}
+
+static void read_dynamic(uintptr_t base, const ElfW(Dyn) * entries, struct dynamic *ret)
+{
+	static const char prefix[] = "libamdhip64";
+	const ElfW(Dyn) * entry;
+
+	for (entry = entries; entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_STRTAB)
+			ret->strings = pointer(base, entry);
+		else if (entry->d_tag == DT_JMPREL)
+			ret->tables[0] = pointer(base, entry);
+		else if (entry->d_tag == DT_PLTRELSZ)
+			ret->n_bytes[0] = entry->d_un.d_val;
+		else if (entry->d_tag == DT_RELA)
+			ret->tables[1] = pointer(base, entry);
+		else if (entry->d_tag == DT_RELASZ)
+			ret->n_bytes[1] = entry->d_un.d_val;
+	}
+	for (entry = entries; ret->strings && entry->d_tag != DT_NULL; entry++) {
+		if ((entry->d_tag != DT_NEEDED && entry->d_tag != DT_SONAME) ||
+		    strncmp(ret->strings + entry->d_un.d_val, prefix, sizeof(prefix) - 1))
+			continue;
+		ret->has_runtime |= entry->d_tag == DT_NEEDED;
+		ret->is_runtime |= entry->d_tag == DT_SONAME;
+	}
+}
+
+/* The loader makes whole pages of this segment read-only after relocation. */
+static bool is_read_only(const struct dl_phdr_info *info, uintptr_t slot)
+{
+	const uintptr_t mask = ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_GNU_RELRO)
+			return slot >= (start & mask) && slot < ((start + segment->p_memsz) & mask);
+	}
+	return false;
+}
+
+static int collect(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct references *references = data;
+	const ElfW(Dyn) *entries = NULL;
+	struct dynamic dynamic = {0};
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entries = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	if (!entries)
+		return 0;
+	read_dynamic(info->dlpi_addr, entries, &dynamic);
+	if (dynamic.is_runtime && !references->runtime)
+		references->runtime = entries;
+	/* The runtime may call its own functions by such references. */
+	if (!dynamic.is_runtime && !dynamic.has_runtime)
+		return 0;
+	for (size_t table = 0; table < 2; table++) {
+		const ElfW(Rela) *relocation = dynamic.tables[table];
+		size_t n = relocation ? dynamic.n_bytes[table] / sizeof(*relocation) : 0;
+
+		for (size_t i = 0; i < n && references->n < MAX_REFERENCES; i++) {
+			unsigned type = ELF64_R_TYPE(relocation[i].r_info);
+			void **slot = (void **)(info->dlpi_addr + relocation[i].r_offset);
+
+			if ((type != RELOCATION_CALL && type != RELOCATION_TABLE) ||
+			    __atomic_load_n(slot, __ATOMIC_RELAXED) != references->own)
+				continue;
+			references->found[references->n++] =
+				(struct reference){slot, entries,
+						   is_read_only(info, (uintptr_t)slot)};
+		}
+	}
+	return 0;
+}
+
+/*
+ * One thread at a time, as it changes the protection of a page. If another thread is at it, or
+ * without the right to write, the reference stays until its next call.
+ */
+static void store(const struct reference *reference, void *function)
+{
+	const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	void *page = (void *)((uintptr_t)reference->slot & ~(page_bytes - 1));
+
+	static uint32_t is_busy;
+
+	/* Acquire: pairs with the release below. */
+	if (__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQUIRE))
+		return;
+	if (!reference->is_read_only || mprotect(page, page_bytes, PROT_READ | PROT_WRITE) == 0) {
+		/* Relaxed, without a pair: both values are functions. */
+		__atomic_store_n(reference->slot, function, __ATOMIC_RELAXED);
+		if (reference->is_read_only)
+			(void)mprotect(page, page_bytes, PROT_READ);
+	}
+	__atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
+}
+
+static void *open_library(const void *address, void **ret_base)
+{
+	Dl_info info;
+
+	if (!address || !dladdr(address, &info) || !info.dli_fname)
+		return NULL;
+	*ret_base = info.dli_fbase;
+	return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+void *ts_hip_rebind(const void *own, const void *caller, ts_hip_choose_fn choose, size_t index)
+{
+	struct references references = {.own = own};
+	void *result = NULL, *function, *library, *base;
+	bool keep;
+	Dl_info of_caller = {0};
+
+	(void)dladdr(caller, &of_caller);
+	(void)ts_loader_iterate(collect, &references);
+	for (size_t i = 0; i < references.n; i++) {
+		const struct reference *reference = &references.found[i];
+
+		library = open_library(reference->library, &base);
+		if (!library)
+			continue;
+		function = choose(library, index, &keep);
+		if (function && keep && __atomic_load_n(reference->slot, __ATOMIC_RELAXED) == own)
+			store(reference, function);
+		if (function && (!result || base == of_caller.dli_fbase))
+			result = function;
+		dlclose(library);
+	}
+	/* The library that calls was not linked with the runtime: it relies on another library. */
+	library = result ? NULL : open_library(references.runtime, &base);
+	if (library) {
+		result = choose(library, index, &keep);
+		dlclose(library);
+	}
+	return result;
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A library like CUPTI: the programs of test/apps over the virtual libmcruntime and libmcpti. The trace equals the program's truth.
+
+libmcpti has MetaX's prefix, ids of calls, lengths of records and a clock of its own that runs fast by a thousandth.
+"""
+import os
+import shutil
+
+import harness
+
+PROGRAMS = {
+    # name: (arguments, TRACESMITH_VGPU)
+    'saxpy': ([], ''),
+    'pipeline': ([], ''),
+    'threads': ([], ''),
+    'devices': ([], 'h200:2'),
+    'graph': ([], ''),
+    'network': ([], ''),
+    'tensor': ([], ''),
+    'exits': ([], ''),
+    'workers': (['10'], ''),
+    'ladder': ([], ''),
+}
+
+
+class Maca(harness.Case):
+    def check_stream_operations(self, trace, n_events, n_waits):
+        """The shim does not read the arguments of MetaX's calls, so it names no event."""
+        super().check_stream_operations(trace, 0, 0)
+
+    def check_interface(self, trace):
+        sessions = trace.info['sessions']
+        self.assertEqual([session['interfaces'] for session in sessions], [['mcpti']] * len(sessions))
+        self.assertEqual({session['cupti_version'] for session in sessions}, {18})
+        self.assertEqual({row['domain'] for row in trace.of('api')}, {'maca'})
+
+    def check_times(self, trace):
+        """Device rows lie behind the begin of their call and before the process's end: the library's clock was converted."""
+        begins = {row['op_id']: row['start_ns'] for row in trace.of('api')}
+        ends = [row['end_ns'] for row in trace.of('api')]
+        for row in trace.of(*harness.DEVICE_TYPES):
+            self.assertGreater(row['start_ns'], begins[row['op_id']] - 100000, row)
+            self.assertLess(row['end_ns'], max(ends) + 10**9, row)
+
+    def check_alone(self, argv, vgpu, result):
+        alone = harness.run(argv, harness.alone_environment(vgpu), cwd=self.folder)
+        self.assertEqual((result.status, result.out, result.err), (alone.status, alone.out, alone.err))
+
+    def check_trace(self, path):
+        trace = self.finished_trace(path)
+        self.check_truth(trace, self.truth())
+        self.check_interface(trace)
+        self.check_times(trace)
+        return trace
+
+    def check_preload(self, argv, vgpu):
+        result, traces = self.preload(argv, vgpu)
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(len(traces), 1)
+        self.check_trace(traces[0])
+        self.check_alone(argv, vgpu, result)
+
+    def check_record(self, argv, vgpu):
+        result, path = self.record(argv, '--vgpu=' + vgpu if vgpu else '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        self.check_trace(path)
+        self.check_alone(argv, vgpu, result)
+
+    def test_fork(self):
+        """A child has no GPU, and its parent is recorded."""
+        result, traces = self.preload([harness.app('forks', 'maca')])
+        self.assertEqual(result.status, 0, result)
+        for path in traces:
+            self.assertEqual(harness.Trace(path).lost, {})
+
+    def test_killed(self):
+        result, traces = self.preload([harness.app('crashes', 'maca'), 'kill'])
+        self.assertNotEqual(result.status, 0, result)
+        self.assertEqual(len(traces), 1)
+        self.assertTrue(harness.Trace(traces[0]).of('api'))
+
+    def test_no_library(self):
+        """Without libmcpti there is a session that states the reason, and the program runs as alone."""
+        folder = self.path('runtime')
+        os.mkdir(folder)
+        shutil.copy(os.path.join(harness.VGPU, 'libmcruntime.so'), folder)
+        # A copy, because the program's own path leads to the build's libraries.
+        argv = [shutil.copy(harness.app('saxpy', 'maca'), folder)]
+        result, traces = self.preload(argv, None, LD_LIBRARY_PATH=folder)
+        self.check_alone(argv, '', result)
+        self.assertEqual(len(traces), 1)
+        info = harness.Trace(traces[0]).info
+        self.assertEqual(info['sessions'][0]['empty_reason'], 'no_cupti', info)
+        self.assertIn('libmcpti.so', info['sessions'][0]['empty_text'])
+
+    def test_functions(self):
+        """The functions before which the shim stands are no functions of a process without the runtime."""
+        program = ('import ctypes; us = ctypes.CDLL(None); count = ctypes.c_int(7);'
+                   'print(us.mcGetDeviceCount(ctypes.byref(count)), count.value)')
+        result, traces = self.preload(['python3', '-c', program])
+        self.assertEqual((result.status, result.out, traces), (0, '100 7\n', []), result)
+
+
+def add(name, arguments, vgpu):
+    setattr(Maca, 'test_preload_' + name,
+            lambda self: self.check_preload([harness.app(name, 'maca')] + arguments, vgpu))
+    setattr(Maca, 'test_record_' + name, lambda self: self.check_record([harness.app(name, 'maca')] + arguments, vgpu))
+
+
+for app_name, (app_arguments, app_vgpu) in PROGRAMS.items():
+    add(app_name, app_arguments, app_vgpu)
+
+if __name__ == '__main__':
+    harness.main()
