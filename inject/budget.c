@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The budget of flushes: each flush costs credit, and elapsed time earns credit. flush.c marks the
- * begin and the end of a flush, and asks how long the next one waits.
+ * beginning and the end of each flush, and asks how long it must wait before the next flush.
  */
 #include <fcntl.h>
 #include <stdlib.h>

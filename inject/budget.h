@@ -19,8 +19,8 @@ struct ts_budget {
 };
 
 /*
- * CLOCK_MONOTONIC, and the time that the calling thread has waited for a CPU so far; 0 if the
- * kernel does not report it.
+ * Times of the calling thread. now_ns: CLOCK_MONOTONIC. delay_ns: the time that the thread has
+ * waited for a CPU so far; 0: the kernel does not report it.
  */
 struct ts_budget_mark {
 	uint64_t now_ns;

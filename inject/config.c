@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the shim's settings. shim.c calls it, once, on the application's own thread. Reading the
- * environment elsewhere would race with an application that changes it. A malformed setting counts
- * as missing, and is named under TRACESMITH_DEBUG: the application must run on, and the shim prints
- * nowhere else.
+ * Reads the shim's settings. shim.c calls this file, once, on the application's own thread. Reading
+ * the environment elsewhere would race with an application that changes it. A malformed setting
+ * counts as missing, and is named under TRACESMITH_DEBUG: the application must run on, and the shim
+ * prints nowhere else.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,8 +103,8 @@ static void find_daemon(struct ts_config *config, const char *library)
 		return;
 	}
 	/*
-	 * A private daemon would write a file with the program's rights, at a path of the caller's
-	 * choice.
+	 * A private daemon would write a file with the rights of the privileged program, at a path
+	 * that the user who starts the program chooses.
 	 */
 	if (ts_config_is_privileged()) {
 		ts_debug(config, "a privileged program starts no private daemon; use the service");

@@ -66,9 +66,9 @@ struct ts_config {
 void ts_config_read(struct ts_config *config, const char *library, int filters);
 
 /*
- * True if the program has more rights than its caller: set-user-ID, set-group-ID, file
- * capabilities. The caller controls the environment then. So secure_getenv() finds no variable, and
- * no private daemon is started.
+ * True if the program has more rights than the user who starts it (set-user-ID, set-group-ID, file
+ * capabilities). This user controls the environment. So secure_getenv() finds no variable, and no
+ * private daemon is started.
  */
 bool ts_config_is_privileged(void);
 

@@ -40,7 +40,7 @@ struct ts_shim {
 	 */
 	uint32_t stacks_started;
 	uint32_t flush_started;
-	int flush_error;  /* of the flush thread's start; 0: it runs */
+	int flush_error;  /* error of the flush thread's start; 0: the thread runs */
 	uint32_t flushed; /* end, first step: CUPTI was flushed */
 	uint32_t ended;	  /* end, second step: the shim sent BYE to the daemon, or has no daemon */
 	/* Active stream captures. If there are any, a launch may go into a graph and run later. */

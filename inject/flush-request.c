@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends requests of other threads to the flush thread (flush.h). callbacks.c and shim.c call it. It
- * uses memory words and futexes, and makes no CUPTI call.
+ * Sends requests of other threads to the flush thread (flush.h). callbacks.c and shim.c call this
+ * file. This file uses memory words and futexes, and makes no CUPTI call.
  */
 #include "inject/context.h"
 
@@ -23,8 +23,9 @@ void ts_flush_now(struct ts_flush *flush, enum ts_flush_request request, uint64_
 	wanted = __atomic_add_fetch(&flush->asked, 1, __ATOMIC_ACQ_REL);
 	do {
 		/*
-		 * The flush thread waits on the daemon's word, whose value this wake does not
-		 * change. A wake may come before the wait, so it is repeated.
+		 * The flush thread waits on flush_request, a futex word that only the daemon
+		 * changes. A wake before that wait begins has no effect, so the loop repeats the
+		 * wake every WAKE_STEP_NS.
 		 */
 		ts_futex_wake(&flush->shim->control->flush_request, true);
 		if (ts_futex_wait_for(&flush->done, wanted, WAKE_STEP_NS))

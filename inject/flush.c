@@ -297,6 +297,12 @@ static void *thread_main(void *data)
 	if (shim->pause.paused)
 		ts_switch_record(shim, ts_producer_ticks(&shim->producer));
 	/*
+	 * The rate of another vendor's clock is unknown. The pairs around the first flush lie too
+	 * close together to show it.
+	 */
+	if (ts_cupti_is_ours(&shim->cupti) && shim->cupti.vendor->records)
+		record_clock(shim);
+	/*
 	 * After the end there is no work left, and the state that this thread reads is being torn
 	 * down.
 	 */

@@ -55,8 +55,9 @@ void ts_flush_record_yield(struct ts_shim *shim, bool yielded);
 /* ---- flush-request.c ---- */
 
 /*
- * Reports new work: the flush follows after a delay. Any thread; one system call. Returns false if
- * the flush thread was not asleep yet: the caller then calls again.
+ * Reports new work, so that the flush thread flushes after a delay. Any thread may call this
+ * function. It makes one system call. Returns false if the flush thread was not asleep yet. Then
+ * the caller calls again.
  */
 bool ts_flush_wake(struct ts_flush *flush);
 

@@ -328,6 +328,13 @@ static void start_cuda(struct ts_shim *shim, const struct ts_pti_vendor *vendor)
 				  __ATOMIC_RELAXED);
 	if (*ts_loaded.nvtx_holder)
 		ts_names_missing(shim, ts_loaded.nvtx_holder);
+	if (vendor && shim->config.capture.max_bytes) {
+		char note[128];
+
+		snprintf(note, sizeof(note),
+			 "capture for replay knows CUDA's calls, not those of %s", vendor->maker);
+		ts_names_note(shim, note);
+	}
 	if (!reason && start_flush(shim)) {
 		snprintf(text, sizeof(text), "the flush thread could not be started");
 		if (!shim->yield.from_start) {

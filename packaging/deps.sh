@@ -8,7 +8,7 @@
 # command to run and returns 1.
 
 TS_DEPS_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libprotobuf-c-dev
-	protobuf-c-compiler libunwind-dev libzstd-dev liblz4-dev liblzma-dev zlib1g-dev
+	protobuf-c-compiler libunwind-dev libzstd-dev liblz4-dev liblzma-dev zlib1g-dev libjson-c-dev
 	libsystemd-dev libdw-dev libelf-dev libseccomp-dev libiberty-dev libbpf-dev clang"
 # Further packages for tests: the second compiler, the programs of comparisons and benchmarks, systemd-analyze for the unit.
 TS_DEPS_TEST="$TS_DEPS_BUILD g++ clang-format-14 doxygen git mypy python3-pandas strace systemd

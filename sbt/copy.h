@@ -49,7 +49,7 @@ struct ts_sbt_copy_source {
 struct ts_sbt_copy_options {
 	uint64_t from_ns; /* absolute, as in the rows of the first source */
 	uint64_t to_ns;	  /* 0: no limit */
-	uint32_t session; /* of the first source; 0: all */
+	uint32_t session; /* a session of the first source; 0: all sessions */
 	bool has_window;  /* from_ns and to_ns are set; one source only */
 };
 

@@ -77,9 +77,9 @@ bool ts_sbt_reader_is_before(const struct ts_sbt_reader *before, const struct ts
  * Joins the files of a recording: the reader then reads them as one trace, with the blocks of
  * earlier files first. `before` holds the readers of the files before the reader's, the newest
  * first, without a gap. The function frees these readers, also on an error. State, tail and format
- * stay those of the reader's own file. No cursor may exist. TS_SBT_E_NOT_FOUND: a file in `before`
- * is not the predecessor of the next newer file; the reader is unchanged. TS_SBT_E_LIMIT: too many
- * blocks.
+ * stay those of the reader's own file. The reader must have no cursor. TS_SBT_E_NOT_FOUND: a file
+ * in `before` is not the predecessor of the next newer file; the reader is unchanged.
+ * TS_SBT_E_LIMIT: too many blocks.
  */
 int ts_sbt_reader_join(struct ts_sbt_reader *reader, struct ts_sbt_reader **before,
 		       size_t n_before);

@@ -149,7 +149,7 @@ enum ts_driver_kind {
 
 /* How a session ended. */
 enum ts_session_end {
-	/* the session had not ended, or the recording was cut short before its end */
+	/* the session had not ended, or the recording was cut short before the session's end */
 	TS_SESSION_END_NONE = 0,
 	TS_SESSION_END_BYE = 1,	     /* everything was flushed */
 	TS_SESSION_END_DIED = 2,     /* the process vanished; its committed records are kept */
@@ -207,10 +207,12 @@ enum ts_image_result {
 #define TS_METADATA_CUT_SHORT	"cut_short"   /* "the disk is full" */
 #define TS_METADATA_CAPTURE	"capture"     /* "replay": operations were captured */
 #define TS_METADATA_COMMAND_PID "command_pid" /* decimal */
+/* HIP: device code that could not be read, and the reason; the first one: "/lib/x.so: too large" */
+#define TS_METADATA_UNREAD_CODE "unread_code"
 #define TS_METADATA_COMMAND_END "command_end" /* "killed by SIGKILL"; only after a signal */
 /*
- * Written if kernel events were requested: the kinds ("sched,syscalls"), and why others are
- * missing.
+ * Written if kernel events were requested: the recorded kinds ("sched,syscalls"), and why the other
+ * requested kinds are missing.
  */
 #define TS_METADATA_KERNEL_EVENTS	  "kernel_events"
 #define TS_METADATA_KERNEL_EVENTS_MISSING "kernel_events_missing"

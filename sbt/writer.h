@@ -167,7 +167,7 @@ struct ts_sbt_space {
 int ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space *space);
 
 /*
- * Returns -ENOSPC, -EDQUOT or -EFBIG if the file is full: then the writer accepts only the ends of
+ * Returns -ENOSPC, -EDQUOT or -EFBIG if the file is full. Then the writer accepts only the ends of
  * sessions and of the file. 0: it accepts everything. Any thread may call this function.
  */
 int ts_sbt_writer_full(const struct ts_sbt_writer *writer);

@@ -542,8 +542,8 @@ static void feed_take_notes(struct ts_kernel_feed *feed, int fd, bool deliver)
 }
 
 /*
- * Detaches the programs if all feeds are quiet: they watch no event. With `keep`, they stay
- * attached while there is no feed.
+ * Detaches the programs if no feed watches an event. With `keep`, they stay attached while there is
+ * no feed.
  */
 static void detach_idle(struct ts_kernel_hub *hub)
 {

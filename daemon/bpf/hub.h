@@ -73,7 +73,8 @@ void ts_kernel_feed_free(struct ts_kernel_feed *feed);
 
 /*
  * Returns the events since the previous call: whole events one after the other, 8-byte aligned, of
- * known programs and sizes. The events stay valid until the next call. False: there is no event.
+ * known programs and sizes. The events stay valid until the next call of this function. False:
+ * there is no event.
  */
 bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes);
 
@@ -83,8 +84,8 @@ struct ts_kernel_tally {
 	struct ts_bpf_tally sum;
 };
 /*
- * Returns all tallies so far. *ret_tallies belongs to the feed and is valid until the next call.
- * Returns 0 or -ENOMEM.
+ * Returns the feed's tallies of all events so far. *ret_tallies belongs to the feed and is valid
+ * until the next ts_kernel_feed_tallies() or ts_kernel_feed_end(). Returns 0 or -ENOMEM.
  */
 int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_tally **ret_tallies,
 			   size_t *ret_n);

@@ -129,7 +129,7 @@ static const char *last_part(const char *path)
 
 static void take_record(const uint8_t *bytes, size_t n, ts_mapping_found *found, void *data)
 {
-	/* The record is aligned, because `bytes` is the aligned buffer `record`. */
+	/* `bytes` is aligned: the caller passes mappings->record, which is aligned. */
 	const struct mmap2 *record = (const void *)bytes;
 	struct ts_mapping mapping;
 

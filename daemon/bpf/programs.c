@@ -313,8 +313,8 @@ static const char *credentials_obstacle(void)
 }
 
 /*
- * True if the kernel's file of types is usable: a container may mount another file, or an empty
- * one, over it.
+ * True if the kernel's file of types is usable. It may not be usable, because a container may mount
+ * another file, or an empty one, over it.
  */
 static bool has_types(void)
 {

@@ -33,7 +33,7 @@ uint64_t ts_drain_memory(const struct ts_drain *drain);
  */
 struct ts_drain_ring {
 	int fd;
-	uint64_t off; /* of its first byte */
+	uint64_t off; /* offset of the ring's first byte in the file */
 	uint64_t n_bytes;
 };
 

@@ -7,7 +7,10 @@
  */
 #include "daemon/merge/convert-rows.h"
 
-/* True if times of the clock can be converted: the clock is known and has at least one pair. */
+/*
+ * True if times of the clock can be converted, that is, if the clock is known and has at least one
+ * pair.
+ */
 static bool rows_clock_usable(const struct ts_rows *rows, unsigned clock)
 {
 	return clock == TS_CLOCK_MONOTONIC ||

@@ -25,7 +25,7 @@ void ts_python_ring_configure(struct ts_python_ring *ring, const struct ts_bpf_p
 void ts_python_ring_drain(struct ts_python_ring *ring);
 /*
  * Returns the stack of a thread's sample at that time; NULL: the program read none. Valid until the
- * next call.
+ * next call of this function.
  */
 const struct ts_bpf_python_stack *ts_python_ring_find(struct ts_python_ring *ring, uint32_t tid,
 						      uint64_t time_ns);

@@ -37,7 +37,8 @@ enum ts_sampler_kind {
 	TS_SAMPLER_WHY = 4,    /* characters: the missing part and why; at most once */
 	TS_SAMPLER_DONE = 5,   /* struct ts_sampler_done; nothing follows */
 	/*
-	 * Empty: the process runs Python. At most once. Answer it with ts_sampler_give_program().
+	 * The process runs Python. The item has no bytes and comes at most once. Answer it with
+	 * ts_sampler_give_program().
 	 */
 	TS_SAMPLER_PYTHON = 6,
 };

@@ -179,8 +179,8 @@ static void describe(const struct ts_sampled_threads *threads, struct sampled *s
 }
 
 /*
- * Opens an event. If the kernel refuses the first event, time in the kernel is excluded from now
- * on.
+ * Opens an event. If the kernel refuses the event (EACCES or EPERM) and no other thread has an
+ * event yet, this event and all later ones exclude time in the kernel.
  */
 static int open_as_allowed(struct ts_sampled_threads *threads, uint32_t tid, uint32_t stack_bytes)
 {
@@ -432,8 +432,8 @@ static uint32_t suitable_bytes(struct sampled *sampled)
 
 /*
  * Opens a new event with another length of the copy. The old event is disabled and its ring is
- * empty. If no equally good event can be opened, the old one continues: this process may have lost
- * rights since, and memory for two rings may be short.
+ * empty. If no equally good event can be opened, the old one continues. Reasons: this process may
+ * have lost rights since, or memory for two rings may be short.
  */
 static void replace_event(struct ts_sampled_threads *threads, struct sampled *sampled,
 			  uint32_t stack_bytes)

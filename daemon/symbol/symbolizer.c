@@ -235,8 +235,8 @@ static void close_file(struct ts_symbol_file *file)
 }
 
 /*
- * Marks the worker as tainted if the file is untrusted: such a file may have taken over the worker.
- * A tainted worker reads no trusted file.
+ * Marks the worker as tainted if the file is untrusted, because such a file may have taken over the
+ * worker. A tainted worker reads no trusted file.
  */
 static void note_file(struct job *job, const struct ts_symbol_file *file)
 {

@@ -16,7 +16,7 @@ struct ts_symbolizer_options {
 	struct ts_worker_options worker;
 	const char *cache; /* directory; NULL: see ts_symbol_cache_new() */
 	bool no_cache;
-	uint32_t deadline_ms; /* per request; 0: TS_WORKER_DEADLINE_MS */
+	uint32_t deadline_ms; /* limit of each request of a worker; 0: TS_WORKER_DEADLINE_MS */
 };
 
 /* The file or JIT output to which the addresses belong. */

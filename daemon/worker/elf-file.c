@@ -88,8 +88,8 @@ static bool same_build_id(Elf *a, Elf *b)
 }
 
 /*
- * True if the debug file belongs to the main file: by build id. If one of them has no build id, the
- * checksum in the link decides.
+ * True if the debug file belongs to the main file. Compares their build ids. If one of the files
+ * has no build id, compares the debug file's checksum with the one in the main file's link.
  */
 static bool is_own_debug_file(const struct ts_elf *elf)
 {
@@ -127,8 +127,8 @@ static void add_alternate(struct ts_elf *elf)
 }
 
 /*
- * Adds the debug information. If it is unreadable, only the reason is noted: symbol tables are
- * still searched.
+ * Adds the debug information. If it is unreadable, only the reason is stored, and the symbol tables
+ * are still searched.
  */
 static int add_debug_info(struct ts_elf *elf, Elf *from)
 {
@@ -242,8 +242,8 @@ static size_t first_at(const struct symbols *symbols, uint64_t address)
 }
 
 /*
- * True if the new symbol is better for the address: its start is nearer to it. At equal starts, the
- * more visible symbol is better.
+ * True if the new symbol is better for the address than the old one. The symbol whose start is
+ * nearer to the address is better. At equal starts, the more visible symbol is better.
  */
 static bool is_better(const struct candidate *new, const struct candidate *old)
 {

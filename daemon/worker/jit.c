@@ -171,7 +171,9 @@ static void take_line(struct lookup *lookup, const char *line)
 	const char *at = parse_hex(line, &start);
 
 	at = at ? parse_hex(at, &size) : NULL;
-	/* Skip a malformed line: the compiler may not have written the last line completely. */
+	/*
+	 * Skip a malformed line: perhaps the compiler has not yet written the last line completely.
+	 */
 	if (at && *at && size && covers(lookup, start, size, &first))
 		take(lookup, start, size, first, at);
 }

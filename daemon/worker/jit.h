@@ -4,7 +4,7 @@
  * lines of text (linux/tools/perf/Documentation/jit-interface.txt). JIT dumps are records
  * (jitdump-specification.txt there), which may have source lines too. Both files are untrusted.
  * This module reads them in pieces, up to a bound, with memory for the addresses alone. If several
- * entries cover an address, the last one counts.
+ * entries cover an address, the last one is used.
  */
 #pragma once
 

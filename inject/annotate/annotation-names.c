@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Publishes the application's names as definitions of a session: at once if a session exists, else
- * when the session begins. annotation.c and shim.c call it. It calls the text tables
+ * when the session begins. annotation.c and shim.c call this file. This file calls the text tables
  * (annotation-texts.c) and the definition arena (inject/ring/definitions.c). See
  * annotation-names.h.
  */
@@ -58,18 +58,23 @@ void ts_names_session_began(struct ts_shim *shim)
 
 void ts_names_missing(struct ts_shim *shim, const char *holder)
 {
+	char text[320];
+
+	snprintf(text, sizeof(text),
+		 "NVTX_INJECTION64_PATH is %.255s: that tool receives the NVTX ranges", holder);
+	ts_names_note(shim, text);
+}
+
+void ts_names_note(struct ts_shim *shim, const char *text)
+{
 	static const char own_domain[] = TS_OWN_DOMAIN;
 	struct ts_thread *thread = ts_names_thread(shim);
 	struct ts_record_annotation *out;
 	uint32_t name, domain;
-	char text[320];
-	int n;
 
 	if (!thread)
 		return;
-	n = snprintf(text, sizeof(text),
-		     "NVTX_INJECTION64_PATH is %.255s: that tool receives the NVTX ranges", holder);
-	name = ts_definitions_text(&shim->definitions, text, (size_t)n);
+	name = ts_definitions_text(&shim->definitions, text, strlen(text));
 	domain = ts_definitions_text(&shim->definitions, own_domain, sizeof(own_domain) - 1);
 	out = ts_thread_reserve(thread, TS_RECORD_MARK, sizeof(*out), shim->producer.clock,
 				ts_producer_ticks(&shim->producer));

@@ -59,3 +59,5 @@ void ts_names_session_began(struct ts_shim *shim);
  * The caller has set ts_tls.busy.
  */
 void ts_names_missing(struct ts_shim *shim, const char *holder);
+/* Records a mark of TraceSmith's own domain: what the trace lacks, and why. */
+void ts_names_note(struct ts_shim *shim, const char *text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fixed-size tables of texts, domains and names. Other files of this folder call it; it calls
- * ts_unlocked_map() for memory and ts_definitions_text() for ids.
+ * Fixed-size tables of texts, domains and names. Other files of this folder call this file; this
+ * file calls ts_unlocked_map() for memory and ts_definitions_text() for ids.
  *
  * The tables are mapped at first use. Each entry is written once and then published, so a reader
  * sees only complete entries. Adding takes a lock on a page that a fork wipes in the child, so the

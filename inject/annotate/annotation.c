@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records ranges, marks and counters. nvtx-tool.c and annotate-calls.c call it; it calls
- * annotation-names.c, annotation-texts.c and the rings (inject/ring/producer.c).
+ * Records ranges, marks and counters. nvtx-tool.c and annotate-calls.c call this file; this file
+ * calls annotation-names.c, annotation-texts.c and the rings (inject/ring/producer.c).
  *
  * Each thread keeps its pushed ranges in its own memory, which grows as ranges nest. Started ranges
  * lie in one table. The id of a started range names its slot, so any thread can end the range

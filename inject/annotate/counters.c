@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records the shim's own counters; inject/stacks and inject/capture call it. The counters have the
- * domain "tracesmith", so a reader does not mistake them for counters of the application.
+ * Records the shim's own counters; inject/stacks and inject/capture call this file. The counters
+ * have the domain "tracesmith", so a reader does not mistake them for counters of the application.
  */
 #include "inject/annotate/counters.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the memory of copies and sets of rows and boxes: from the first byte to the last.
- * callbacks.c calls it. The arguments lie in a structure of the application. An array as source or
- * target is not recorded. The structure is read only if the call itself read it: the call
+ * callbacks.c calls this file. The arguments lie in a structure of the application. An array as
+ * source or target is not recorded. The structure is read only if the call itself read it: the call
  * succeeded, or returned an error about the structure's values.
  */
 #include "inject/calls/access.h"
@@ -117,8 +117,8 @@ static struct box pitched(const struct ts_cuda_pitched_ptr *p, const struct ts_c
 }
 
 /*
- * Returns false if the copy involves an array: x and width then count elements, and the structure
- * does not have the element size.
+ * Returns false if the copy involves an array, because x and width then count elements, and the
+ * structure does not have the element size.
  */
 static bool copy_parms(const struct ts_cuda_memcpy_3d_parms *p, struct ts_access *ret)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the memory that a call accesses, from its parameters. callbacks.c calls it. The switches
- * over callback ids are generated from the tables of calls, with the offset of each pointer. Calls
- * with structures of two or three dimensions are in access-box.c. Left out are calls of programs
- * older than unified addresses, and calls with arrays or symbols: they have no linear memory, or no
- * sign that separates it.
+ * Finds the memory that a call accesses, from its parameters. callbacks.c calls this file. The
+ * switches over callback ids are generated from the tables of calls, with the offset of each
+ * pointer. Calls with structures of two or three dimensions are in access-box.c. Left out are calls
+ * of programs older than unified addresses, and calls with arrays or symbols: they have no linear
+ * memory, or no sign that separates it.
  */
 #include "inject/calls/access.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the records of a returning outermost call. cuda/callbacks.c and hip/hip-calls.c call it;
- * it calls the producer, the stack walker and the tables of calls. Only the stream's id, the flush
- * and the device rows differ between vendors, and stay with the callers.
+ * Writes the records of a returning outermost call. cuda/callbacks.c and hip/hip-calls.c call this
+ * file; this file calls the producer, the stack walker and the tables of calls. Only the stream's
+ * id, the flush and the device rows differ between vendors, and stay with the callers.
  */
 #include "inject/calls/call-record.h"
 
@@ -96,8 +96,8 @@ void ts_call_record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 }
 
 /*
- * True if a call with success only made a graph node: while a stream capture is active, a call may
- * allocate nothing.
+ * True if a successful call of a kind that allocates or frees may have made only a graph node. This
+ * is possible while a stream capture is active.
  */
 static bool is_of_graph(const struct ts_shim *shim, int32_t result, unsigned kind)
 {

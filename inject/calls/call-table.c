@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables indexed by callback id. callbacks.c, recorder.c and inject/capture call it. The classes
- * come from proto/abi/vendor; this file adds the shim's choice of calls to watch. The effects are
- * generated from the tables of calls, hip.calls and its two neighbours.
+ * Tables indexed by callback id. callbacks.c, recorder.c and inject/capture call this file. The
+ * classes come from proto/abi/vendor; this file adds the shim's choice of calls to watch. The
+ * effects are generated from the tables of calls, hip.calls and its two neighbours.
  */
 #include "inject/calls/call-table.h"
 #include "proto/abi/record.h"
@@ -46,7 +46,7 @@ enum effect_kind {
 struct effect {
 	uint8_t kind;
 	bool per_thread; /* a NULL stream is the per-thread one */
-	bool quiet;	 /* frequent, and without effects of interest */
+	bool quiet;	 /* the call is frequent, and no effect of it is recorded */
 	uint8_t stream, object, flags, priority;
 	uint8_t amounts[2]; /* device rows are certain if all of these are above 0, */
 	uint8_t direction;  /* and if this copy direction involves a device */

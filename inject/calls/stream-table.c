@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hash tables of atomic words with open addressing. callbacks.c, activity.c and recorder.c call it.
+ * Hash tables of atomic words with open addressing. callbacks.c, activity.c and recorder.c call
+ * this file.
  *
  * The driver may reuse the handle of a destroyed stream for a stream with another id. So a reader
  * loads the handle again after the ids. The tables of map.h move when they grow, so launches, which

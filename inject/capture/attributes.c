@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names launch attributes that a replay cannot repeat. capture-calls.c and graphs.c call it.
+ * Names launch attributes that a replay cannot repeat. capture-calls.c and graphs.c call this file.
  * Attributes that affect only speed are dropped. Attributes that let a kernel begin early are
  * dropped too, because the kernel need not begin early. Clusters affect the results of a kernel. An
  * event in an attribute affects the work that waits for the event. A replay supports neither

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures driver calls that allocate, map, register, free and unmap memory. capture-calls.c calls
- * it. It keeps the map of allocations in capture-memory.c, and puts ALLOC and FREE into the lane.
+ * this file. This file keeps the map of allocations in capture-memory.c, and puts ALLOC and FREE
+ * into the lane.
  */
 #include "inject/capture/capture.h"
 #include "proto/abi/vendor/cuda_driver_params.h"

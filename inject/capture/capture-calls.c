@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures driver calls: selects the calls (from cuda_driver.calls) and puts their operations into
- * the lane. capture.c calls it; recorder.c asks ts_capture_mode() through ts_capture_wants(). It
- * calls the other files of this folder.
+ * the lane. capture.c calls this file; recorder.c asks ts_capture_mode() through
+ * ts_capture_wants(). This file calls the other files of this folder.
  *
  * If a call changes state that a replay needs, and this file does not handle the call, its name is
  * put into the lane as unsupported. The same happens to each call that a newer driver adds to the

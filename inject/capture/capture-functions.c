@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gets the layout of a function's arguments and the size of a variable. capture-calls.c and
- * launches.c call it. It asks the driver, once for each function. Drivers before CUDA 12.4 do not
- * report arguments.
+ * launches.c call this file. This file asks the driver, once for each function. Drivers before CUDA
+ * 12.4 do not report arguments.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"

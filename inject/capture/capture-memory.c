@@ -2,9 +2,9 @@
 /*
  * Keeps the application's allocations in one array, sorted by address. Also keeps hash tables of
  * the driver's handles (functions, graphs, events, memory). The other files of inject/capture call
- * it. Allocations are far rarer than launches, so inserting by memmove() is cheap enough. The
- * tables of handles do not use map.h, because map.h uses the heap: inside a CUDA call the shim gets
- * its memory by mmap() and never from the application's malloc().
+ * this file. Allocations are far rarer than launches, so inserting by memmove() is cheap enough.
+ * The tables of handles do not use map.h, because map.h uses the heap: inside a CUDA call the shim
+ * gets its memory by mmap() and never from the application's malloc().
  */
 #include "inject/capture/capture-memory.h"
 

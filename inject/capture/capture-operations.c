@@ -2,7 +2,7 @@
 /*
  * Puts operations into the lane that have several sources. Fills, event records and event waits
  * come from calls and from nodes of graphs. Variables come from calls and from a window that opens.
- * capture-calls.c, graphs.c and window.c call it.
+ * capture-calls.c, graphs.c and window.c call this file.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"

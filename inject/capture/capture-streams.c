@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the stream and the context of a call, and whether the stream is being captured. The files
- * that capture calls and nodes of graphs call it. It asks the driver and CUPTI.
+ * that capture calls and nodes of graphs call this file. This file asks the driver and CUPTI.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"

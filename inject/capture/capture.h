@@ -100,7 +100,8 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 enum ts_capture_mode {
 	TS_CAPTURE_NOT = 0, /* a replay needs nothing of it */
 	TS_CAPTURE_ORDERED, /* captured after it returns; no other ordered call runs meanwhile */
-	TS_CAPTURE_AFTER,   /* captured after it returns; may wait for other threads */
+	/* captured after it returns; other calls may run meanwhile, because it may wait for them */
+	TS_CAPTURE_AFTER,
 	/* Before it begins: another thread may get the freed memory or handle at once. */
 	TS_CAPTURE_BEFORE,
 	TS_CAPTURE_UNSUPPORTED, /* the lane names the call, once */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures copies, their contents, and host memory that kernels can access. The other files of this
- * folder that capture calls, and window.c, call it. It calls lane.c and capture-memory.c.
+ * folder that capture calls, and window.c, call this file. This file calls lane.c and
+ * capture-memory.c.
  *
  * A copy from the host carries the source bytes. A copy to the host carries its result, which
  * exists only after the copy ends:

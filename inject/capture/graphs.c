@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures graphs. capture-calls.c calls it. It asks the driver for nodes and edges, and calls
- * launches.c, copies.c and capture-operations.c.
+ * Captures graphs. capture-calls.c calls this file. This file asks the driver for nodes and edges,
+ * and calls launches.c, copies.c and capture-operations.c.
  *
  * - Instantiation or update: take() asks the driver for all nodes, however the graph was built, and
  *   stores them in an order that the edges allow.

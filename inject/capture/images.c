@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the size of a code image, and reads image files. capture-calls.c and capture.c call it. A
- * program passes only the address of an image to the driver, so the size comes from the image
- * itself. A wrapper by nvcc points to a fatbin. PTX ends with a NUL. Sizes inside an image in
+ * Finds the size of a code image, and reads image files. capture-calls.c and capture.c call this
+ * file. A program passes only the address of an image to the driver, so the size comes from the
+ * image itself. A wrapper by nvcc points to a fatbin. PTX ends with a NUL. Sizes inside an image in
  * memory are trusted, as the driver trusts them. For a file, which another process may change, the
  * size never exceeds the file.
  */

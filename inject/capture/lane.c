@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes contents and operations into the lane's ring. The files that capture calls and window.c
- * call it. It calls the ring's producer functions.
+ * call this file. This file calls the ring's producer functions.
  *
  * A content is cut into chunks of 64 KiB. Each chunk is hashed in place, and copied only if the
  * lane has not had the same bytes before. The daemon writes the lane to the trace. If the daemon is

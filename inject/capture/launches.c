@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures launches: packs a kernel's arguments as the device gets them, and captures host memory
- * that the arguments point to. capture-calls.c and graphs.c call it. It calls capture-functions.c,
- * copies.c and lane.c.
+ * that the arguments point to. capture-calls.c and graphs.c call this file. This file calls
+ * capture-functions.c, copies.c and lane.c.
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"

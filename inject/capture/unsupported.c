@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Classifies calls that capture-calls.c does not capture, and names them as unsupported.
- * capture-calls.c calls it; the other files of this folder call ts_capture_unsupported(), which
- * puts the operation with the name.
+ * capture-calls.c calls this file; the other files of this folder call ts_capture_unsupported(),
+ * which puts the operation with the name.
  *
  * In the classes that do work, each call is unsupported unless it is known to be harmless. In the
  * other classes, a call is unsupported if it gives kernels memory or a shape that no captured call

@@ -38,9 +38,14 @@ struct ts_window {
 	/* The window could not open. The next try needs a new request. */
 	bool given_up;
 	bool by_signal;
-	uint32_t open;	    /* written with the order lock held, read without it */
-	uint32_t opening;   /* 1: a window opens or closes; other threads wait */
-	uint32_t n_copying; /* running calls that copy; such a call may wait for other threads */
+	uint32_t open;	  /* written with the order lock held, read without it */
+	uint32_t opening; /* 1: a window opens or closes; other threads wait */
+	/*
+	 * Number of running driver calls of the application that copy or fill memory. Such a call
+	 * may wait for a kernel, and so for another thread. Therefore hold_up() waits for these
+	 * calls at most 1 s.
+	 */
+	uint32_t n_copying;
 	uint32_t n_stream_captures; /* active stream captures; above 0: no window opens or closes */
 	uint32_t n_ranges;	    /* open ranges that request a window */
 	uint64_t n_launches;

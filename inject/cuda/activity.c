@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes CUPTI's activity records into ring records of the calling thread. recorder.c calls it
- * when CUPTI delivers a buffer. It calls ts_thread_reserve() and the definitions.
+ * Decodes CUPTI's activity records into ring records of the calling thread. recorder.c calls this
+ * file when CUPTI delivers a buffer. This file calls ts_thread_reserve() and the definitions.
  *
  * Records of a library like CUPTI (family-records.c) are put into CUPTI's layout first.
  *
@@ -356,7 +356,6 @@ static void decode_overhead(const struct decoder *d, const struct ts_cupti_activ
 
 static void decode_device(const struct decoder *d, const struct ts_cupti_activity_device *in)
 {
-	static const char virtual_name[] = "TraceSmith Virtual GPU";
 	struct ts_definition_device definition = {.definition.type = TS_DEF_DEVICE};
 	const uint64_t bit = UINT64_C(1) << (in->id % 64);
 	struct ts_definitions *definitions = d->activity->producer->definitions;
@@ -368,10 +367,7 @@ static void decode_device(const struct decoder *d, const struct ts_cupti_activit
 	if (in->id >= 64 * TS_ARRAY_LEN(d->activity->devices) ||
 	    __atomic_fetch_or(&d->activity->devices[in->id / 64], bit, __ATOMIC_RELAXED) & bit)
 		return;
-	if (in->name && !strncmp(in->name, virtual_name, sizeof(virtual_name) - 1))
-		definition.definition.flags =
-			TS_DEVICE_VIRTUAL |
-			(strstr(in->name, "host clock") ? 0 : TS_DEVICE_MODEL_CLOCK);
+	definition.definition.flags = ts_definitions_device_flags(in->name);
 	definition.device = in->id;
 	definition.name = ts_definitions_string_cached(definitions, &d->thread->strings, in->name);
 	memcpy(definition.uuid, &in->uuid, sizeof(definition.uuid));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pool of activity buffers for CUPTI. recorder.c calls it. This module zeroes each returned
- * buffer, so that CUPTI need not zero it on the application's thread
+ * A pool of activity buffers for CUPTI. recorder.c calls this file. This module zeroes each
+ * returned buffer, so that CUPTI need not zero it on the application's thread
  * (TS_CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER).
  */
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handles CUPTI's callbacks for calls, resources and state. recorder.c registers
- * ts_callbacks_handle() with CUPTI; at capture level `replay`, capture.c calls it. It calls the
- * producer, the stack walker and the tables of this folder.
+ * ts_callbacks_handle() with CUPTI; at capture level `replay`, capture.c calls this file. This file
+ * calls the producer, the stack walker and the tables of this folder.
  *
  * Entry and exit of a call are the hot path: no lock and no allocation, a system call only for a
  * new stack or thread, errno is kept. The outermost call makes the API row. Driver calls nested in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds and loads CUPTI, resolves its functions, and subscribes. shim.c, recorder.c and yield.c
- * call it. It calls the dynamic loader and CUPTI.
+ * call this file. This file calls the dynamic loader and CUPTI.
  *
  * Trap: two copies of CUPTI in one process do not work; the first loaded copy serves all tools. So
  * the application's copy, loaded or to be loaded, comes first. Only one copy is ever loaded.

@@ -10,6 +10,7 @@
 #include "inject/calls/call-table.h"
 #include "inject/context.h"
 #include "inject/cuda/callbacks.h"
+#include "inject/cuda/family-records.h"
 #include "inject/cuda/family.h"
 #include "proto/abi/record.h"
 #include "proto/abi/vendor/cupti_cbid.h"
@@ -33,10 +34,6 @@ static const char *const hip_names[] = {
 #undef TS_NAME_
 };
 
-_Static_assert(TS_PTI_BASE_DRIVER == TS_API_CUDA_DRIVER &&
-		       TS_PTI_BASE_RUNTIME == TS_API_CUDA_RUNTIME && TS_PTI_BASE_HIP == TS_API_HIP,
-	       "a base is the domain of its table");
-
 /* Length of a name without the version of its parameters (cudaMalloc_v3020). */
 static size_t length(const char *name)
 {
@@ -50,12 +47,12 @@ static size_t length(const char *name)
 
 static const char *const *names_of(uint32_t base, uint32_t *ret_n)
 {
-	if (base == TS_PTI_BASE_RUNTIME) {
+	if (base == TS_API_CUDA_RUNTIME) {
 		*ret_n = TS_ARRAY_LEN(runtime_names);
 		return runtime_names;
 	}
-	*ret_n = base == TS_PTI_BASE_HIP ? TS_ARRAY_LEN(hip_names) : TS_ARRAY_LEN(driver_names);
-	return base == TS_PTI_BASE_HIP ? hip_names : driver_names;
+	*ret_n = base == TS_API_HIP ? TS_ARRAY_LEN(hip_names) : TS_ARRAY_LEN(driver_names);
+	return base == TS_API_HIP ? hip_names : driver_names;
 }
 
 /* Returns the number of the like-named call in the base table; 0: there is none. */
@@ -114,11 +111,12 @@ void ts_family_name_calls(struct ts_family *family, struct ts_cupti *cupti, void
 			put(family, i, calls, calls->known[cbid].cbid, calls->known[cbid].name);
 		/* The kinds of record of the runtime and of the driver have CUPTI's numbers. */
 		asked = !vendor->name_function		    ? calls->domain
-			: calls->base == TS_PTI_BASE_DRIVER ? TS_CUPTI_ACTIVITY_KIND_DRIVER
+			: calls->base == TS_API_CUDA_DRIVER ? TS_CUPTI_ACTIVITY_KIND_DRIVER
 							    : TS_CUPTI_ACTIVITY_KIND_RUNTIME;
 		for (cbid = 1; name_of && cbid < TS_FAMILY_IDS; cbid++) {
 			name = NULL;
-			if (name_of(asked, cbid, &name) || !name)
+			/* Trap: a library may not check the id, and give any word as a name. */
+			if (name_of(asked, cbid, &name) || !name || !ts_family_is_readable(name))
 				continue;
 			put(family, i, calls, cbid, name);
 			if (vendor->probe && !strcmp(name, vendor->probe)) {
@@ -201,8 +199,7 @@ void ts_family_handle(void *userdata, uint32_t domain, uint32_t cbid, const void
 		base = vendor->calls[i].base;
 		plain = plain_data(vendor, data);
 		note_id(&shim->family, plain.correlation_id);
-		ts_callbacks_handle(userdata,
-				    base == TS_PTI_BASE_HIP ? TS_CALLBACKS_LIKE_HIP : base, id,
+		ts_callbacks_handle(userdata, base == TS_API_HIP ? TS_CALLBACKS_LIKE_HIP : base, id,
 				    &plain);
 		return;
 	}

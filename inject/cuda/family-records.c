@@ -51,8 +51,7 @@ static void fill(const struct ts_pti_record *layout, const uint8_t *from, uint8_
 	}
 }
 
-/* True if the string's first byte can be read. NULL is no name, and can be "read". */
-static bool is_readable(const char *name)
+bool ts_family_is_readable(const char *name)
 {
 	char first;
 	struct iovec to = {&first, 1}, from = {(void *)(uintptr_t)name, 1};
@@ -65,9 +64,11 @@ static bool has_good_name(uint32_t kind, const void *record)
 	switch (kind) {
 	case TS_CUPTI_ACTIVITY_KIND_KERNEL:
 	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		return is_readable(((const struct ts_cupti_activity_kernel *)record)->name);
+		return ts_family_is_readable(
+			((const struct ts_cupti_activity_kernel *)record)->name);
 	case TS_CUPTI_ACTIVITY_KIND_DEVICE:
-		return is_readable(((const struct ts_cupti_activity_device *)record)->name);
+		return ts_family_is_readable(
+			((const struct ts_cupti_activity_device *)record)->name);
 	default:
 		return true;
 	}

@@ -15,6 +15,9 @@
 const void *ts_family_plain(const struct ts_pti_vendor *vendor, const void *record, void *room,
 			    size_t n_room, uint32_t *ret_kind, size_t *ret_n_bytes);
 
+/* True if the string's first byte can be read. NULL is no name, and true. */
+bool ts_family_is_readable(const char *name);
+
 /*
  * Checks the place that a library gave for a record: behind the previous one (NULL: none), and
  * wholly inside the buffer.

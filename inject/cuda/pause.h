@@ -27,8 +27,9 @@ struct ts_pause {
 	uint64_t switches[TS_PAUSE_SWITCHES]; /* a ring in the format of `last` */
 	uint32_t n_switches;
 	/*
-	 * Strays: ids of nested calls that began after a pause or resume, although their outermost
-	 * call began before it. A stray is left out if its outermost call is left out.
+	 * Strays: ids of nested calls that began after a switch, although their outermost calls
+	 * began before that switch. A stray is left out if its outermost call is left out, and
+	 * recorded otherwise.
 	 */
 	uint32_t n_strays;
 	uint64_t strays[TS_PAUSE_STRAYS];
@@ -55,8 +56,8 @@ static inline bool ts_pause_leaves_out(const struct ts_pause *pause, uint64_t op
 }
 
 /*
- * Adds a stray: a nested call that began after a pause or resume, although its outermost call began
- * before it.
+ * Adds a stray: a nested call that began after a switch, although its outermost call began before
+ * that switch.
  */
 void ts_pause_stray(struct ts_pause *pause, uint64_t op_id);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Switches CUPTI on and off, and handles CUPTI's activity buffers. shim.c, flush.c and switch.c
- * call it; CUPTI calls the buffer callbacks. It calls cupti-library.c, buffers.c, activity.c and
- * capture.c.
+ * call this file; CUPTI calls the buffer callbacks. This file calls cupti-library.c, buffers.c,
+ * activity.c and capture.c.
  *
  * Trap: the order of set-up. Subscribe first, and touch nothing of CUPTI if another tool holds it.
  * Next come the timestamp callback, thread ids and attributes. Then the buffer callbacks, then
@@ -145,7 +145,10 @@ void ts_recorder_completed(void *context, uint32_t stream, uint8_t *buffer, size
 				 ts_activity_count(&shim->activity, buffer, valid_bytes));
 	} else if (valid_bytes) {
 		thread = ts_producer_thread(&shim->producer);
-		/* If an application's thread delivers inside its own call, it does not wait. */
+		/*
+		 * If an application's thread delivers the buffer inside a call of its own, the
+		 * thread does not wait for room in the ring.
+		 */
 		if (thread && was_busy != TS_BUSY_IN_CALL && !ts_tls.call.depth)
 			thread->patience_ns = DELIVERY_PATIENCE_NS;
 		ts_activity_decode(&shim->activity, buffer, valid_bytes);

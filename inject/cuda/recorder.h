@@ -27,8 +27,9 @@ void ts_recorder_before_last_flush(struct ts_shim *shim);
 void ts_recorder_unsubscribe(struct ts_shim *shim);
 
 /*
- * Makes a driver call that is not recorded, and returns CUPTI's id of the call: later calls have
- * higher ids. Returns 0 if the id is unknown. The shim must hold CUPTI. Flush thread only.
+ * Makes a driver call that is not recorded, and returns CUPTI's id of the call. Later calls have
+ * higher ids. Returns 0 if the id is unknown. The shim must hold CUPTI. Only the flush thread calls
+ * this function.
  */
 uint32_t ts_recorder_probe(struct ts_shim *shim);
 /*
@@ -40,8 +41,9 @@ uint32_t ts_recorder_probe_once(struct ts_shim *shim);
 void ts_recorder_end_probes(struct ts_shim *shim);
 
 /*
- * Flush thread only, while recording is stopped. ts_recorder_quiet(): CUPTI gathers nothing, and
- * only followed calls have callbacks. ts_recorder_rouse() enables everything again.
+ * Only the flush thread calls these functions, while recording is stopped. After
+ * ts_recorder_quiet() CUPTI gathers nothing, and only followed calls have callbacks.
+ * ts_recorder_rouse() enables everything again.
  */
 void ts_recorder_quiet(struct ts_shim *shim);
 void ts_recorder_rouse(struct ts_shim *shim);

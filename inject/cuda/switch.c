@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stops and starts recording. flush.c calls it on the flush thread. It calls pause.c and
- * recorder.c.
+ * Stops and starts recording. flush.c calls this file on the flush thread. This file calls pause.c
+ * and recorder.c.
  *
  * States, and the time of each step:
  *

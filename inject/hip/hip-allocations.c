@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps HIP's allocations by address: open addressing, at most half full, removal by moving later
- * entries of the run back. hip-calls.c calls it; it calls only unlocked.c. map.h does not serve
- * here, because it takes its memory from malloc().
+ * entries of the run back. hip-calls.c calls this file; this file calls only unlocked.c. map.h does
+ * not serve here, because it takes its memory from malloc().
  */
 #include "inject/hip/hip-allocations.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads facts of a call's work from its arguments: stream, grid, kind of copy. hip-calls.c calls
- * it. The places of arguments are generated from proto/abi/vendor/hip.calls; launches have forms of
- * their own.
+ * this file. The places of arguments are generated from proto/abi/vendor/hip.calls; launches have
+ * forms of their own.
  */
 #include "inject/hip/hip-arguments.h"
 
@@ -161,6 +161,20 @@ const void *ts_hip_function_of(uint32_t call, const void *params)
 	if (call == TS_HIP_CALL_hipDrvLaunchKernelEx)
 		return ((const struct hipDrvLaunchKernelEx_params *)params)->func;
 	return ((const struct hipLaunchKernel_params *)params)->func;
+}
+
+bool ts_hip_is_pointer(uint32_t call)
+{
+	switch (call) {
+	case TS_HIP_CALL_hipModuleLaunchKernel:
+	case TS_HIP_CALL_hipModuleLaunchCooperativeKernel:
+	case TS_HIP_CALL_hipExtModuleLaunchKernel:
+	case TS_HIP_CALL_hipHccModuleLaunchKernel:
+	case TS_HIP_CALL_hipDrvLaunchKernelEx:
+		return false;
+	default:
+		return true;
+	}
 }
 
 uint8_t ts_hip_copy_kind_of(uint32_t call, const void *params)

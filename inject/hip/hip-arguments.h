@@ -21,6 +21,8 @@ void ts_hip_launch_of(uint32_t call, const void *params, struct ts_hip_work *wor
 
 /* Returns the function of a launch: a host function or a handle. */
 const void *ts_hip_function_of(uint32_t call, const void *params);
+/* True if that function is a host function. */
+bool ts_hip_is_pointer(uint32_t call);
 
 /* Returns CUPTI's kind of a copy; unknown if only the runtime knows it. */
 uint8_t ts_hip_copy_kind_of(uint32_t call, const void *params);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records HIP's calls. The wrappers of hip-wrappers.c call it at the entry and the return of each
- * watched call. It calls calls/call-record.c, hip-work.c and hip-session.c.
+ * Records HIP's calls. The wrappers of hip-wrappers.c call this file at the entry and the return of
+ * each watched call. This file calls calls/call-record.c, hip-work.c and hip-session.c.
  *
  * Entry and return are the hot path: no lock and no allocation, a system call only for a new stack
  * or thread, errno is kept. The facts of work are stored before the runtime gets the call, because
@@ -60,9 +60,9 @@ static bool is_in_call(const struct ts_hip_frame *frame)
 }
 
 /*
- * Returns the current device of the thread, as its calls set it; 0 at first. Trap: the runtime is
- * not asked. Each of its functions sets the last error of the thread, also on success, and the
- * application's hipGetLastError() would miss its own.
+ * Returns the current device of the thread, as its calls set it; 0 at first. Does not ask the
+ * runtime. Trap: each function of the runtime sets the thread's last error, also on success, so the
+ * application's hipGetLastError() would lose the error of the application's own call.
  */
 static uint32_t current_device(void)
 {
@@ -138,16 +138,34 @@ static uint32_t stream_id(struct ts_shim *shim, uint32_t *device, const void *st
 /* Returns the id of an executable graph in the trace, and gives it one at its first launch. */
 static uint32_t graph_id(struct ts_shim *shim, const void *graph)
 {
-	struct ts_stream_table *graphs = &shim->hip.graphs;
+	struct ts_stream_table *graphs = &shim->hip.graph_ids;
 	const uint64_t handle = (uint64_t)(uintptr_t)graph;
 	uint32_t id, first;
 
 	if (!graph || ts_stream_table_find(graphs, 0, handle, &id))
 		return graph ? id : 0;
-	id = __atomic_add_fetch(&shim->hip.n_graphs, 1, __ATOMIC_RELAXED);
+	id = __atomic_add_fetch(&shim->hip.n_graph_ids, 1, __ATOMIC_RELAXED);
 	ts_stream_table_add(graphs, 0, handle, id);
 	/* As for streams: the first entry is the graph's id. */
 	return ts_stream_table_find(graphs, 0, handle, &first) ? first : id;
+}
+
+/* Returns the name of a launch's kernel, for runtimes whose records have none; 0: no name. */
+static uint32_t kernel_name(struct ts_shim *shim, uint32_t id, const void *params)
+{
+	const char *name;
+	struct ts_thread *thread;
+	const void *kernel;
+
+	if (!shim->hip.name_of_pointer || !shim->hip.name_of_function)
+		return 0;
+	kernel = ts_hip_function_of(id, params);
+	thread = kernel ? ts_producer_thread(&shim->producer) : NULL;
+	if (!thread)
+		return 0;
+	name = ts_hip_is_pointer(id) ? shim->hip.name_of_pointer(kernel, NULL)
+				     : shim->hip.name_of_function(kernel);
+	return name ? ts_definitions_string_cached(&shim->definitions, &thread->strings, name) : 0;
 }
 
 /* Stores the facts that the device rows of this call will need. */
@@ -156,6 +174,7 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 	const struct ts_call *call = &ts_tls.call;
 	struct ts_hip_work work = {.op_id = call->op_id, .kind = (uint8_t)kind};
 	struct ts_hip_stream stream = ts_hip_stream_of(id, params);
+	struct ts_access access;
 
 	work.device = current_device();
 	work.stream = stream_id(shim, &work.device, stream.handle, stream.per_thread);
@@ -167,12 +186,19 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 	if (kind == TS_CUPTI_CLASS_LAUNCH) {
 		ts_hip_launch_of(id, params, &work);
 		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));
-	} else if (kind == TS_CUPTI_CLASS_MEMCPY) {
-		work.copy_kind = ts_hip_copy_kind_of(id, params);
-	} else if (kind == TS_CUPTI_CLASS_MEMSET) {
-		work.value = ts_hip_set_value_of(id, params);
+		work.name = kernel_name(shim, id, params);
+	} else if (kind == TS_CUPTI_CLASS_GRAPH_LAUNCH) {
+		const void *exec = ts_call_table_stream_op(TS_API_HIP, id, params).object;
+
+		work.graph = ts_hip_graph_launched(&shim->hip.graphs, exec);
+		work.graph_id = graph_id(shim, exec);
 	} else {
-		work.graph = graph_id(shim, ts_call_table_stream_op(TS_API_HIP, id, params).object);
+		if (kind == TS_CUPTI_CLASS_MEMCPY)
+			work.copy_kind = ts_hip_copy_kind_of(id, params);
+		else
+			work.value = ts_hip_set_value_of(id, params);
+		if (ts_access_of(TS_API_HIP, id, params, &access))
+			work.bytes = access.dst_bytes;
 	}
 	ts_hip_works_put(&shim->hip.works, &work);
 }
@@ -436,7 +462,7 @@ static void follow_handles(struct ts_shim *shim, uint32_t id, const void *params
 		break;
 	case TS_HIP_CALL_hipGraphExecDestroy:
 		ts_stream_table_remove(
-			&shim->hip.graphs, 0,
+			&shim->hip.graph_ids, 0,
 			(uint64_t)(uintptr_t)((const struct hipGraphExecDestroy_params *)params)
 				->graph_exec);
 		break;
@@ -446,8 +472,8 @@ static void follow_handles(struct ts_shim *shim, uint32_t id, const void *params
 }
 
 /*
- * Follows the memory, the streams and the modules of a successful call, also while recording is
- * stopped: later records refer to them.
+ * Follows the memory, the streams, the modules and the graphs of a successful call, also while
+ * recording is stopped, because later records refer to them.
  */
 static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *params,
 		   uint64_t time)
@@ -460,6 +486,11 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *p
 	follow_handles(shim, call->cbid, params);
 	if (kind == TS_CUPTI_CLASS_MODULE) {
 		ts_hip_follow_module(shim, call->cbid, params, current_device());
+		return;
+	}
+	if (kind == TS_CUPTI_CLASS_GRAPH || kind == TS_CUPTI_CLASS_EVENT ||
+	    kind == TS_CUPTI_CLASS_LAUNCH || kind == TS_CUPTI_CLASS_GRAPH_LAUNCH) {
+		ts_hip_graph_follow(shim, call->cbid, params);
 		return;
 	}
 	if (kind == TS_CUPTI_CLASS_STREAM) {
@@ -513,7 +544,7 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 	bool per_thread;
 	void *stream;
 
-	/* The call was lost: another one began and ended since. */
+	/* Another call began and ended since this call began, so the data of this call is lost. */
 	if (!call->depth || call->domain != TS_API_HIP || call->frame != frame || !gate)
 		return;
 	call->depth = 0;
@@ -527,6 +558,8 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 		stream = ts_call_table_captured_stream(TS_API_HIP, call->cbid, params, &per_thread);
 		ts_call_count_stream_capture(shim, change, result,
 					     ts_call_stream_key(stream, per_thread));
+		if (change < 0 && result)
+			ts_hip_graph_abandon(shim, ts_call_stream_key(stream, per_thread));
 	}
 	thread = ts_producer_thread(&shim->producer);
 	if (thread && mode == TS_GATE_COUNT)

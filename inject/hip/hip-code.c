@@ -4,8 +4,8 @@
  * registers, hip-calls.c reports modules and the functions in them, hip-rows.c asks for a kernel's
  * definition. It calls definitions.c, loader.c and unlocked.c.
  *
- * Two tables by address without locks, whose entries are never removed: a launch reads the first.
- * An address that the runtime uses again gets a new value.
+ * A launch reads the tables (hip-objects.h), which have no lock. An address that the runtime uses
+ * again gets a new value.
  *
  * Trap: code in memory has no length of its own. The runtime accepted it, so its heads are true.
  */
@@ -28,36 +28,11 @@
 #define CODES_MAPPED  2u
 #define CODES_FAILED  3u
 
+/* Names are compared within the process alone, where nobody chooses them to collide. */
+#define NAME_SEED 0x68697021u
+
 /* Bit of a module's number; the rest is the id of its definition. */
 #define IS_MODULE 0x80000000u
-
-/* ---- tables ---- */
-
-static struct ts_hip_object *object_at(struct ts_hip_object *slots, uint32_t n_slots, uint64_t key,
-				       bool may_add, uint32_t *n_used)
-{
-	const uint32_t mask = n_slots - 1;
-	uint32_t i = (uint32_t)(ts_hash_add(key, 0) >> 20) & mask;
-	uint64_t found, none;
-
-	for (;; i = (i + 1) & mask) {
-		found = __atomic_load_n(&slots[i].key, __ATOMIC_RELAXED);
-		if (found == key)
-			return &slots[i];
-		if (found)
-			continue;
-		if (!may_add || __atomic_load_n(n_used, __ATOMIC_RELAXED) >= n_slots / 4 * 3)
-			return NULL;
-		none = 0;
-		if (__atomic_compare_exchange_n(&slots[i].key, &none, key, false, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED)) {
-			__atomic_fetch_add(n_used, 1, __ATOMIC_RELAXED);
-			return &slots[i];
-		}
-		if (none == key)
-			return &slots[i];
-	}
-}
 
 /* Returns false without memory, and while another thread maps the tables. */
 static bool map_codes(struct ts_hip_codes *codes)
@@ -71,8 +46,10 @@ static bool map_codes(struct ts_hip_codes *codes)
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return false;
 	codes->images = ts_unlocked_map(TS_HIP_MAX_CODES * sizeof(*codes->images));
-	codes->objects = ts_unlocked_map(TS_HIP_OBJECT_SLOTS * sizeof(*codes->objects));
-	state = codes->images && codes->objects ? CODES_MAPPED : CODES_FAILED;
+	state = codes->images && ts_hip_objects_init(&codes->objects, TS_HIP_OBJECT_SLOTS) &&
+				ts_hip_objects_init(&codes->names, TS_HIP_OBJECT_SLOTS)
+			? CODES_MAPPED
+			: CODES_FAILED;
 	__atomic_store_n(&codes->state, state, __ATOMIC_RELEASE);
 	return state == CODES_MAPPED;
 }
@@ -85,33 +62,20 @@ static bool are_mapped(const struct ts_hip_codes *codes)
 
 static void put(struct ts_hip_codes *codes, const void *key, uint64_t value)
 {
-	struct ts_hip_object *object;
-
-	if (!key || !map_codes(codes))
-		return;
-	object = object_at(codes->objects, TS_HIP_OBJECT_SLOTS, (uint64_t)(uintptr_t)key, true,
-			   &codes->n_objects);
-	if (object)
-		__atomic_store_n(&object->value, value, __ATOMIC_RELAXED);
+	if (map_codes(codes))
+		(void)ts_hip_objects_put(&codes->objects, ts_hip_key(key), value);
 }
 
 static uint64_t get(const struct ts_hip_codes *codes, const void *key)
 {
-	const struct ts_hip_object *object;
-
-	if (!key || !are_mapped(codes))
-		return 0;
-	object = object_at(codes->objects, TS_HIP_OBJECT_SLOTS, (uint64_t)(uintptr_t)key, false,
-			   NULL);
-	return object ? __atomic_load_n(&object->value, __ATOMIC_RELAXED) : 0;
+	return are_mapped(codes) ? ts_hip_objects_get(&codes->objects, ts_hip_key(key)) : 0;
 }
 
 void ts_hip_code_init(struct ts_hip_code_ids *ids)
 {
 	if (!ids->ids)
 		ids->ids = ts_unlocked_map(TS_HIP_MAX_CODES * sizeof(*ids->ids));
-	if (!ids->kernels)
-		ids->kernels = ts_unlocked_map(TS_HIP_KERNEL_SLOTS * sizeof(*ids->kernels));
+	(void)ts_hip_objects_init(&ids->kernels, TS_HIP_KERNEL_SLOTS);
 }
 
 /* ---- the process's part ---- */
@@ -149,13 +113,27 @@ void ts_hip_code_unregister(struct ts_hip_codes *codes, const void *handle)
 	put(codes, handle, 0);
 }
 
-void ts_hip_code_add_function(struct ts_hip_codes *codes, const void *object, const void *owner)
+void ts_hip_code_add_function(struct ts_hip_codes *codes, const void *object, const void *owner,
+			      const char *name)
 {
 	const uint64_t value = get(codes, owner);
 
+	if (!are_mapped(codes))
+		return;
 	/* Also 0: the address may have been another function's. */
-	if (are_mapped(codes))
-		put(codes, object, value);
+	put(codes, object, value);
+	(void)ts_hip_objects_put(&codes->names, ts_hip_key(object),
+				 name ? ts_hip_code_name(name) : ts_hip_code_name_of(codes, owner));
+}
+
+uint64_t ts_hip_code_name(const char *name)
+{
+	return ts_hash_seeded_text(NAME_SEED, name);
+}
+
+uint64_t ts_hip_code_name_of(const struct ts_hip_codes *codes, const void *object)
+{
+	return are_mapped(codes) ? ts_hip_objects_get(&codes->names, ts_hip_key(object)) : 0;
 }
 
 uint32_t ts_hip_code_of(const struct ts_hip_codes *codes, const void *object)
@@ -456,22 +434,21 @@ static uint32_t define_kernel(struct ts_shim *shim, uint32_t code, const char *k
 uint32_t ts_hip_code_kernel(struct ts_shim *shim, uint32_t code, const char *kernel, uint32_t name,
 			    uint32_t device)
 {
-	struct ts_hip_object *object;
+	const uint64_t key = (uint64_t)code << 32 | name;
 	uint32_t id, code_id;
 
-	if (!code || !kernel || !name || !shim->hip.code.kernels)
+	if (!code || !kernel || !name)
 		return TS_ID_UNKNOWN;
-	object = object_at(shim->hip.code.kernels, TS_HIP_KERNEL_SLOTS, (uint64_t)code << 32 | name,
-			   true, &shim->hip.code.n_kernels);
-	if (!object)
-		return TS_ID_UNKNOWN;
-	id = (uint32_t)__atomic_load_n(&object->value, __ATOMIC_RELAXED);
+	id = (uint32_t)ts_hip_objects_get(&shim->hip.code.kernels, key);
 	if (id)
 		return id;
+	/* Without room, the kernel would be defined again and again. */
+	if (!ts_hip_objects_put(&shim->hip.code.kernels, key, 0))
+		return TS_ID_UNKNOWN;
 	code_id = id_of(shim, code, device);
 	if (!code_id)
 		return TS_ID_UNKNOWN;
 	id = define_kernel(shim, code_id, kernel);
-	__atomic_store_n(&object->value, id, __ATOMIC_RELAXED);
+	(void)ts_hip_objects_put(&shim->hip.code.kernels, key, id);
 	return id;
 }

@@ -14,6 +14,7 @@
 
 #include <limits.h>
 
+#include "inject/hip/hip-objects.h"
 #include "inject/ring/definitions.h"
 
 struct ts_shim;
@@ -26,26 +27,19 @@ struct ts_shim;
 /* Bytes of code in the session's definitions. Later code in memory is not read. */
 #define TS_HIP_MAX_CODE_BYTES (UINT64_C(16) << 20)
 
-/* One entry: a handle of the runtime or a host function, and the number of its code. */
-struct ts_hip_object {
-	uint64_t key; /* address; 0: free */
-	uint64_t value;
-};
-
 /* The process's part: registered code, and codes by handle and function. Zeroed: empty. */
 struct ts_hip_codes {
-	const void **images; /* by number - 1; NULL: unregistered */
-	struct ts_hip_object *objects;
+	const void **images;	       /* by number - 1; NULL: unregistered */
+	struct ts_hip_objects objects; /* handle or function -> number of its code */
+	struct ts_hip_objects names;   /* function -> hash of the kernel's name */
 	uint32_t n_images;
-	uint32_t n_objects;
 	uint32_t state; /* 0: no memory yet, 1: being mapped, 2: mapped, 3: no memory */
 };
 
 /* The session's part: ids of definitions. Zeroed: empty. */
 struct ts_hip_code_ids {
 	uint32_t *ids;		       /* TS_DEF_CODE of registered codes, by number - 1 */
-	struct ts_hip_object *kernels; /* code id and name -> TS_DEF_FUNCTION */
-	uint32_t n_kernels;
+	struct ts_hip_objects kernels; /* code and name -> TS_DEF_FUNCTION */
 	uint64_t n_code_bytes;
 	char targets[TS_HIP_MAX_TARGETS][TS_HIP_TARGET_BYTES]; /* by device; empty: unknown */
 };
@@ -58,8 +52,16 @@ void ts_hip_code_init(struct ts_hip_code_ids *ids);
 /* __hipRegisterFatBinary(): `wrapper` and the result. */
 void ts_hip_code_register(struct ts_hip_codes *codes, const void *wrapper, const void *handle);
 void ts_hip_code_unregister(struct ts_hip_codes *codes, const void *handle);
-/* `object`, a function, belongs to the code of `owner`, a handle or another function. */
-void ts_hip_code_add_function(struct ts_hip_codes *codes, const void *object, const void *owner);
+/*
+ * `object`, a function, belongs to the code of `owner`, a handle or another function. `name` is the
+ * kernel's; NULL: the name of `owner`.
+ */
+void ts_hip_code_add_function(struct ts_hip_codes *codes, const void *object, const void *owner,
+			      const char *name);
+
+/* Returns the hash of a kernel's name, and that of a function; 0: unknown. */
+uint64_t ts_hip_code_name(const char *name);
+uint64_t ts_hip_code_name_of(const struct ts_hip_codes *codes, const void *object);
 
 /* Returns the number of the code of a function or a handle; 0: unknown. No lock, no system call. */
 uint32_t ts_hip_code_of(const struct ts_hip_codes *codes, const void *object);
@@ -81,6 +83,14 @@ uint32_t ts_hip_code_kernel(struct ts_shim *shim, uint32_t code, const char *ker
 			    uint32_t device);
 
 /* ---- hip-modules.c ---- */
+
+/*
+ * Code that the program registers by the runtime's exported functions. Nothing happens if the
+ * runtime called them by its table. Called after the runtime's function; the last one before.
+ */
+void ts_hip_registered(const void *wrapper, void **modules);
+void ts_hip_registered_function(void **modules, const void *host_function);
+void ts_hip_unregistering(void **modules);
 
 /* Wraps the functions of the compiler's table, n_bytes long, that register code. */
 void ts_hip_wrap_compiler(void **table, size_t n_bytes);

@@ -2,7 +2,8 @@
 /*
  * Reports the program's device code to hip-code.c. Constructors of the program and of its libraries
  * register code by the functions of the table `hip_compiler`, before a session exists;
- * hip-register.c puts the wrappers here into that table. hip-calls.c passes the calls that load
+ * hip-register.c puts the wrappers here into that table. Of runtimes without tables, hip-symbols.c
+ * reports these calls. hip-calls.c passes the calls that load
  * modules, and that find functions in them.
  */
 #include "inject/context.h"
@@ -66,7 +67,36 @@ static void register_function(void **modules, const void *host_function, char *d
 {
 	next_function(modules, host_function, device_function, device_name, thread_limit, tid, bid,
 		      block_dim, grid_dim, warp_size);
-	ts_hip_code_add_function(&ts_loaded.hip.codes, host_function, modules);
+	ts_hip_code_add_function(&ts_loaded.hip.codes, host_function, modules, device_name);
+}
+
+/* A runtime with tables has just registered code by its table, if its first call was this one. */
+static bool is_by_table(void)
+{
+	return __atomic_load_n(&ts_loaded.hip.compiler_wrapped, __ATOMIC_RELAXED);
+}
+
+void ts_hip_registered(const void *wrapper, void **modules)
+{
+	int saved_errno = errno;
+
+	if (modules && !is_by_table())
+		ts_hip_code_register(&ts_loaded.hip.codes, wrapper, modules);
+	errno = saved_errno;
+}
+
+void ts_hip_registered_function(void **modules, const void *host_function)
+{
+	if (!is_by_table())
+		ts_hip_code_add_function(&ts_loaded.hip.codes, host_function, modules);
+}
+
+void ts_hip_unregistering(void **modules)
+{
+	if (is_by_table())
+		return;
+	record_unregistered(modules);
+	ts_hip_code_unregister(&ts_loaded.hip.codes, modules);
 }
 
 void ts_hip_wrap_compiler(void **table, size_t n_bytes)
@@ -88,9 +118,9 @@ static const void *stored(void *const *place)
 	return place ? *place : NULL;
 }
 
-static void add_function(void *const *place, const void *owner)
+static void add_function(void *const *place, const void *owner, const char *name)
 {
-	ts_hip_code_add_function(&ts_loaded.hip.codes, stored(place), owner);
+	ts_hip_code_add_function(&ts_loaded.hip.codes, stored(place), owner, name);
 }
 
 void ts_hip_follow_module(struct ts_shim *shim, uint32_t call, const void *params, uint32_t device)
@@ -124,13 +154,13 @@ void ts_hip_follow_module(struct ts_shim *shim, uint32_t call, const void *param
 	case TS_HIP_CALL_hipLibraryGetKernel: {
 		const struct hipModuleGetFunction_params *p = params;
 
-		add_function(p->func, p->module);
+		add_function(p->func, p->module, p->kname);
 		break;
 	}
 	case TS_HIP_CALL_hipGetFuncBySymbol: {
 		const struct hipGetFuncBySymbol_params *p = params;
 
-		add_function(p->function_ptr, p->symbol_ptr);
+		add_function(p->function_ptr, p->symbol_ptr, NULL);
 		break;
 	}
 	default:

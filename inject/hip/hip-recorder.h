@@ -16,10 +16,12 @@
 #include "inject/calls/stream-table.h"
 #include "inject/hip/hip-allocations.h"
 #include "inject/hip/hip-code.h"
+#include "inject/hip/hip-graphs.h"
 #include "inject/hip/hip-work.h"
 #include "inject/ring/producer.h"
 
 struct ts_shim;
+struct ts_hip_activity_record;
 
 /* Room for slots of HIP's dispatch table; later slots are not wrapped. */
 #define TS_HIP_MAX_SLOTS 640u
@@ -59,15 +61,20 @@ struct ts_hip {
 	uint32_t first_device;
 	uint32_t phases_off; /* in the runtime's record of a call, proto/abi/vendor/hip.h */
 	uint64_t ahead_ns;   /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
+	/* Runtimes before 5.3.1; NULL: records have the names of kernels. */
+	const char *(*name_of_function)(const void *function);
+	const char *(*name_of_pointer)(const void *host_function, void *stream);
+	struct ts_hip_numbered *commands; /* hip-activity.c; NULL: none */
 	struct ts_hip_works works;
 	uint32_t n_streams;
-	uint32_t n_graphs;
+	uint32_t n_graph_ids;
 	uint64_t n_calls __attribute__((aligned(TS_CACHE_LINE)));
 	struct ts_hip_memory memory __attribute__((aligned(TS_CACHE_LINE)));
 	struct ts_hip_code_ids code;
+	struct ts_hip_graphs graphs;
 	struct ts_stream_table streams;
-	struct ts_stream_table graphs;	 /* executable graphs' ids in the trace, by handle */
-	struct ts_stream_table contexts; /* ordinals of devices, by handle of the context */
+	struct ts_stream_table graph_ids; /* executable graphs' ids in the trace, by handle */
+	struct ts_stream_table contexts;  /* ordinals of devices, by handle of the context */
 };
 
 /* ---- hip-session.c ---- */
@@ -96,7 +103,7 @@ bool ts_hip_begin(struct ts_shim *shim);
 
 /*
  * Begins a call. `frame` lies in the wrapper's stack frame. Returns false if the call makes no
- * record: it is nested, or nothing is recorded.
+ * record, because it is nested, or because nothing is recorded.
  */
 bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t call, const void *params);
 /* Ends a call for which ts_hip_enter() returned true. */
@@ -117,6 +124,23 @@ static inline uint64_t ts_hip_current_op(void)
  * layout.
  */
 bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version);
+
+/* Writes the device row of finished work. correlation_id: the call's op_id, 0: none. Any thread. */
+void ts_hip_deliver(const struct ts_hip_activity_record *record);
+
+/* Reads the difference of the runtime's clock, before rows come. */
+void ts_hip_read_clocks(struct ts_shim *shim);
+
+/* Returns a handle of the runtime that `function` belongs to; the caller closes it. NULL: none. */
+void *ts_hip_library(const void *function);
+
+/* ---- hip-activity.c ---- */
+
+/*
+ * Installs the callbacks of runtimes before 5.3.1, and finds their functions for names of kernels.
+ * `function` belongs to the runtime. Returns false without.
+ */
+bool ts_hip_activity_install(struct ts_shim *shim, const void *function);
 
 /* ---- hip-wrappers.c ---- */
 

@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inject/annotate/roctx.h"
+#include "inject/annotate/roctx-tool.h"
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/ring/ring-session.h"

@@ -85,7 +85,7 @@ static struct ts_place place_of(const struct ts_shim *shim, const struct ts_hip_
 		.device = shim->hip.first_device + work->device,
 		.context = shim->hip.first_device + work->device + 1,
 		.stream = work->stream,
-		.graph = work->kind == TS_CUPTI_CLASS_GRAPH_LAUNCH ? work->graph : 0,
+		.graph = work->kind == TS_CUPTI_CLASS_GRAPH_LAUNCH ? work->graph_id : 0,
 	};
 }
 
@@ -129,29 +129,58 @@ static void *open_row(struct ts_shim *shim, struct ts_thread *thread,
 	return out;
 }
 
+/* Finds grid and code of a kernel: the launch has them, or the node of a graph. */
+static void find_kernel(const struct ts_shim *shim, const struct ts_hip_activity_record *in,
+			const struct ts_hip_work *work, struct ts_hip_node_kernel *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
+		memcpy(ret->grid, work->grid, sizeof(ret->grid));
+		memcpy(ret->block, work->block, sizeof(ret->block));
+		ret->dynamic_shared_bytes = work->dynamic_shared_bytes;
+		ret->code = work->code;
+	} else if (work->kind == TS_CUPTI_CLASS_GRAPH_LAUNCH && in->kernel_name) {
+		(void)ts_hip_graph_kernel(&shim->hip.graphs, work->graph,
+					  ts_hip_code_name(in->kernel_name), ret);
+	}
+}
+
 static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 			  const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
-	/* Before the record: definitions are published before records that refer to them. */
-	const uint32_t name =
-		ts_definitions_string_cached(&shim->definitions, &thread->strings, in->kernel_name);
-	/* The nodes of a graph have codes, grids and blocks of their own, which its launch lacks. */
-	const bool is_launch = work->kind == TS_CUPTI_CLASS_LAUNCH;
-	const uint32_t function = ts_hip_code_kernel(shim, is_launch ? work->code : 0,
-						     in->kernel_name, name, work->device);
-	struct ts_record_kernel *out =
-		open_row(shim, thread, in, work, TS_RECORD_KERNEL, sizeof(*out));
+	struct ts_hip_node_kernel kernel;
+	struct ts_record_kernel *out;
+	uint32_t name, function;
 
+	find_kernel(shim, in, work, &kernel);
+	/*
+	 * Comes before the kernel's record, because a definition is published before records that
+	 * refer to it.
+	 */
+	name = in->kernel_name ? ts_definitions_string_cached(&shim->definitions, &thread->strings,
+							      in->kernel_name)
+			       : work->name;
+	function = in->kernel_name ? ts_hip_code_kernel(shim, kernel.code, in->kernel_name, name,
+							work->device)
+				   : 0;
+	out = open_row(shim, thread, in, work, TS_RECORD_KERNEL, sizeof(*out));
 	if (!out)
 		return;
 	out->name = name;
 	out->function = function;
-	if (is_launch) {
-		memcpy(out->grid, work->grid, sizeof(out->grid));
-		memcpy(out->block, work->block, sizeof(out->block));
-		out->dynamic_shared_bytes = work->dynamic_shared_bytes;
-	}
+	memcpy(out->grid, kernel.grid, sizeof(out->grid));
+	memcpy(out->block, kernel.block, sizeof(out->block));
+	out->dynamic_shared_bytes = kernel.dynamic_shared_bytes;
 	ts_thread_commit(thread, sizeof(*out));
+}
+
+/* Returns the size of a copy or a set: the record's, or the call's if the record has none. */
+static uint64_t bytes_of(const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
+{
+	const bool is_in_call =
+		work->kind == TS_CUPTI_CLASS_MEMCPY || work->kind == TS_CUPTI_CLASS_MEMSET;
+
+	return in->bytes || !is_in_call ? in->bytes : work->bytes;
 }
 
 static void record_set(struct ts_shim *shim, struct ts_thread *thread,
@@ -162,7 +191,7 @@ static void record_set(struct ts_shim *shim, struct ts_thread *thread,
 
 	if (!out)
 		return;
-	out->bytes = in->bytes;
+	out->bytes = bytes_of(in, work);
 	/* A node of a graph has a value of its own. */
 	out->value = work->kind == TS_CUPTI_CLASS_MEMSET ? work->value : 0;
 	out->memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
@@ -205,7 +234,7 @@ static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
 
 	if (!out)
 		return;
-	out->bytes = in->bytes;
+	out->bytes = bytes_of(in, work);
 	out->copy_count = 1;
 	out->src_device = from_host ? TS_NO_DEVICE : out->place.device;
 	out->dst_device = to_host ? TS_NO_DEVICE : out->place.device;
@@ -260,13 +289,28 @@ static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *i
 	thread->patience_ns = 0;
 }
 
-static int on_activity(uint32_t domain, uint32_t op, void *data)
+void ts_hip_deliver(const struct ts_hip_activity_record *record)
 {
 	struct ts_shim *shim = &ts_shim;
 	/* Acquire: pairs with make_gate() in shim.c. NULL or wiped: a forked child. */
 	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
 	uint32_t was_busy = ts_tls.busy;
 	int saved_errno = errno;
+
+	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
+	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE) || !record->correlation_id)
+		return;
+	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
+	on_work(shim, record, !was_busy && !ts_tls.call.depth);
+	ts_tls.busy = was_busy;
+	errno = saved_errno;
+}
+
+static int on_activity(uint32_t domain, uint32_t op, void *data)
+{
+	struct ts_shim *shim = &ts_shim;
+	/* As in ts_hip_deliver(). */
+	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
 
 	(void)op;
 	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
@@ -277,14 +321,8 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 	if (domain != TS_HIP_ACTIVITY_DOMAIN_OPS)
 		return 1;
 	/* Asked at submission, and again at the end, on another thread: the answers must agree. */
-	if (!data || data == TS_HIP_ACTIVITY_COMMIT)
-		return 0;
-	if (!((const struct ts_hip_activity_record *)data)->correlation_id)
-		return 0;
-	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
-	on_work(shim, data, !was_busy && !ts_tls.call.depth);
-	ts_tls.busy = was_busy;
-	errno = saved_errno;
+	if (data && data != TS_HIP_ACTIVITY_COMMIT)
+		ts_hip_deliver(data);
 	return 0;
 }
 
@@ -305,25 +343,36 @@ static uint32_t phases_off(uint32_t version)
 	}
 }
 
+void *ts_hip_library(const void *function)
+{
+	Dl_info info;
+
+	return dladdr(function, &info) && info.dli_fname
+		       ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+		       : NULL;
+}
+
+void ts_hip_read_clocks(struct ts_shim *shim)
+{
+	shim->hip.ahead_ns = ts_clock_gettime_ns(CLOCK_BOOTTIME) - ts_clock_monotonic_ns();
+}
+
 bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version)
 {
 	void (*install)(int (*)(uint32_t, uint32_t, void *)) = NULL;
-	Dl_info info;
 	void *library;
 
 	shim->hip.phases_off = phases_off(version);
 	if (!shim->hip.phases_off)
 		return false;
-	if (!dladdr(function, &info) || !info.dli_fname)
-		return false;
-	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	library = ts_hip_library(function);
 	if (!library)
 		return false;
 	*(void **)&install = dlsym(library, "hipRegisterTracerCallback");
 	dlclose(library);
 	if (!install)
 		return false;
-	shim->hip.ahead_ns = ts_clock_gettime_ns(CLOCK_BOOTTIME) - ts_clock_monotonic_ns();
+	ts_hip_read_clocks(shim);
 	install(on_activity);
 	return true;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HIP's part in the session's life: begin, devices, stops of recording, end. hip-register.c,
- * hip-calls.c, flush.c and shim.c call it. It calls hip-rows.c, hip-work.c and cuda/switch.c.
+ * hip-calls.c, flush.c and shim.c call this file. This file calls hip-rows.c, hip-work.c and
+ * cuda/switch.c.
  *
- * 	register the table -> ts_hip_start(): the session exists, wrappers go into the table
- * 	first recorded call -> ts_hip_join(): the runtime is ready, so it may be asked
- * 	exit               -> ts_hip_wait(): rows of launched work arrive
+ *	register the table -> ts_hip_start(): the session exists, wrappers go into the table
+ *	first recorded call -> ts_hip_join(): the runtime is ready, so it may be asked
+ *	exit               -> ts_hip_wait(): rows of launched work arrive
  *
  * Trap: the table is registered inside the runtime's own initialisation. A call of HIP from there
  * would wait for itself.
@@ -23,7 +24,10 @@
 #include "inject/shim-debug.h"
 #include "proto/abi/vendor/hip.h"
 
-/* State of `joined` while a thread asks the runtime, and the longest wait for it. */
+/*
+ * JOINING: the value of `joined` while a thread asks the runtime. JOIN_NS: the longest time that
+ * another thread waits for that thread.
+ */
 #define JOINING 1u
 #define JOIN_NS UINT64_C(2000000000)
 
@@ -106,10 +110,7 @@ static void define_device(struct ts_shim *shim, int32_t device)
 		memcpy(shim->hip.code.targets[device], prop.gcn_arch_name,
 		       strnlen(prop.gcn_arch_name, TS_HIP_TARGET_BYTES - 1));
 	definition.device = shim->hip.first_device + (uint32_t)device;
-	if (strstr(prop.name, "Virtual"))
-		definition.definition.flags =
-			TS_DEVICE_VIRTUAL |
-			(strstr(prop.name, "host clock") ? 0 : TS_DEVICE_MODEL_CLOCK);
+	definition.definition.flags = ts_definitions_device_flags(prop.name);
 	definition.name = ts_definitions_string(&shim->definitions, prop.name, strlen(prop.name));
 	memcpy(definition.uuid, &prop.uuid, sizeof(definition.uuid));
 	definition.memory_bytes = prop.total_global_mem;
@@ -158,6 +159,7 @@ void ts_hip_join(struct ts_shim *shim)
 	int32_t (*get_count)(int32_t *) = ts_hip_next(hipGetDeviceCount);
 	int32_t (*get_version)(int32_t *) = ts_hip_next(hipRuntimeGetVersion);
 	int32_t (*peek_error)(void) = ts_hip_next(hipPeekAtLastError);
+	int32_t (*reset_error)(void) = ts_hip_next(hipGetLastError);
 	uint32_t none = 0, ways = ts_loaded.hip.way;
 	int32_t n = 0, version = 0;
 
@@ -185,10 +187,17 @@ void ts_hip_join(struct ts_shim *shim)
 		}
 	if (version > 0 && ts_hip_trace(shim, (const void *)get_version, (uint32_t)version))
 		ways |= TS_INTERFACE_HIP_TRACER;
+	else if (ts_hip_activity_install(shim, (const void *)get_version))
+		ways |= TS_INTERFACE_HIP_ACTIVITY;
 	else
 		ts_debug(&shim->config, "HIP runtime %d: no times of the GPU's work", version);
+	/* Without a device, the queries above fail. */
+	if (reset_error)
+		(void)reset_error();
 	__atomic_fetch_or(&shim->control->interfaces, ways, __ATOMIC_RELAXED);
-	__atomic_store_n(&shim->hip.traced, ways & TS_INTERFACE_HIP_TRACER, __ATOMIC_RELAXED);
+	__atomic_store_n(&shim->hip.traced,
+			 ways & (TS_INTERFACE_HIP_TRACER | TS_INTERFACE_HIP_ACTIVITY),
+			 __ATOMIC_RELAXED);
 	ts_futex_set(&shim->hip.joined, TS_HIP_JOINED);
 }
 

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "inject/context.h"
+#include "inject/hip/hip-code.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/hip/hip-references.h"
 #include "inject/hip/hip-slots.h"
@@ -83,6 +84,7 @@ static bool fill_next(const void *function)
 		/* The name of 5.x for this layout; later releases have it, too. */
 		{"hipGetDeviceProperties", "hip_4.2", TS_HIP_SLOT_hipGetDevicePropertiesR0000},
 		{"hipGetDevicePropertiesR0600", "hip_6.0", TS_HIP_SLOT_hipGetDevicePropertiesR0600},
+		{"hipGetLastError", "hip_4.2", TS_HIP_SLOT_hipGetLastError},
 		{"hipPeekAtLastError", "hip_4.2", TS_HIP_SLOT_hipPeekAtLastError},
 		{"hipRuntimeGetVersion", "hip_4.2", TS_HIP_SLOT_hipRuntimeGetVersion},
 	};
@@ -190,4 +192,114 @@ static void *resolve(size_t index, const void *caller)
 	}
 	errno = saved_errno;
 	return function;
+}
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+/*
+ * Constructors of programs and libraries register their code by these functions, and destructors
+ * unregister it. These functions do not decide the way: many such programs make no call of HIP. So
+ * the references stay, and each library finds the functions of its own runtime.
+ */
+enum code_symbol {
+	REGISTER_CODE,
+	REGISTER_FUNCTION,
+	UNREGISTER_CODE,
+	N_CODE_SYMBOLS
+};
+
+static const char code_names[N_CODE_SYMBOLS][32] = {
+	[REGISTER_CODE] = "__hipRegisterFatBinary",
+	[REGISTER_FUNCTION] = "__hipRegisterFunction",
+	[UNREGISTER_CODE] = "__hipUnregisterFatBinary",
+};
+static const char code_node[] = "hip_4.2";
+
+/* In the global scope; NULL: not found yet. */
+static void *code_targets[N_CODE_SYMBOLS];
+
+/* The thread's last registered code: thousands of functions may follow. */
+static __thread struct {
+	void **modules;
+	void *functions[N_CODE_SYMBOLS]; /* of its runtime; NULL: not found yet */
+} last_code __attribute__((tls_model("initial-exec")));
+
+static void *choose_code(void *library, size_t index, bool *ret_keep)
+{
+	*ret_keep = false;
+	return dlvsym(library, code_names[index], code_node);
+}
+
+/* Returns the runtime's function for the library of the caller. modules: the code; NULL: new. */
+static void *code_target(enum code_symbol index, void **modules, const void *caller)
+{
+	/* Acquire: pairs with the release below. */
+	void *function = __atomic_load_n(&code_targets[index], __ATOMIC_ACQUIRE);
+	const bool is_last = modules && last_code.modules == modules;
+	int saved_errno = errno;
+
+	if (!function && is_last)
+		function = last_code.functions[index];
+	if (function)
+		return function;
+	function = dlvsym(RTLD_NEXT, code_names[index], code_node);
+	if (function)
+		__atomic_store_n(&code_targets[index], function, __ATOMIC_RELEASE);
+	else
+		function = ts_hip_rebind(dlvsym(RTLD_DEFAULT, code_names[index], code_node), caller,
+					 choose_code, index);
+	if (is_last)
+		last_code.functions[index] = function;
+	errno = saved_errno;
+	return function;
+}
+
+VERSION(__hipRegisterFatBinary, 4.2)
+SYMBOL void **ts_hip_symbol___hipRegisterFatBinary(const void *wrapper);
+SYMBOL void **ts_hip_symbol___hipRegisterFatBinary(const void *wrapper)
+{
+	void **(*next)(const void *) =
+		code_target(REGISTER_CODE, NULL, __builtin_return_address(0));
+	void **modules = next ? next(wrapper) : NULL;
+
+	ts_hip_registered(wrapper, modules);
+	last_code.modules = modules;
+	memset(last_code.functions, 0, sizeof(last_code.functions));
+	return modules;
+}
+
+VERSION(__hipRegisterFunction, 4.2)
+SYMBOL void ts_hip_symbol___hipRegisterFunction(void **modules, const void *host_function,
+						char *device_function, const char *device_name,
+						uint32_t thread_limit, struct ts_hip_dim3 *tid,
+						struct ts_hip_dim3 *bid,
+						struct ts_hip_dim3 *block_dim,
+						struct ts_hip_dim3 *grid_dim, int32_t *warp_size);
+SYMBOL void ts_hip_symbol___hipRegisterFunction(void **modules, const void *host_function,
+						char *device_function, const char *device_name,
+						uint32_t thread_limit, struct ts_hip_dim3 *tid,
+						struct ts_hip_dim3 *bid,
+						struct ts_hip_dim3 *block_dim,
+						struct ts_hip_dim3 *grid_dim, int32_t *warp_size)
+{
+	void (*next)(void **, const void *, char *, const char *, uint32_t, struct ts_hip_dim3 *,
+		     struct ts_hip_dim3 *, struct ts_hip_dim3 *, struct ts_hip_dim3 *, int32_t *) =
+		code_target(REGISTER_FUNCTION, modules, __builtin_return_address(0));
+
+	if (!next)
+		return;
+	next(modules, host_function, device_function, device_name, thread_limit, tid, bid,
+	     block_dim, grid_dim, warp_size);
+	ts_hip_registered_function(modules, host_function);
+}
+
+VERSION(__hipUnregisterFatBinary, 4.2)
+SYMBOL void ts_hip_symbol___hipUnregisterFatBinary(void **modules);
+SYMBOL void ts_hip_symbol___hipUnregisterFatBinary(void **modules)
+{
+	void (*next)(void **) = code_target(UNREGISTER_CODE, modules, __builtin_return_address(0));
+
+	ts_hip_unregistering(modules);
+	if (next)
+		next(modules);
 }

@@ -21,9 +21,16 @@ struct ts_hip_work {
 			uint32_t dynamic_shared_bytes;
 			uint32_t code; /* number of the kernel's code (hip-code.h); 0: unknown */
 		};
-		uint32_t value; /* sets */
-		uint32_t graph; /* launches of graphs: id in the trace */
+		struct {		/* copies and sets */
+			uint64_t bytes; /* as the call has them; 0: not known */
+			uint32_t value; /* sets */
+		};
+		struct {		   /* launches of graphs */
+			uint64_t graph;	   /* the kernels in it (hip-graphs.h) */
+			uint32_t graph_id; /* in the trace */
+		};
 	};
+	uint32_t name;	 /* launches, if the runtime's records have no names; string id, else 0 */
 	uint32_t device; /* HIP's ordinal */
 	uint32_t stream; /* id in the trace */
 	uint8_t kind;	 /* enum ts_cupti_class of the call: selects the part of the union */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Iterates over libraries and watches the loader; inject/stacks, inject/cuda and flush.c call it.
+ * Iterates over libraries and watches the loader; inject/stacks, inject/cuda and flush.c call this
+ * file.
  *
  * Trap: fork() copies the loader's lock in its current state, and glibc before 2.37 does not reset
  * it in the child. If another thread of the parent was iterating over the libraries, no thread in

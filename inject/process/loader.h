@@ -20,7 +20,7 @@ int ts_loader_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void 
 
 /* Addresses of the loader's counts of libraries, to read them without its lock. */
 struct ts_loader_watch {
-	uint32_t works; /* 0: counts not found; the generation means nothing */
+	uint32_t works; /* 0: the counts were not found, so the generation means nothing */
 	uint32_t n_added;
 	const uint32_t *n_loaded; /* libraries loaded now */
 	/*
@@ -32,7 +32,7 @@ struct ts_loader_watch {
 
 /*
  * Finds the counts. It calls `load`, which loads a library; the words that change are the counts.
- * `load` may load nothing: then the candidates may include too many words.
+ * If `load` loads nothing, the candidates may include too many words.
  */
 void ts_loader_watch(struct ts_loader_watch *watch, void (*load)(void *data), void *data);
 

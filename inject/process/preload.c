@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles load, unload and _exit(); the dynamic loader calls it. It calls shim.c to end the
- * session. LD_PRELOAD reaches every shell and compiler of a build, so the constructor does little:
- * it sets three environment variables, looks up a few functions and reads in /proc whether a
- * seccomp filter exists. It makes no thread, no socket, no lasting descriptor, and no allocation
+ * Handles load, unload and _exit(); the dynamic loader calls this file. This file calls shim.c to
+ * end the session. LD_PRELOAD reaches every shell and compiler of a build, so the constructor does
+ * little: it sets three environment variables, looks up a few functions and reads in /proc whether
+ * a seccomp filter exists. It makes no thread, no socket, no lasting descriptor, and no allocation
  * except setenv()'s.
  */
 #include <dlfcn.h>
@@ -85,8 +85,8 @@ static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
 }
 
 /*
- * Returns whether two names are one file. The variable may be inherited under another name of this
- * library.
+ * True if the path names this library's file. An inherited variable may contain another path of the
+ * same file.
  */
 static bool is_ours(const char *path)
 {

@@ -31,5 +31,9 @@ int ts_output_open(const char *path, struct ts_output *ret_output);
 /* Closes both descriptors. The file keeps its name. */
 void ts_output_close(struct ts_output *output);
 
-/* Removes the file if it is empty and its name still refers to it: no daemon writes it. */
+/*
+ * Removes the file if it is empty and `path` still refers to it. Call this function if no daemon
+ * will write the file: HELLO was not sent, the daemon refused the session or the file, or the
+ * connection to the daemon ended.
+ */
 void ts_output_discard(struct ts_output *output);

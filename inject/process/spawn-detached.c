@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts the private daemon; link-thread.c calls it. fork() would run the application's atfork
- * handlers and copy its page tables. Instead, two clones share the caller's memory while the caller
- * waits, as vfork() does.
+ * Starts the private daemon; link-thread.c calls this file. fork() would run the application's
+ * atfork handlers and copy its page tables. Instead, two clones share the caller's memory while the
+ * caller waits, as vfork() does.
  *
  * The first clone leaves the session, makes the second clone, and ends. So the second clone becomes
  * a child of init. The first clone's exit signal is 0, so the application gets no SIGCHLD, and an
@@ -28,7 +28,7 @@ struct spawn {
 	char *const *environment;
 	int fd;
 	bool keep_stderr;
-	int error; /* of either clone; a negative errno */
+	int error; /* negative errno of a failed step in a clone; 0: none failed */
 	uint8_t *daemon_stack_top;
 };
 

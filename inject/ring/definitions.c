@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer of the definition arena. The whole shim calls it; it calls ts_unlocked_map_behind() to
- * map the arena.
+ * The writer of the definition arena. The whole shim calls this file; this file calls
+ * ts_unlocked_map_behind() to map the arena.
  *
  * The tables are chained hash tables that only grow. An entry is complete before a bucket points to
  * it, and it never changes, so readers need no lock. A lookup compares the content in the arena and
@@ -348,4 +348,18 @@ uint32_t ts_definitions_text_cached(struct ts_definitions *definitions,
 {
 	return string_cached(definitions, cache, text, TS_ANNOTATION_MAX_BYTES,
 			     definitions->text_bytes, ret_cut);
+}
+
+uint32_t ts_definitions_device_flags(const char *name)
+{
+	static const char virtual_name[] = "TraceSmith Virtual GPU";
+	uint32_t flags = TS_DEVICE_VIRTUAL;
+
+	if (!name || strncmp(name, virtual_name, sizeof(virtual_name) - 1) != 0)
+		return 0;
+	if (!strstr(name, "host clock"))
+		flags |= TS_DEVICE_MODEL_CLOCK;
+	if (strstr(name, "timed kernels"))
+		flags |= TS_DEVICE_TIMED_KERNELS;
+	return flags;
 }

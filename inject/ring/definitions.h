@@ -102,6 +102,9 @@ struct ts_string_cache {
 uint32_t ts_definitions_string_cached(struct ts_definitions *definitions,
 				      struct ts_string_cache *cache, const char *string);
 
+/* Flags of a device (TS_DEVICE_*), which a virtual GPU's name tells. NULL: 0. */
+uint32_t ts_definitions_device_flags(const char *name);
+
 /* Interns a text of the application through the cache. *ret_cut is set if the text was too long. */
 uint32_t ts_definitions_text_cached(struct ts_definitions *definitions,
 				    struct ts_string_cache *cache, const char *text, bool *ret_cut);

@@ -12,8 +12,8 @@
 int ts_handover_connect(const char *path, int *ret_fd);
 
 /*
- * Sends HELLO with the memfd and, if `output` has a file, with its descriptors. The caller keeps
- * all descriptors. Returns 0 or a negative errno.
+ * Sends HELLO with the memfd. If `output` has a file, HELLO also has both descriptors of this file.
+ * The caller still owns all descriptors. Returns 0 or a negative errno.
  */
 int ts_handover_hello(int socket, int memfd, const struct ts_control *control, bool resumed,
 		      const struct ts_output *output);

@@ -57,7 +57,7 @@
 struct connection {
 	int socket;
 	int memfd;
-	struct ts_output output; /* of the last HELLO */
+	struct ts_output output; /* the file that the last HELLO offered */
 	bool shared_table;
 	bool was_connected;
 	bool bye_sent;

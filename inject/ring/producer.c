@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shards and the threads that own them. All recorders of the shim call it; it calls the ring of
- * proto/abi/ring.h. This file has the rare paths: it claims a shard at a thread's first record,
- * abandons the shard at the thread's end, and waits for room in a full ring.
+ * Shards and the threads that own them. All recorders of the shim call this file; this file calls
+ * the ring of proto/abi/ring.h. This file has the rare paths: it claims a shard at a thread's first
+ * record, abandons the shard at the thread's end, and waits for room in a full ring.
  */
 #include <sys/mman.h>
 #include <sys/prctl.h>

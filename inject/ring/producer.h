@@ -184,7 +184,10 @@ void ts_producer_wake_daemon(struct ts_control *control);
 /* Wakes the daemon if the ring is past the watermark and the daemon sleeps. */
 void ts_thread_ring_doorbell(struct ts_thread *thread);
 
-/* Returns the calling thread's struct, which has a shard. NULL: see ts_producer_claim(). */
+/*
+ * Returns the calling thread's struct, which has a shard. NULL: no shard is free, and one loss is
+ * counted (ts_producer_claim()).
+ */
 static inline struct ts_thread *ts_producer_thread(struct ts_producer *producer)
 {
 	if (ts_likely(ts_tls.thread && ts_tls.epoch == producer->epoch))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes a session's memory. The link thread calls it, so the application does not see the
+ * Makes a session's memory. The link thread calls this file, so the application does not see the
  * descriptor. Memory is virtual until it is touched, so the sizes are generous. Only limits
  * (address space, file size) shrink them: an application under a limit gets smaller rings, and its
  * own allocations do not fail because of the shim.
@@ -52,7 +52,10 @@ static uint64_t most_bytes(void)
 	return most;
 }
 
-/* Halves the largest size. Returns false if no size can shrink. */
+/*
+ * Reduces one size or the number of shards, usually to half: the lane or the rings before a smaller
+ * arena, and the arena before smaller rings. Returns false if all are at their minimum.
+ */
 static bool shrink(struct ts_session_options *sizes)
 {
 	if (sizes->lane_bytes > TS_LANE_MIN_BYTES &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unlocked memory; all parts of the shim that need memory call it. See unlocked.h.
+ * Unlocked memory; all parts of the shim that need memory call this file. See unlocked.h.
  *
  * mremap() copies the flags of the old mapping, so it leaves out the lock that mlockall(MCL_FUTURE)
  * adds to new mappings. With an old length of 0, mremap() maps the pages of a shared mapping a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cache of stacks per thread. stack.c calls it; it calls stack-cfi.c for rules.
+ * The cache of stacks per thread. stack.c calls this file; this file calls stack-cfi.c for rules.
  *
  * The unwind of an ordinary stack is a chain of steps, and each step depends on words that earlier
  * steps read. The rule at a return address (stack-cfi.h) computes the frame's CFA from the stack

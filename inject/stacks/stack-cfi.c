@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the library that contains an address, and reads the rule there from its call frame
- * information (proto/abi/cfi.h). The stack walker (stack-cache.c) and stack-python.c call it; it
- * calls the loader's list of libraries.
+ * information (proto/abi/cfi.h). The stack walker (stack-cache.c) and stack-python.c call this
+ * file; this file calls the loader's list of libraries.
  */
 #include "inject/stacks/stack-cfi.h"
 #include "inject/process/loader.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lists the process's ELF files through ts_loader_iterate(). The flush thread (inject/flush.c)
- * calls it; definitions.c receives the modules. Under the loader's lock it only copies into the
- * shim's memory. Afterwards it takes the shim's own locks and reads the link /proc/self/exe.
+ * calls this file; definitions.c receives the modules. Under the loader's lock it only copies into
+ * the shim's memory. Afterwards it takes the shim's own locks and reads the link /proc/self/exe.
  */
 #include <elf.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads Python frames from the interpreter's memory; stack.c calls it. A table of field offsets
- * (proto/abi/python.h) leads through that memory.
+ * Reads Python frames from the interpreter's memory; stack.c calls this file. A table of field
+ * offsets (proto/abi/python.h) leads through that memory.
  *
  * The reader does not trust the table until it has read the first stack carefully. In that stack it
  * checks each pointer before it follows the pointer, and checks the type of each object. The

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records in the trace how stacks were found; the flush thread calls it. A counter of the domain
- * "tracesmith" for each method counts the stacks found by it. In check mode one more counter counts
- * the stacks that differ from a full unwinding.
+ * Records in the trace how stacks were found; the flush thread calls this file. A counter of the
+ * domain "tracesmith" for each method counts the stacks found by it. In check mode one more counter
+ * counts the stacks that differ from a full unwinding.
  */
 #include "inject/annotate/counters.h"
 #include "inject/stacks/stack.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Captures stacks; the CUDA callbacks (inject/cuda/callbacks.c) call it. It tries three methods in
- * this order:
+ * Captures stacks; the CUDA callbacks (inject/cuda/callbacks.c) call this file. This file tries
+ * three methods in this order:
  *
  * - the cache recognises the stack (stack-cache.h);
  * - the walk uses the cached rule of each return address;

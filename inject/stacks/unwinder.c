@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads libunwind and replaces some of its imports; unwind.c calls it. stack-cache.c and
+ * Loads libunwind and replaces some of its imports; unwind.c calls this file. stack-cache.c and
  * stack-python.c call ts_unwinder_can_read().
  *
  * Trap: libunwind reads some stack words that no unwind rule guarantees. Before it reads such a

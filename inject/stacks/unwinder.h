@@ -11,7 +11,7 @@
 void *ts_unwinder_load(void);
 
 /*
- * Returns whether a word is readable, without a descriptor and without a signal. libunwind uses it.
- * The address is rounded down to a multiple of 8. errno is changed.
+ * True if the word of 8 bytes at `address`, rounded down to a multiple of 8, is readable. Opens no
+ * descriptor and raises no signal. Changes errno. libunwind calls it through this module.
  */
 bool ts_unwinder_can_read(const void *address);

@@ -35,7 +35,7 @@
 #define TS_CAPTURE_MAX_OPERATIONS (16u << 20)
 
 struct ts_capture_config {
-	uint64_t max_bytes; /* of contents; 0: level `timing` */
+	uint64_t max_bytes; /* limit of captured contents; 0: capture level `timing` */
 	bool is_window;
 	uint64_t first_launch, last_launch; /* 0: no window by launches */
 	int signal;			    /* 0: no window by signal */

@@ -84,7 +84,7 @@ enum ts_handshake_type {
 struct ts_handshake {
 	uint16_t magic;
 	uint16_t type;	  /* enum ts_handshake_type */
-	uint32_t n_bytes; /* of the whole packet */
+	uint32_t n_bytes; /* size of the whole packet, header included */
 };
 TS_ASSERT_SIZE(struct ts_handshake, 8);
 

@@ -14,8 +14,8 @@
  *
  * Keys may come from an untrusted file or socket. Each table draws its own random seeds and hashes
  * with them, so no file can make all keys collide. Hash texts and keys of several words with
- * ts_hash_seeded_bytes() and ts_hashindex_seed(). The order of the slots differs from run to run:
- * no output may depend on it.
+ * ts_hash_seeded_bytes() and ts_hashindex_seed(). The order of the slots differs from run to run,
+ * so an output must not depend on it.
  *
  * A table that is all zero is empty. Only memory limits its growth: the caller bounds the entries.
  * On -ENOMEM a table is unchanged. Not thread-safe.

@@ -307,7 +307,7 @@ enum ts_operation_kind {
 #define TS_OPERATION_UNORDERED \
 	(1u << 9) /* another thread was in a call: it is unknown which call came first */
 #define TS_OPERATION_OF_GRAPH	   (1u << 10) /* belongs to the GRAPH_LAUNCH before it */
-#define TS_OPERATION_MEMORY_MAPPED (1u << 11) /* by cuMemMap(), or unmapped */
+#define TS_OPERATION_MEMORY_MAPPED (1u << 11) /* memory was mapped by cuMemMap(), or unmapped */
 
 /*
  * Streams that every context has, as values of `stream`. Each thread has a per-thread stream of its
@@ -436,6 +436,8 @@ TS_ASSERT_FIELD(struct ts_definition, n, 12);
 #define TS_DEVICE_VIRTUAL (1u << 0) /* TraceSmith's virtual GPU */
 /* a virtual GPU whose operations last as long as its cost model computes */
 #define TS_DEVICE_MODEL_CLOCK (1u << 1)
+/* a virtual GPU that timed kernels and did not compute them (kernels=timed) */
+#define TS_DEVICE_TIMED_KERNELS (1u << 2)
 
 /*
  * NAME: the application's name of an object. A later name of the same object replaces it. flags:

@@ -53,9 +53,9 @@
  * and LOSSLESS on if the environment requests this.
  */
 #define TS_COMMAND_RECORD   (1u << 0) /* make records; 0: pass all calls through */
-#define TS_COMMAND_STACKS   (1u << 1) /* with native stacks */
+#define TS_COMMAND_STACKS   (1u << 1) /* record native stacks */
 #define TS_COMMAND_LOSSLESS (1u << 2) /* wait for space, with a bound, instead of dropping */
-#define TS_COMMAND_PYTHON   (1u << 3) /* with Python stacks */
+#define TS_COMMAND_PYTHON   (1u << 3) /* record Python stacks */
 #define TS_COMMAND_REPLAY   (1u << 4) /* open a window of capture level `replay` */
 /*
  * Recording is paused. A cleared RECORD takes effect at once for the next event. PAUSED takes
@@ -173,10 +173,11 @@ struct ts_control {
 };
 
 /* Ways into a vendor's runtime. */
-#define TS_INTERFACE_CUPTI	 (1u << 0) /* CUPTI's callbacks and activity records */
-#define TS_INTERFACE_HIP_TABLES	 (1u << 1) /* the dispatch tables of HIP's runtime */
-#define TS_INTERFACE_HIP_TRACER	 (1u << 2) /* GPU times by hipRegisterTracerCallback() */
-#define TS_INTERFACE_HIP_SYMBOLS (1u << 3) /* functions that stand before HIP's */
+#define TS_INTERFACE_CUPTI	  (1u << 0) /* CUPTI's callbacks and activity records */
+#define TS_INTERFACE_HIP_TABLES	  (1u << 1) /* the dispatch tables of HIP's runtime */
+#define TS_INTERFACE_HIP_TRACER	  (1u << 2) /* GPU times by hipRegisterTracerCallback() */
+#define TS_INTERFACE_HIP_SYMBOLS  (1u << 3) /* functions that stand before HIP's */
+#define TS_INTERFACE_HIP_ACTIVITY (1u << 4) /* GPU times by hipInitActivityCallback() */
 /* Bit of a library like CUPTI: this one shifted by its enum ts_pti_id. */
 #define TS_INTERFACE_PTI (1u << 8)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's end of the control socket; tsctl and users of libtracesmith call it. It calls
- * proto/rpc (frames, bodies).
+ * The client's end of the control socket; tsctl and users of libtracesmith call this file. This
+ * file calls proto/rpc (frames, bodies).
  *
  * Only one request is pending at a time. An answer with another request's id is therefore invalid
  * and ends the connection. If an answer misses its deadline, the connection is closed, too, because

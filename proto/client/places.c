@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes and finds the directories of control sockets. Both the daemon and tsctl call it, so that
- * both use the same places.
+ * Makes and finds the directories of control sockets. Both the daemon and tsctl call this file, so
+ * that both use the same places.
  */
 #include "proto/client/places.h"
 

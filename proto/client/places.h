@@ -38,8 +38,8 @@ void ts_places_remove(const char *directory);
 
 /*
  * Returns the path of the calling process's executable file. If /proc is not mounted, it is the
- * path that started the process: call it before the working directory changes. Returns 0 or a
- * negative errno.
+ * path that started the process, which may be relative; call this function before the working
+ * directory changes. Returns 0 or a negative errno.
  */
 int ts_places_self(char ret_path[PATH_MAX]);
 /* Returns whether /proc is mounted and shows this process. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Iterates over the fields of packed messages; the client, the daemon's queries and its worker call
- * it. The input is untrusted: each length is checked against the remaining bytes.
+ * this file. The input is untrusted: each length is checked against the remaining bytes.
  */
 #include "proto/rpc/body.h"
 

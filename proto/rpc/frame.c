@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames of the control protocol; the client, the daemon and its worker call it. It has an
- * incremental parser that uses no socket, and the two socket calls that transfer bytes and
+ * Frames of the control protocol; the client, the daemon and its worker call this file. This file
+ * has an incremental parser that uses no socket, and the two socket calls that transfer bytes and
  * descriptors. The input is untrusted: sizes are checked before memory is allocated, and
  * unrequested descriptors are closed.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON from protobuf descriptors; tsctl, the daemon and replay/report call it. The screen and the
- * socket share one schema, so this file names no message. protobuf-c keeps no options at run time,
- * so a map is recognised by protoc's output for it: a repeated message with the fields `key` and
- * `value` whose type name ends in "Entry".
+ * JSON from protobuf descriptors; tsctl, the daemon and replay/report call this file. The screen
+ * and the socket share one schema, so this file names no message. protobuf-c keeps no options at
+ * run time, so a map is recognised by protoc's output for it: a repeated message with the fields
+ * `key` and `value` whose type name ends in "Entry".
  */
 #include "proto/rpc/json.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reference-counted sets of clocks: arrays of (owner, clock), sorted by owner. check-kernel.c calls
- * it.
+ * this file.
  */
 #include "replay/check/check-clocks.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks a running kernel: races by the happens-before relation, reads of unwritten memory, and
- * accesses out of bounds. The PTX engine calls it as an observer (vgpu/ptx/observe.h); it calls
- * cells.c, check-clocks.c, strays.c and findings.c.
+ * accesses out of bounds. The PTX engine calls this file as an observer (vgpu/ptx/observe.h); this
+ * file calls cells.c, check-clocks.c, strays.c and findings.c.
  *
  * Each thread has a clock. Each thread also has a set of clocks of other threads: their accesses up
  * to these clocks happened before (check-clocks.h). Two things order threads:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks the order of operations: conflicting accesses without an order between them, and host
- * memory that changes during a copy. check.c calls it; it calls cells.c, findings.c and
- * replay/streams.
+ * memory that changes during a copy. check.c calls this file; this file calls cells.c, findings.c
+ * and replay/streams.
  *
  * Streams, events, the legacy default stream and host waits order operations. Each stream is an
  * actor; actor 0 is the host. An actor's clock counts its operations. An actor's `known` holds, for
@@ -107,8 +107,8 @@ static int find_actor(struct ts_check_operations *all, const struct ts_row_opera
 }
 
 /*
- * Applies the legacy default stream's rule: it waits for every blocking stream of its context, and
- * these wait for it.
+ * Applies the legacy default stream's rule: this stream waits for every blocking stream of its
+ * context, and these streams wait for it.
  */
 static void obey_legacy(struct ts_check_operations *all, uint32_t who)
 {
@@ -131,8 +131,8 @@ static struct ts_check_event *find_event(struct ts_check_operations *all, uint64
 }
 
 /*
- * Records an event when there are already MAX_EVENTS: its set joins the common set of all further
- * events.
+ * Records an event when MAX_EVENTS events are stored. Its set of clocks joins the common set of all
+ * further events.
  */
 static int record_more(struct ts_check_operations *all, uint32_t who)
 {

@@ -20,8 +20,8 @@ const char *ts_check_kind_name(enum ts_check_kind kind)
 }
 
 /*
- * True if the finding has already counted this pair of operations: further conflicting bytes of the
- * same pair are not counted again.
+ * True if the finding has already counted this pair of operations. Further conflicting bytes of the
+ * same pair are then not counted.
  */
 static bool is_counted(struct ts_check *check, size_t i, uint64_t earlier)
 {

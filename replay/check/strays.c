@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds strays: accesses to allocated memory to which the kernel has no pointer. An example is an
- * index that runs from one allocation into another. check-kernel.c calls it.
+ * index that runs from one allocation into another. check-kernel.c calls this file.
  *
  * To avoid false findings, each of these words counts as a pointer: the words of the kernel's
  * arguments, each word of memory that the kernel has read, and the addresses of the module's

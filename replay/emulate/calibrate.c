@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Computes the parameters of the simulation from recorded times: see ts_emulate_calibrate().
- * emulate-layout.c calls it. For each operation it finds the operation, call or engine that delayed
- * it, and the time from that cause to its start. For each call it finds the cost without waiting,
- * and the wake-up time. It visits calls in the order of their start, so that, at each call, the
- * streams hold the same items as in the trace.
+ * emulate-layout.c calls this file. For each operation, this file finds its cause (the operation,
+ * call or engine that delayed it) and the time from the cause to the operation's start. For each
+ * call, this file finds the cost without waiting, and the wake-up time. This file visits calls in
+ * the order of their start, so that, at each call, the streams hold the same items as in the trace.
  */
 #include "replay/emulate/emulate-program.h"
 

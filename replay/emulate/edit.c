@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses what-if edits and applies them to a program: see emulate.h. emulate.c and replay/report
- * call it. An edit changes durations, waits or streams of the program; the simulation finds the
- * consequences.
+ * call this file. An edit changes durations, waits or streams of the program; the simulation finds
+ * the consequences.
  */
 #include "replay/emulate/emulate-program.h"
 

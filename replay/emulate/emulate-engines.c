@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Infers the engines of a device from its operations: see ts_emulate_find_engines(). calibrate.c
- * calls it. It finds how many operations of a kind ran at once. Two kinds share an engine if they
- * never ran at once although one waited for the other. A trace records no engines; only the number
- * of multiprocessors comes from the vendor.
+ * calls this file. This file finds how many operations of a kind ran at once. Two kinds share an
+ * engine if they never ran at once although one waited for the other. A trace records no engines;
+ * only the number of multiprocessors comes from the vendor.
  */
 #include "replay/emulate/emulate-program.h"
 
@@ -108,8 +108,8 @@ struct device {
 };
 
 /*
- * True if two engines are one: their operations never ran at once, and operations of one waited for
- * operations of the other.
+ * True if engines a and b are one engine, that is, if their operations never ran at once, and
+ * operations of one waited for operations of the other.
  */
 static bool is_one(const struct ts_emulate_program *program, const struct device *device,
 		   uint32_t a, uint32_t b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps operation ids to calls: see emulate-builder.h. read.c calls it. A hash table of all ids
- * would miss the cache on each row. Consecutive ids share a page, and recent pages are found
+ * Maps operation ids to calls: see emulate-builder.h. read.c calls this file. A hash table of all
+ * ids would miss the cache on each row. Consecutive ids share a page, and recent pages are found
  * without the table.
  */
 #include "replay/emulate/emulate-builder.h"

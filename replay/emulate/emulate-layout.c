@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Puts the collected rows in order. read.c calls it through ts_emulate_builder_finish(). It
- * arranges items by call, graph launches between OPEN and CLOSE, waits with their targets, and
- * threads with inferred starts and joins. Finally it calls calibrate.c.
+ * Puts the collected rows in order. read.c calls this file through ts_emulate_builder_finish().
+ * This file arranges items by call, graph launches between OPEN and CLOSE, waits with their
+ * targets, and threads with inferred starts and joins. Finally it calls calibrate.c.
  */
 #include "replay/emulate/emulate-builder.h"
 
@@ -372,8 +372,8 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
 }
 
 /*
- * Lets the call wait for its own copy if the copy is synchronous, or if the driver staged it: such
- * a call returns when the copy ends.
+ * Lets the call wait for its own copy if the copy is synchronous, or if the driver staged it,
+ * because such a call returns when the copy ends.
  */
 static void set_own_wait(const struct ts_emulate_program *program, struct ts_emulate_call *call)
 {

@@ -115,7 +115,7 @@ struct ts_emulate_queue {
 	uint32_t context; /* index */
 	/* If an edit split the stream: the next part. Otherwise NONE. */
 	uint32_t next_part;
-	int32_t priority; /* lower goes first on a full device */
+	int32_t priority; /* on a full device, the queue with the lower number goes first */
 	struct ts_stream_kind kind;
 };
 

@@ -2,7 +2,7 @@
 /*
  * Runs a program: copies it, applies the edits (edit.c), simulates it (simulate.c) and computes the
  * result (result.c). It also computes the same figures from the recorded times. replay/report calls
- * it.
+ * this file.
  */
 #include "replay/emulate/simulate.h"
 

@@ -145,7 +145,7 @@ enum ts_emulate_edit_kind {
 struct ts_emulate_edit {
 	uint32_t kind; /* enum ts_emulate_edit_kind */
 	bool is_time;  /* `time_ns` is the new duration; else `factor` scales the old one */
-	double factor; /* of a duration */
+	double factor; /* multiplies a duration */
 	uint64_t time_ns;
 	/*
 	 * NO_SYNC_OP: operation id. GRAPH: maximum number of launches per graph, 0: all. MERGE,
@@ -217,8 +217,8 @@ struct ts_emulate_step {
 	uint32_t session;
 	uint32_t type;	 /* TS_ROW_KERNEL, ...; TS_ROW_API: the host */
 	uint32_t name;	 /* as in struct ts_graph_node */
-	uint32_t thread; /* of host steps; 0: unknown */
-	uint32_t stream; /* of operations; else TS_NO_DEVICE */
+	uint32_t thread; /* for a step of the host; 0: unknown */
+	uint32_t stream; /* for an operation; else TS_NO_DEVICE */
 };
 
 struct ts_emulate_result {

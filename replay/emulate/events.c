@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the event that a call waited for: see ts_emulate_find_events(). calibrate.c calls it. The
- * vendor records its own event number for the wait, and a handle for the record. For each number,
- * the module chooses the handle whose records best explain the return times of all calls with that
- * number.
+ * Finds the event that a call waited for: see ts_emulate_find_events(). calibrate.c calls this
+ * file. The vendor records its own event number for the wait, and a handle for the record. For each
+ * number, the module chooses the handle whose records best explain the return times of all calls
+ * with that number.
  */
 #include "replay/emulate/emulate-program.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Computes the result of a run: makespan, busy times of streams and engines, and the critical path.
- * emulate.c calls it. The path follows the causes back from the latest end.
+ * emulate.c calls this file. The path follows the causes back from the latest end.
  */
 #include "replay/emulate/simulate.h"
 

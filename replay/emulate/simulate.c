@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The discrete-event simulation. emulate.c calls it.
+ * The discrete-event simulation. emulate.c calls this file.
  *
  * A heap holds the events at later times: a thread makes its next call, an operation becomes ready
  * for its engine or starts, an operation ends. The heap has at most one event for each thread and

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports the reads and writes of copies, fills and host writes to replay/check. run.c calls it for
- * each operation of a checked replay; it calls ts_check_reads(), ts_check_writes() and
- * ts_check_takes(). The device itself reports the accesses of kernels.
+ * Reports the reads and writes of copies, fills and host writes to replay/check. run.c calls this
+ * file for each operation of a checked replay; this file calls ts_check_reads(), ts_check_writes()
+ * and ts_check_takes(). The device itself reports the accesses of kernels.
  */
 #include "replay/exec/checked.h"
 

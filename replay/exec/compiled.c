@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A list of compiled modules that are kept between two replays. explore.c owns the list;
- * vgpu/exec-vgpu-module.c calls it. The list is short, so a linear search is enough.
+ * vgpu/exec-vgpu-module.c calls this file. The list is short, so a linear search is enough.
  */
 #include "replay/exec/compiled.h"
 

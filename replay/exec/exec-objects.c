@@ -206,8 +206,8 @@ static int compare_variables(const void *a, const void *b)
 }
 
 /*
- * Drops repeated addresses of a variable: a program may ask for an address several times, and the
- * first answer in each context counts.
+ * Drops repeated addresses of a variable: a program may ask for an address several times. The first
+ * answer in each context is kept.
  */
 static void drop_repeats(struct ts_exec_variables *variables)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues operations in streams and picks the next one to run. run.c calls it if a schedule is
- * given; it calls exec-schedule.c for decisions and replay/streams for the order of streams.
+ * Queues operations in streams and picks the next one to run. run.c calls this file if a schedule
+ * is given; this file calls exec-schedule.c for decisions and replay/streams for the order of
+ * streams.
  *
  * The host's operations arrive in the order of the capture. Work for a stream enters the queue.
  * `behind` has a bit for each queued operation that must complete first. A decision of the schedule

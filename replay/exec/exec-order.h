@@ -44,7 +44,7 @@ struct ts_exec_order {
 	 * and 2 for last records of events.
 	 */
 	struct ts_state_map streams;
-	/* Unordered array of memory that both the host and the device access. */
+	/* Ranges of memory that both the host and the device may access. Not sorted. */
 	struct {
 		uint64_t start, bytes;
 		bool is_managed; /* true: managed memory; false: pinned memory */

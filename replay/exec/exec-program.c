@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a captured program and its contents from a trace. replay/report, tsctl and run.c call it.
- * The file has operations in order of time. A replay needs them by sequence number, up to the first
- * missing one.
+ * Reads a captured program and its contents from a trace. replay/report, tsctl and run.c call this
+ * file. The file has operations in order of time. A replay needs them by sequence number, up to the
+ * first missing one.
  */
 #include "replay/exec/exec-program.h"
 

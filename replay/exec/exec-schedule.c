@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes and records the decisions of a schedule. exec-order.c calls it for operations, the virtual
- * GPU for threads of kernels.
+ * Makes and records the decisions of a schedule. exec-order.c calls this file for operations, the
+ * virtual GPU for threads of kernels.
  */
 #include "replay/exec/exec-schedule.h"
 

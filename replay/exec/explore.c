@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Explores schedules: finds an order that changes a program's results, and then the fewest
- * decisions that do so. schedulejson.c calls it; it calls run.c.
+ * decisions that do so. schedulejson.c calls this file; this file calls run.c.
  *
  *	1. search       run one schedule per seed until its results differ from the default
  *	2. bisect       find the last needed decision, then the first

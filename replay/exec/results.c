@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stores and compares the results of runs. run.c, explore.c and replay/report call it. The module
- * keeps a hash of each result, not its bytes. If two runs differ, the bytes of the later one are
- * available. The bytes of the earlier one come from a repeated run up to that result (run.c).
+ * Stores and compares the results of runs. run.c, explore.c and replay/report call this file. The
+ * module keeps a hash of each result, not its bytes. If two runs differ, the bytes of the later one
+ * are available. The bytes of the earlier one come from a repeated run up to that result (run.c).
  */
 #include "replay/exec/results.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a captured program on an executor and compares its results. replay/report, explore.c and
- * tsctl call it; it calls the executors, exec-order.c, checked.c and results.c.
+ * tsctl call this file; this file calls the executors, exec-order.c, checked.c and results.c.
  *
  * A run compares all data that the program read back from the device with the capture. Two runs are
  * compared by the same data, by check points, and by all memory at the end.

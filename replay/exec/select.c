@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Selects operations of a program, and finds the allocation at an address. replay/report calls it.
- * The stream of a call is taken from its device rows, because captured operations have only stream
- * handles, and CUDA reuses handles.
+ * Selects operations of a program, and finds the allocation at an address. replay/report calls this
+ * file. The stream of a call is taken from its device rows, because captured operations have only
+ * stream handles, and CUDA reuses handles.
  */
 #include "replay/exec/exec-program.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts the moment of a request, absolute or relative to the trace's start, to nanoseconds.
- * query.c and replay/report/replay/ call it.
+ * query.c and replay/report/replay/ call this file.
  */
 #include "replay/report/query.h"
 

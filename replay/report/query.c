@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs one query: selects the parts of replay/state and of this folder that answer it, and passes
- * each message to options->give(). tsctl, the daemon's worker and libtracesmith's users call it.
+ * each message to options->give(). tsctl, the daemon's worker and libtracesmith's users call this
+ * file.
  */
 #include "replay/report/query.h"
 

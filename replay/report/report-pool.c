@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A pool of memory blocks that are freed together. All of replay/report/ and the tools that build
- * messages call it. A protobuf message is a graph of small allocations; with a pool, no code frees
- * them one by one.
+ * messages call this file. A protobuf message is a graph of small allocations; with a pool, no code
+ * frees them one by one.
  */
 #include "replay/report/report-pool.h"
 

@@ -2,7 +2,7 @@
 /*
  * Computes the state at an instant. ts_state_at() starts from the nearest checkpoint (checkpoint/).
  * If no checkpoint is usable, it reads the trace from the start with a builder (state.c). The
- * answers of replay/report call it.
+ * answers of replay/report call this file.
  */
 #include "replay/state/checkpoint/checkpoint.h"
 #include "replay/state/state-builder.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts doubts about a trace: see doubts.h. The readers of the state machine (overview/, gaps/,
- * graph/, compare/) call it. It reads the counters of state-machine.c.
+ * graph/, compare/) call this file. This file reads the counters of state-machine.c.
  */
 #include "replay/state/doubts.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Computes the theoretical occupancy of launches and sums it by kernel name and by device.
- * replay/report and state-engines.c call it; it reads rows through sbt. A trace may hold millions
- * of launches. For each kernel name the module keeps the last configuration and its result, and
- * computes again only if the configuration changes.
+ * replay/report and state-engines.c call this file; this file reads rows through sbt. A trace may
+ * hold millions of launches. For each kernel name the module keeps the last configuration and its
+ * result, and computes again only if the configuration changes.
  */
 #include "replay/state/occupancy.h"
 

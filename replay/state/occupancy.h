@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 /*
- * The resource that limits occupancy. If several resources limit equally, the first one is
- * reported.
+ * The resource that limits occupancy. If several resources limit it equally, the one that comes
+ * first in this enum is reported.
  */
 enum ts_occupancy_limit {
 	TS_OCCUPANCY_UNKNOWN,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appends one zeroed item to a growing array. state.c, state-engines.c and checkpoint/ call it. */
+/*
+ * Appends one zeroed item to a growing array. state.c, state-engines.c and checkpoint/ call this
+ * file.
+ */
 #include "replay/state/state-builder.h"
 
 #include "proto/abi/grow.h"

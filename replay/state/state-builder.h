@@ -10,8 +10,9 @@
 #include "replay/state/state.h"
 
 /*
- * A graph launch whose rows may not be complete. Its last row has come when an operation issued
- * after the launch in its stream begins, or when a synchronization has waited for the launch.
+ * A graph launch, some of whose rows may still be missing. Its last row has come when an operation
+ * issued after the launch in its stream begins, or when a synchronization has waited for the
+ * launch.
  */
 struct ts_state_launch {
 	uint64_t op_id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the calls that may still get device rows: see state-calls.h. state-machine.c calls it; it
- * uses state-map.h.
+ * Keeps the calls that may still get device rows: see state-calls.h. state-machine.c calls this
+ * file; this file uses state-map.h.
  */
 #include "replay/state/state-calls.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Computes the error bounds of times in a trace: see state-clocks.h. replay/report, compare/diff.c,
- * graph/state-graph.c and tsctl call it; it reads clock rows through sbt.
+ * graph/state-graph.c and tsctl call this file; this file reads clock rows through sbt.
  *
  * The recorder wrote the bound of a session's host times into the session's row. The bound of its
  * device times adds the largest error of its pairs of vendor clock and host clock. Between two
@@ -94,16 +94,26 @@ int ts_clocks_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_clo
 	return 0;
 }
 
-bool ts_clocks_are_modelled(const struct ts_sbt_reader *reader, uint32_t session)
+/* True if a device of the session (0: any session) has the flag. */
+static bool has_device(const struct ts_sbt_reader *reader, uint32_t session, uint32_t flag)
 {
 	for (size_t i = 0; i < ts_sbt_reader_n_devices(reader); i++) {
 		const struct ts_sbt_device *device = ts_sbt_reader_device_at(reader, i);
 
-		if ((!session || device->session == session) &&
-		    (device->row.flags & TS_DEVICE_MODEL_CLOCK))
+		if ((!session || device->session == session) && (device->row.flags & flag))
 			return true;
 	}
 	return false;
+}
+
+bool ts_clocks_are_modelled(const struct ts_sbt_reader *reader, uint32_t session)
+{
+	return has_device(reader, session, TS_DEVICE_MODEL_CLOCK);
+}
+
+bool ts_kernels_are_timed(const struct ts_sbt_reader *reader, uint32_t session)
+{
+	return has_device(reader, session, TS_DEVICE_TIMED_KERNELS);
 }
 
 bool ts_clocks_are_hosts(const struct ts_sbt_reader *reader)

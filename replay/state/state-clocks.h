@@ -48,6 +48,9 @@ bool ts_clocks_are_modelled(const struct ts_sbt_reader *reader, uint32_t session
  */
 bool ts_clocks_are_hosts(const struct ts_sbt_reader *reader);
 
+/* True if a device of the session (0: any session) timed kernels and did not compute them. */
+bool ts_kernels_are_timed(const struct ts_sbt_reader *reader, uint32_t session);
+
 #ifdef __cplusplus
 }
 #endif

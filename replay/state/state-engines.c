@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Infers waits for engines: see state-engines.h. state.c calls it; it uses occupancy.c.
+ * Infers waits for engines: see state-engines.h. state.c calls this file; this file uses
+ * occupancy.c.
  *
  * The module keeps each operation that ran at the instant or began later, until SLACK_NS after its
  * end. The free share of a device grows only when an operation ends. The free share is therefore

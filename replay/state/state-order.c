@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the dependencies of an operation by the rules of stream order: see state-order.h.
- * state-machine.c calls it; it uses replay/streams and state-map.h.
+ * state-machine.c calls this file; this file uses replay/streams and state-map.h.
  *
  * Each stream keeps its last groups in the order in which they began, which is the order in which a
  * stream runs. A wait is kept until an operation is issued after it in the stream. When an

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the state at an instant: see state.h. at.c and checkpoint/ call it; it feeds rows to
- * state-machine.c and state-engines.c.
+ * Builds the state at an instant: see state.h. at.c and checkpoint/ call this file; this file feeds
+ * rows to state-machine.c and state-engines.c.
  *
  * Before the instant the builder uses every row. After the instant it uses device rows,
  * synchronizations and graph launches, until every call from before the instant is answered. Only

@@ -20,6 +20,7 @@ static const struct ts_vgpu_shape shapes[] = {
 		.key = "h200",
 		.name = "TraceSmith Virtual GPU (H200 shape)",
 		.host_clock_name = "TraceSmith Virtual GPU (H200 shape, host clock)",
+		.timed_name = "TraceSmith Virtual GPU (H200 shape, timed kernels)",
 		.cc_major = 9,
 		.n_sm = 132,
 		.warp_size = 32,
@@ -53,6 +54,7 @@ static const struct ts_vgpu_shape shapes[] = {
 		.key = "small",
 		.name = "TraceSmith Virtual GPU (small shape)",
 		.host_clock_name = "TraceSmith Virtual GPU (small shape, host clock)",
+		.timed_name = "TraceSmith Virtual GPU (small shape, timed kernels)",
 		.cc_major = 7,
 		.cc_minor = 5,
 		.n_sm = 4,
@@ -87,10 +89,12 @@ static const struct ts_vgpu_shape shapes[] = {
 		.key = "mi300",
 		.name = "TraceSmith Virtual GPU (MI300X shape)",
 		.host_clock_name = "TraceSmith Virtual GPU (MI300X shape, host clock)",
+		.timed_name = "TraceSmith Virtual GPU (MI300X shape, timed kernels)",
 		.cc_major = 9,
 		.cc_minor = 4,
 		.n_sm = 304,
 		.warp_size = 32,
+		.timed_warp_size = 64,
 		.max_threads_per_block = 1024,
 		.max_threads_per_sm = 2048,
 		.max_blocks_per_sm = 32,
@@ -121,6 +125,7 @@ static const struct ts_vgpu_shape shapes[] = {
 		.key = "ideal",
 		.name = "TraceSmith Virtual GPU (ideal shape)",
 		.host_clock_name = "TraceSmith Virtual GPU (ideal shape, host clock)",
+		.timed_name = "TraceSmith Virtual GPU (ideal shape, timed kernels)",
 		.cc_major = 9,
 		.n_sm = 132,
 		.warp_size = 32,
@@ -174,7 +179,9 @@ const char *const ts_vgpu_spec_help =
 	"                                            and device; rate of device memory\n"
 	"  launch-latency=5us    call-time=3us       time from a call to the start of its\n"
 	"                                            operation; host time of the call\n"
-	"  hip=6.1                                   release of ROCm: 5.7, 6.1, 6.2, 7.1\n";
+	"  hip=6.1                                   release of ROCm: 5.7, 6.1, 6.2, 7.1\n"
+	"  kernels=timed                             kernels take the model's time and are not\n"
+	"                                            computed; HIP programs need no PTX\n";
 
 struct unit {
 	const char *text;
@@ -267,6 +274,22 @@ static int hip_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, char
 		 "7.1)",
 		 (int)(n < 64 ? n : 64), text);
 	return -EINVAL;
+}
+
+static int kernels_parse(const char *text, size_t n, struct ts_vgpu_spec *spec, char *message,
+			 size_t message_bytes)
+{
+	bool timed = n == 5 && !memcmp(text, "timed", n);
+
+	if (!timed && (n != 8 || memcmp(text, "computed", n) != 0)) {
+		snprintf(message, message_bytes,
+			 "virtual GPU spec: 'kernels=%.*s' is neither kernels=computed nor "
+			 "kernels=timed",
+			 (int)(n < 64 ? n : 64), text);
+		return -EINVAL;
+	}
+	spec->timed_kernels = timed;
+	return 0;
 }
 
 static int setting_parse(const char *text, size_t n, struct ts_vgpu_shape *changed, bool *is_set,
@@ -364,6 +387,8 @@ int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *me
 			r = clock_parse(at + 6, n - 6, &spec, message, message_bytes);
 		else if (!strncmp(at, "hip=", 4))
 			r = hip_parse(at + 4, n - 4, &spec, message, message_bytes);
+		else if (!strncmp(at, "kernels=", 8))
+			r = kernels_parse(at + 8, n - 8, &spec, message, message_bytes);
 		else if (memchr(at, '=', n))
 			r = setting_parse(at, n, &changed, is_set, message, message_bytes);
 		else
@@ -378,8 +403,19 @@ int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *me
 		spec.shapes[spec.n_devices++] =
 			*shape_find(TS_VGPU_SPEC_DEFAULT, strlen(TS_VGPU_SPEC_DEFAULT));
 	apply(&changed, is_set, &spec);
+	if (spec.timed_kernels && spec.host_clock) {
+		snprintf(
+			message, message_bytes,
+			"virtual GPU spec: kernels=timed needs the model's times: omit clock=host");
+		return -EINVAL;
+	}
 	for (uint32_t i = 0; spec.host_clock && i < spec.n_devices; i++)
 		spec.shapes[i].name = spec.shapes[i].host_clock_name;
+	for (uint32_t i = 0; spec.timed_kernels && i < spec.n_devices; i++) {
+		spec.shapes[i].name = spec.shapes[i].timed_name;
+		if (spec.shapes[i].timed_warp_size)
+			spec.shapes[i].warp_size = spec.shapes[i].timed_warp_size;
+	}
 	*ret_spec = spec;
 	return 0;
 }

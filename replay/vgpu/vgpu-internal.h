@@ -333,13 +333,12 @@ void ts_vgpu_cost_fill(struct ts_vgpu_device *device, const struct ts_vgpu_done 
 		       uint64_t began_ns, uint64_t ready_ns, uint64_t *ret_start_ns,
 		       uint64_t *ret_end_ns);
 
-/*
- * vgpu-kernels.c; all under the lock. add: adds the kernel at the stream's head to the waiting
- * kernels. next: returns when the next kernel starts, or UINT64_MAX if that is unknown. take:
- * removes and returns that kernel's stream.
- */
+/* vgpu-kernels.c; all under the lock */
+/* Adds the kernel at the stream's head to the waiting kernels. */
 void ts_vgpu_kernels_add(struct ts_vgpu_device *device, struct ts_vgpu_stream *stream);
+/* Returns the time at which the next waiting kernel starts; UINT64_MAX: unknown. */
 uint64_t ts_vgpu_kernels_next(struct ts_vgpu_device *device, uint32_t n_concurrent);
+/* Removes that kernel from the waiting kernels, and returns its stream. */
 struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
 
 /* Alignment of addresses from cudaMalloc. */
@@ -347,11 +346,8 @@ struct ts_vgpu_stream *ts_vgpu_kernels_take(struct ts_vgpu_device *device);
 /* Alignment of device-side malloc() (CUDA C++ Programming Guide, malloc() in device code). */
 #define TS_VGPU_HEAP_UNIT_BYTES 16u
 
-/*
- * vgpu-pool.c; all under the lock. give: returns a range's block to its pool at once. free_async:
- * queues that return. released: call it when the stream has reached the release. settle: call it
- * when a thread has waited. trim: returns all unused chunks to the device.
- */
+/* vgpu-pool.c; all under the lock */
+/* Returns a block to its pool at once. */
 void ts_vgpu_pool_give(struct ts_vgpu_block *block);
 /*
  * Queues the return of a block to its pool. Returns NULL if memory is short; the block is then
@@ -359,8 +355,17 @@ void ts_vgpu_pool_give(struct ts_vgpu_block *block);
  */
 struct ts_vgpu_release *ts_vgpu_pool_free_async(struct ts_vgpu_block *block, uint32_t stream_id,
 						uint64_t seq);
+/*
+ * Returns the blocks of a release to their pool, and frees the release. The caller calls this
+ * function when the stream has reached the release.
+ */
 void ts_vgpu_pool_released(struct ts_vgpu_release *release);
+/*
+ * Lets all streams use the free blocks, and trims the pools to their thresholds. The caller calls
+ * this function after a thread has waited for work of the device.
+ */
 void ts_vgpu_pools_settle(struct ts_vgpu_device *device);
+/* Returns all unused chunks of all pools to the device. */
 void ts_vgpu_pools_trim(struct ts_vgpu_device *device);
 void ts_vgpu_pools_deinit(struct ts_vgpu_device *device);
 /* Returns the number of queued releases. */
@@ -383,15 +388,15 @@ int ts_vgpu_holes_trim(struct ts_vgpu_device *device, uint64_t start, uint64_t e
 void ts_vgpu_memory_give(struct ts_vgpu_device *device, uint64_t start, uint64_t bytes);
 
 /* ranges.c; all under the lock */
-/*
- * above: returns the index of the first range that starts past the address. find: returns the range
- * at an address. insert: adds a range.
- */
+/* Returns the index of the first range that starts after the address; n_ranges: there is none. */
 size_t ts_vgpu_range_above(const struct ts_vgpu *vgpu, uint64_t address);
+/* Returns the range that contains the address. NULL: there is none. */
 struct ts_vgpu_range *ts_vgpu_range_find(struct ts_vgpu *vgpu, uint64_t address);
+/* Adds a copy of `model` with a new id. Returns 0 or -ENOMEM. */
 int ts_vgpu_range_insert(struct ts_vgpu *vgpu, const struct ts_vgpu_range *model);
-/* remove: removes the range from the table. forget: also frees the range, but not its memory. */
+/* Removes the range from the table. The caller frees the range. */
 void ts_vgpu_range_remove(struct ts_vgpu *vgpu, const struct ts_vgpu_range *range);
+/* Removes the range from the table and frees it, but not its memory. */
 void ts_vgpu_range_forget(struct ts_vgpu *vgpu, struct ts_vgpu_range *range);
 /* True if the address range overlaps a range of the table. */
 bool ts_vgpu_is_mapped(const struct ts_vgpu *vgpu, uint64_t address, uint64_t bytes);

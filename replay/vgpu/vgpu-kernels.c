@@ -15,11 +15,12 @@
 
 #define N_PRIORITIES TS_ARRAY_LEN(((struct ts_vgpu_kernels *)NULL)->first)
 
-/* ---- pairing heaps of streams whose heads have one priority ---------------------------------- */
+/* ---- pairing heaps of streams, one heap for each priority ------------------------------------ */
 
 /*
- * Streams contain the links, and two heaps meld in one step without memory. The heap of heap.h
- * needs one array per heap.
+ * A heap has the streams whose first queued operations have the heap's priority. The links are
+ * fields of struct ts_vgpu_stream, so melding two heaps takes one step and allocates nothing. The
+ * heap of heap.h would need one array per heap.
  */
 
 static bool goes_before(const struct ts_vgpu_op *a, const struct ts_vgpu_op *b)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Modules: the PTX engine compiles and links the texts of an image (fatbin.c). This file lists the
- * result for the device: kernels with parameters and resources, variables with sizes. The module
- * and library facades and replay/exec call this file.
+ * result for the device: kernels with parameters and resources, variables with sizes. AMD's code
+ * (amd/amd-image.c) has the same result, without code. The module and library facades and
+ * replay/exec call this file.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/vgpu/amd/amd-image.h"
+#include "replay/vgpu/amd/amd-metadata.h"
 #include "replay/vgpu/ptx/debug.h"
 #include "replay/vgpu/vgpu-module.h"
 
@@ -194,6 +197,86 @@ static int module_new(const void *image, unsigned cc, bool named,
 	return 0;
 }
 
+static int list_amd_kernels(struct ts_vgpu_module *module)
+{
+	const struct ts_amd_image *amd = module->amd;
+
+	module->kernels = calloc(amd->n_kernels + 1, sizeof(*module->kernels));
+	if (!module->kernels)
+		return -ENOMEM;
+	for (size_t i = 0; i < amd->n_kernels; i++) {
+		const struct ts_amd_image_kernel *from = &amd->kernels[i];
+		struct ts_vgpu_kernel *to = &module->kernels[i];
+
+		*to = (struct ts_vgpu_kernel){
+			.name = from->name,
+			.params = calloc(from->n_parameters + 1, sizeof(*to->params)),
+			.n_params = from->n_parameters,
+			.params_bytes = from->parameter_bytes,
+			.static_shared_bytes = from->lds_bytes,
+			.local_bytes = from->private_bytes,
+			.max_threads = from->max_workgroup_size,
+			.regs = from->n_vgprs,
+		};
+		module->n_kernels = i + 1;
+		if (!to->params)
+			return -ENOMEM;
+		for (size_t k = 0; k < from->n_parameters; k++)
+			to->params[k] = (struct ts_vgpu_param){
+				.offset = from->parameters[k].offset,
+				.bytes = from->parameters[k].bytes,
+				.align = 1,
+			};
+	}
+	return 0;
+}
+
+static int list_amd_variables(struct ts_vgpu_module *module)
+{
+	const struct ts_amd_image *amd = module->amd;
+
+	module->variables = calloc(amd->n_variables + 1, sizeof(*module->variables));
+	if (!module->variables)
+		return -ENOMEM;
+	for (size_t i = 0; i < amd->n_variables; i++)
+		module->variables[i] = (struct ts_vgpu_variable){
+			.name = amd->variables[i].name,
+			.bytes = amd->variables[i].bytes,
+			.align = 1,
+			.managed = amd->variables[i].is_managed,
+		};
+	module->n_variables = amd->n_variables;
+	return 0;
+}
+
+int ts_vgpu_module_new_timed(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
+			     char *message, size_t message_bytes)
+{
+	struct ts_vgpu_module *module;
+	int r;
+
+	if (!ts_amd_is_image(image))
+		return module_new(image, cc, false, ret_module, message, message_bytes);
+	module = calloc(1, sizeof(*module));
+	if (!module)
+		return -ENOMEM;
+	r = ts_amd_image_new(image, SIZE_MAX, &module->amd);
+	if (r > 0) {
+		snprintf(message, message_bytes, "code of AMD: %s", ts_amd_code_why(r));
+		r = TS_VGPU_MODULE_E_AMD;
+	}
+	if (!r)
+		r = list_amd_kernels(module);
+	if (!r)
+		r = list_amd_variables(module);
+	if (r) {
+		ts_vgpu_module_free(module);
+		return r;
+	}
+	*ret_module = module;
+	return 0;
+}
+
 int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
 		       char *message, size_t message_bytes)
 {
@@ -215,6 +298,7 @@ void ts_vgpu_module_free(struct ts_vgpu_module *module)
 	free(module->kernels);
 	free(module->variables);
 	ts_ptx_image_free(module->image);
+	ts_amd_image_free(module->amd);
 	ts_vgpu_texts_free(module->texts, module->n_texts);
 	free(module);
 }
@@ -239,6 +323,9 @@ const struct ts_vgpu_variable *ts_vgpu_module_variable(const struct ts_vgpu_modu
 
 int ts_vgpu_module_place(struct ts_vgpu_module *module, const uint64_t *addresses)
 {
+	/* Nothing computes AMD's code, so nothing needs the addresses. */
+	if (module->amd)
+		return 0;
 	for (size_t i = 0; i < module->n_variables; i++)
 		if (ts_ptx_image_place(module->image, i, addresses[i]))
 			return TS_VGPU_MODULE_E_PLACE;
@@ -247,5 +334,15 @@ int ts_vgpu_module_place(struct ts_vgpu_module *module, const uint64_t *addresse
 
 void ts_vgpu_module_initial(const struct ts_vgpu_module *module, size_t i, uint8_t *bytes)
 {
-	ts_ptx_image_initial(module->image, i, bytes);
+	const uint8_t *content;
+
+	if (!module->amd) {
+		ts_ptx_image_initial(module->image, i, bytes);
+		return;
+	}
+	content = module->amd->variables[i].content;
+	if (content)
+		memcpy(bytes, content, module->variables[i].bytes);
+	else
+		memset(bytes, 0, module->variables[i].bytes);
 }

@@ -23,8 +23,10 @@ enum ts_vgpu_module_error {
 	TS_VGPU_MODULE_E_IMAGE = 1, /* not an image of a known kind, or a damaged one */
 	TS_VGPU_MODULE_E_NO_PTX,    /* machine code only, or PTX for newer devices only */
 	TS_VGPU_MODULE_E_PTX,	    /* the text does not compile; the message has the error */
-	TS_VGPU_MODULE_E_PLACE,	    /* a variable's address is invalid for it */
-	TS_VGPU_MODULE_E_NEWER,	    /* the image is a fatbin whose PTX is only for newer devices */
+	/* ts_vgpu_module_place(): the address for a variable is not aligned, or too high */
+	TS_VGPU_MODULE_E_PLACE,
+	TS_VGPU_MODULE_E_NEWER, /* the image is a fatbin whose PTX is only for newer devices */
+	TS_VGPU_MODULE_E_AMD,	/* malformed code of AMD; the message has the reason */
 };
 
 struct ts_vgpu_param {
@@ -37,7 +39,7 @@ struct ts_vgpu_param {
  */
 struct ts_vgpu_kernel {
 	const char *name;
-	const struct ts_ptx_kernel *code;
+	const struct ts_ptx_kernel *code; /* NULL: AMD's code, which is timed and not computed */
 	struct ts_vgpu_param *params;
 	size_t n_params;
 	uint32_t params_bytes;
@@ -57,7 +59,8 @@ struct ts_vgpu_variable {
 };
 
 struct ts_vgpu_module {
-	struct ts_ptx_image *image;
+	struct ts_ptx_image *image; /* NULL: AMD's code */
+	struct ts_amd_image *amd;   /* NULL: PTX */
 	struct ts_vgpu_kernel *kernels;
 	size_t n_kernels;
 	struct ts_vgpu_variable *variables;
@@ -80,6 +83,12 @@ int ts_vgpu_module_new(const void *image, unsigned cc, struct ts_vgpu_module **r
  * code runs slower.
  */
 int ts_vgpu_module_new_named(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
+			     char *message, size_t message_bytes);
+/*
+ * Like ts_vgpu_module_new(), but also accepts an AMD code object (amd/amd-image.h), for a machine
+ * without an executor: its kernels can be timed only. The heads of the code object give its size.
+ */
+int ts_vgpu_module_new_timed(const void *image, unsigned cc, struct ts_vgpu_module **ret_module,
 			     char *message, size_t message_bytes);
 void ts_vgpu_module_free(struct ts_vgpu_module *module);
 const struct ts_vgpu_kernel *ts_vgpu_module_kernel(const struct ts_vgpu_module *module,

@@ -62,9 +62,12 @@ struct ts_vgpu_shape {
 	const char *key;	     /* name in TRACESMITH_VGPU */
 	const char *name;	     /* name that a device query returns */
 	const char *host_clock_name; /* name with clock=host; the shim and readers recognize it */
+	const char *timed_name;	     /* name with kernels=timed; the shim recognizes it */
 	uint32_t cc_major, cc_minor;
 	uint32_t n_sm;
 	uint32_t warp_size;
+	/* With kernels=timed: the hardware's, as the engine's 32 lanes then do not matter. 0: warp_size. */
+	uint32_t timed_warp_size;
 	uint32_t max_threads_per_block;
 	uint32_t max_threads_per_sm;
 	uint32_t max_blocks_per_sm;
@@ -96,6 +99,8 @@ struct ts_vgpu_shape {
 
 struct ts_vgpu_spec {
 	bool host_clock; /* durations are measured on the host, not modelled */
+	/* kernels=timed. The caller then creates no executor. Never with host_clock. */
+	bool timed_kernels;
 	/*
 	 * No workers: the thread that waits for work runs it. Only one thread at a time may use the
 	 * machine. A program with one thread saves two thread switches per operation.
@@ -108,9 +113,9 @@ struct ts_vgpu_spec {
 };
 
 /*
- * Parses SHAPE[:COUNT][,...][,clock=model|host][,hip=MAJOR.MINOR][,SETTING=VALUE...]. A setting
- * applies to all devices; `ts_vgpu_spec_help` lists the settings. NULL or "" means
- * TS_VGPU_SPEC_DEFAULT. Returns -EINVAL with one line in message.
+ * Parses SHAPE[:COUNT][,...][,clock=model|host][,kernels=computed|timed][,hip=MAJOR.MINOR]
+ * [,SETTING=VALUE...]. A setting applies to all devices; `ts_vgpu_spec_help` lists the settings.
+ * NULL or "" means TS_VGPU_SPEC_DEFAULT. Returns -EINVAL with one line in message.
  */
 #define TS_VGPU_SPEC_DEFAULT "h200"
 int ts_vgpu_spec_parse(const char *text, struct ts_vgpu_spec *ret_spec, char *message,
@@ -204,7 +209,7 @@ struct ts_vgpu_done {
 	uint32_t context_uid;
 	uint32_t stream_id;
 	uint64_t tag; /* number that the caller passed when it queued the operation */
-	/* pointer that the caller passed when it queued the operation: a kernel or an event */
+	/* pointer to a kernel or an event, which the caller passed when it queued the operation */
 	const void *user;
 	uint64_t queued_ns, submitted_ns, start_ns, end_ns;
 	union {
@@ -259,8 +264,8 @@ void ts_vgpu_stop(struct ts_vgpu *vgpu);
  */
 void ts_vgpu_interrupt(struct ts_vgpu *vgpu);
 /*
- * True if a thread waits for work and only kernels run: no copy is in progress, and no other
- * operation can begin.
+ * True if a thread waits for work and only kernels run, that is, if no copy is in progress, and no
+ * other operation can begin.
  */
 bool ts_vgpu_waits_for_kernels(struct ts_vgpu *vgpu);
 /* True in the child of a process that had a machine when it called fork(). */
@@ -378,7 +383,7 @@ struct ts_vgpu_copy {
 	size_t src_pitch, dst_pitch;
 	size_t src_slice, dst_slice;
 	bool async;
-	bool deferred; /* pageable memory is accessed in stream order; no wait */
+	bool deferred; /* pageable memory is accessed in stream order, and the call does not wait */
 	uint64_t tag;
 };
 /*
@@ -507,8 +512,8 @@ struct ts_vgpu_pool_use {
 int ts_vgpu_pool_new(struct ts_vgpu_device *device, const void *user,
 		     struct ts_vgpu_pool **ret_pool);
 /*
- * Frees the pool when its last allocation is freed. Until then no other pool may have the same
- * user. Accepts NULL.
+ * Frees the pool when its last allocation is freed. Until then the caller gives the same user
+ * to no other pool. Accepts NULL.
  */
 void ts_vgpu_pool_free(struct ts_vgpu_pool *pool);
 /*
@@ -574,7 +579,10 @@ int ts_vgpu_map(struct ts_vgpu_physical *physical, size_t offset, uint64_t addre
 int ts_vgpu_unmap(struct ts_vgpu *vgpu, uint64_t address, size_t bytes);
 int ts_vgpu_set_access(struct ts_vgpu *vgpu, uint64_t address, size_t bytes, uint32_t readers,
 		       uint32_t writers);
-/* Sets the access of one allocation, or of all allocations with this user. */
+/*
+ * Sets the devices that may access one allocation, or all allocations with this user. Bit i of
+ * `readers` and `writers` is device i; writers may read, too.
+ */
 void ts_vgpu_share(struct ts_vgpu *vgpu, uint64_t address, uint32_t readers, uint32_t writers);
 void ts_vgpu_share_all(struct ts_vgpu *vgpu, const void *user, uint32_t readers, uint32_t writers);
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns by Arrow's C stream interface; bindings call it. All arrays of a stream share the columns
- * and one dictionary. A consumer may keep any array longer than the others, so each array holds a
- * reference to what they share.
+ * Columns by Arrow's C stream interface; bindings call this file. All arrays of a stream share the
+ * columns and one dictionary. A consumer may keep any array longer than the others, so each array
+ * holds a reference to what they share.
  *
  *     stream -> schema (a struct of columns), one array (the same shape), end
  *     array  -> buffers of the columns, and the shared dictionary for columns of strings
@@ -19,7 +19,7 @@
 #define MAX_CHILDREN (TS_ROW_MAX_COLUMNS + 1)
 #define REPLACEMENT  "\xef\xbf\xbd"
 
-/* What the arrays of a stream share. */
+/* The arrays of a stream share this struct. */
 struct shared {
 	unsigned n_references; /* atomic */
 	struct ts_sbt_columns *columns;

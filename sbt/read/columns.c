@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of one type as columns over all blocks; libtracesmith's bindings call it. A block of
- * which all rows are wanted is decoded right into the arrays. Of other blocks the columns of the
+ * The rows of one type as columns over all blocks; libtracesmith's bindings call this file. A block
+ * of which all rows are wanted is decoded right into the arrays. Of other blocks the columns of the
  * selection are decoded first; then each wanted column is decoded and its selected values copied.
  */
 
@@ -92,8 +92,8 @@ static int choose(struct gathering *g)
 }
 
 /*
- * Allocates the memory of a column. Large columns get huge pages where the kernel allows it, because
- * page faults of small pages take as long as decoding.
+ * Allocates the memory of a column. Large columns get huge pages where the kernel allows it,
+ * because page faults of small pages take as long as decoding.
  */
 static void *allocate_column(uint64_t n_bytes)
 {

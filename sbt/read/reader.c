@@ -166,8 +166,8 @@ static int scan(struct ts_sbt_reader *reader)
 }
 
 /*
- * Removes the last blocks of an unfinished file from the list while their checksums are wrong:
- * after a power failure, a header may be on disk without its payload.
+ * Removes the last blocks of an unfinished file from the list while their checksums are wrong,
+ * because after a power failure a header may be on disk without its payload.
  */
 static int drop_torn_blocks(struct ts_sbt_reader *reader)
 {

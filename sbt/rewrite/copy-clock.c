@@ -85,8 +85,8 @@ static bool same_machine(struct ts_sbt_reader *a, const struct distance *of_a,
 	if (boot_a && boot_b)
 		return !strcmp(boot_a, boot_b);
 	/*
-	 * If one source has no known distance, no shift can be computed: the clocks count as the
-	 * same.
+	 * If one source has no known distance, no shift can be computed, and the clocks count as
+	 * the same.
 	 */
 	if (!of_a->known || !of_b->known)
 		return true;

@@ -31,7 +31,8 @@ void ts_index_deinit(struct ts_index *index);
 int ts_index_add(struct ts_index *index, const struct ts_sbt_block *block);
 
 /*
- * Removes the newest entries until n_blocks are left. None of the removed entries may be in a fold.
+ * Removes the newest entries until n_blocks are left. The caller ensures that no removed entry is
+ * in a fold.
  */
 void ts_index_rewind(struct ts_index *index, uint64_t n_blocks);
 

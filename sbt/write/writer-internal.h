@@ -31,11 +31,11 @@ struct ts_sbt_writer {
 	 * writes
 	 */
 	int full;
-	uint64_t bytes;		 /* of the whole blocks written */
+	uint64_t bytes;		 /* bytes of the whole blocks written */
 	uint64_t reserved_bytes; /* reserved up to this offset */
 	uint64_t max_bytes;	 /* 0: no limit of the writer's own */
 	struct ts_sbt_space space;
-	uint64_t end_metadata_bytes; /* used of TS_SBT_END_METADATA_BYTES */
+	uint64_t end_metadata_bytes; /* used bytes of the TS_SBT_END_METADATA_BYTES */
 	uint64_t taken;		     /* bytes of the present file that `space` accounts for */
 	uint64_t n_blocks;
 	uint64_t quantum_ns;   /* 0: none; fixed before the first session */

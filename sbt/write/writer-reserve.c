@@ -86,8 +86,8 @@ int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes)
 }
 
 /*
- * Reserves space. If the file system cannot reserve space, it does not count as full: later writes
- * show whether there is space.
+ * Reserves space. If the file system cannot reserve space, it does not count as full, because later
+ * writes show whether there is space.
  */
 static int allocate(struct ts_sbt_writer *writer, uint64_t to)
 {

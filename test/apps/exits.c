@@ -53,7 +53,7 @@ static int fork_then_return(void)
 	if (child < 0 || waitpid(child, &child_status, 0) != child || !WIFEXITED(child_status) ||
 	    WEXITSTATUS(child_status) != 5)
 		return 1;
-	/* No other child may appear in this process, for example the private daemon. */
+	/* This process must have no other child, for example the private daemon. */
 	if (waitpid(-1, &child_status, WNOHANG) != -1 || errno != ECHILD)
 		return 1;
 	gpu_nothing(gpu_default_stream(0));

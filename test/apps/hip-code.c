@@ -14,19 +14,9 @@
 #include <string.h>
 
 #include "proto/abi/vendor/hip.h"
+#include "test/apps/hip-code-packed.h"
+#include "test/apps/hip-code-plain.h"
 #include "tools/vgpu/generated-hip-functions.h"
-
-/* clang-format off: strings of the assembler, one line each */
-#define BUNDLE(name, file)                               \
-	__asm__(".pushsection .hip_fatbin, \"a\"\n"      \
-		".balign 4096\n" #name ":\n"             \
-		".incbin \"" file "\"\n" #name "_end:\n" \
-		".popsection\n");                        \
-	extern const char name[], name##_end[]
-/* clang-format on */
-
-BUNDLE(plain_bundle, HIP_CODE_PLAIN);
-BUNDLE(packed_bundle, HIP_CODE_PACKED);
 
 static struct ts_hip_fat_binary_wrapper wrappers[2] = {
 	{TS_HIP_FAT_BINARY_MAGIC, TS_HIP_FAT_BINARY_VERSION, plain_bundle, NULL},
@@ -79,13 +69,16 @@ static void run_module(void *module, const char *name, void **arguments)
 	CHECK(hipModuleUnload(module));
 }
 
-/* The two kernels in a graph: the first by its own call, the second by a stream capture. */
+/*
+ * The two kernels in a graph: the first by its own call, the second by a stream capture. Both have
+ * more blocks than they need; the first block adds.
+ */
 static void run_graph(void **arguments)
 {
 	struct ts_hip_kernel_node_params params = {
-		.block_dim = block,
+		.block_dim = {9, 9, 9},
 		.func = (void *)(uintptr_t)&plain_stub,
-		.grid_dim = one,
+		.grid_dim = {3, 2, 1},
 		.kernel_params = arguments,
 	};
 	void *graph, *captured, *exec, *node, *child, *stream;
@@ -93,15 +86,20 @@ static void run_graph(void **arguments)
 	CHECK(hipStreamCreate(&stream));
 	CHECK(hipGraphCreate(&graph, 0));
 	CHECK(hipGraphAddKernelNode(&node, graph, NULL, 0, &params));
-	params.block_dim.x = 1;
+	params.block_dim = (struct ts_hip_dim3){32, 1, 1};
+	params.shared_mem_bytes = 64;
 	CHECK(hipGraphKernelNodeSetParams(node, &params));
 	CHECK(hipStreamBeginCapture(stream, TS_HIP_STREAM_CAPTURE_MODE_GLOBAL));
-	CHECK(hipLaunchKernel(&packed_stub, one, block, arguments, 0, stream));
+	CHECK(hipLaunchKernel(&packed_stub, (struct ts_hip_dim3){5, 1, 1},
+			      (struct ts_hip_dim3){64, 1, 1}, arguments, 0, stream));
 	CHECK(hipStreamEndCapture(stream, &captured));
 	CHECK(hipGraphAddChildGraphNode(&child, graph, &node, 1, captured));
 	CHECK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
-	for (int i = 0; i < 2; i++)
-		CHECK(hipGraphLaunch(exec, stream));
+	CHECK(hipGraphLaunch(exec, stream));
+	/* The executable graph's own numbers. */
+	params.grid_dim.x = 4;
+	CHECK(hipGraphExecKernelNodeSetParams(exec, node, &params));
+	CHECK(hipGraphLaunch(exec, stream));
 	CHECK(hipStreamSynchronize(stream));
 	CHECK(hipGraphExecDestroy(exec));
 	CHECK(hipGraphDestroy(captured));
@@ -109,9 +107,31 @@ static void run_graph(void **arguments)
 	CHECK(hipStreamDestroy(stream));
 }
 
+/* Two nodes of one kernel with different grids: the runtime's record does not tell them apart. */
+static void run_different(void **arguments)
+{
+	struct ts_hip_kernel_node_params params = {
+		.block_dim = block,
+		.func = (void *)(uintptr_t)&plain_stub,
+		.grid_dim = one,
+		.kernel_params = arguments,
+	};
+	void *graph, *exec, *first, *second;
+
+	CHECK(hipGraphCreate(&graph, 0));
+	CHECK(hipGraphAddKernelNode(&first, graph, NULL, 0, &params));
+	params.grid_dim.x = 2;
+	CHECK(hipGraphAddKernelNode(&second, graph, &first, 1, &params));
+	CHECK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
+	CHECK(hipGraphLaunch(exec, NULL));
+	CHECK(hipDeviceSynchronize());
+	CHECK(hipGraphExecDestroy(exec));
+	CHECK(hipGraphDestroy(graph));
+}
+
 int main(int argc, char **argv)
 {
-	const size_t n = (size_t)(plain_bundle_end - plain_bundle);
+	const size_t n = sizeof(plain_bundle);
 	void *at, *module, *copy = malloc(n), *arguments[] = {&at};
 	uint32_t value = 0;
 
@@ -130,6 +150,7 @@ int main(int argc, char **argv)
 	free(copy);
 	run_module(module, "plain", arguments);
 	run_graph(arguments);
+	run_different(arguments);
 	CHECK(hipMemcpy(&value, at, sizeof(value), TS_HIP_MEMCPY_DEVICE_TO_HOST));
 	CHECK(hipFree(at));
 	printf("%u\n", value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Another tool beside the shim: it receives HIP's dispatch table as rocprofiler-sdk does, puts its
- * own functions into the table, and counts their calls. librocprofiler-register calls it, or
- * register-standin.c.
+ * own functions into the table, and counts their calls. librocprofiler-register or
+ * register-standin.c calls this file.
  *
  * The counts are in the file $TS_TOOL.<pid>, in the layout of the truth (truth.h).
  */

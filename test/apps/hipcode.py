@@ -2,8 +2,9 @@
 """Device code of HIP, for tests: ELF files with the metadata of AMD's compiler, bundles, compressed bundles.
 
     hipcode.py OUTPUT [--compress] PTX NAME=KEY:NUMBER,... ...
+    hipcode.py OUTPUT --header NAME FILE
 
-writes a bundle with an entry of PTX, and an entry of gfx942 whose metadata has the named kernels. The keys are those of
+writes a bundle with an entry of PTX, and an entry of gfx942 whose metadata has the named kernels; or a header with a file's bytes. The keys are those of
 AMD's metadata without the dot: vgpr_count, group_segment_fixed_size. Code of the ELF file is empty: the virtual GPU runs PTX.
 """
 import struct
@@ -72,6 +73,13 @@ def compressed(content, version=2, method=0, packed=None):
 
 def main(arguments):
     output, arguments = arguments[0], arguments[1:]
+    if arguments[0] == '--header':
+        with open(arguments[2], 'rb') as file:
+            words = ['0x%02x,' % byte for byte in file.read()]
+        with open(output, 'w', encoding='ascii') as header:
+            header.write('static const unsigned char %s[] __attribute__((section(".hip_fatbin"), aligned(4096))) = {\n' % arguments[1])
+            header.write('\n'.join(' '.join(words[i:i + 16]) for i in range(0, len(words), 16)) + '\n};\n')
+        return
     is_compressed = arguments[0] == '--compress'
     arguments = arguments[is_compressed:]
     kernels = []

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A stand-in for AMD's librocprofiler-register, with the behaviour of version 0.5.0: receives the
- * tables of HIP and passes them to a tool, if there is one. The tool is the function
- * rocprofiler_set_api_table() of a loaded library, or of the library in
- * ROCPROFILER_REGISTER_LIBRARY. If a variable asks for a tool that is missing, the process aborts.
- * libamdhip64 calls it; test/integration/test-hip.py runs it behind the shim.
+ * tables of HIP and passes them to a tool, if one is requested. libamdhip64 calls this file.
+ * test/integration/test-hip.py preloads it after the shim, so the shim gets the tables first.
+ *
+ * A tool is requested if ROCPROFILER_REGISTER_LIBRARY or ROCP_TOOL_LIBRARIES is set, or if a loaded
+ * library has rocprofiler_configure(). The tool is the function rocprofiler_set_api_table() of a
+ * loaded library. If no loaded library has it, the stand-in loads ROCPROFILER_REGISTER_LIBRARY, or
+ * else librocprofiler-sdk.so. If this library lacks the function too, the process aborts.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -61,7 +64,7 @@ static set_table_fn load_tool(const char *path)
 	abort();
 }
 
-/* Returns the tool's function. NULL: no tool is asked for. */
+/* Returns the tool's function. NULL: no tool is requested. */
 static set_table_fn find_tool(void)
 {
 	const char *library = getenv(LIBRARY_ENVIRONMENT), *tools = getenv(TOOLS_ENVIRONMENT);

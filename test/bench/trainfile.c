@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a generated training job into a trace by sbt/writer.h. The bench programs call it. See
- * trainfile.h.
+ * Writes a generated training job into a trace by sbt/writer.h. The bench programs call this file.
+ * See trainfile.h.
  */
 
 #include "test/bench/trainfile.h"

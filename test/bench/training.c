@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The generator of a training job's rows; training.h describes the model. The bench programs call
- * it.
+ * this file.
  */
 
 #include "test/bench/training.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs the capture of a trace's session into plain bytes, and writes such bytes back as a trace.
- * fuzz-replay.c and hurt-capture.c call it. Texts get new ids, because a trace numbers the texts of
- * the whole file.
+ * fuzz-replay.c and hurt-capture.c call this file. Texts get new ids, because a trace numbers the
+ * texts of the whole file.
  */
 #include "test/fuzz/capture.h"
 

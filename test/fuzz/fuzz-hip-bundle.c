@@ -17,9 +17,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	if (!copy)
 		return 0;
 	memcpy(copy, data, n_bytes);
-	if (!bundle_image(copy, n_bytes, &image) && image)
-		(void)strlen(image);
-	free(image);
+	for (int timed = 0; timed < 2; timed++) {
+		if (!bundle_image(copy, n_bytes, timed, &image) && image)
+			(void)strlen(image);
+		free(image);
+		image = NULL;
+	}
 	free(copy);
 	return 0;
 }

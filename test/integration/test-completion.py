@@ -43,7 +43,7 @@ def commands():
     """All that the overview names, minor ones too."""
     lines = harness.tsctl('help').out.splitlines()
     names = [line.split()[0] for line in lines if re.match('  [a-z]+ ', line)]
-    return names + [line for line in lines if line.startswith('  also:')][0].split()[1:]
+    return names + [line for line in lines if line.startswith(' also:')][0].split()[1:]
 
 
 def split(line):

@@ -167,6 +167,7 @@ NOT_RUN = {
     'nvcc -cudart shared': ('two words of a command line of nvcc', (('test/apps/meson.build', "'-cudart', 'shared'"),)),
     'journalctl -u tracesmithd': ('needs the journal of an installed service', (
         ('packaging/systemd/tracesmithd.socket', 'ListenSequentialPacket'),)),
+    'pip install ./tools/python': ('test-package.py does it', (('test/integration/test-package.py', "'install', source"),)),
     'systemd-analyze security': ('test-unit.py runs it', (('test/integration/test-unit.py', 'systemd-analyze'),)),
     'sudo gpasswd -a ADA tracesmith': ('changes the groups of this machine', (('packaging/systemd/tracesmith.conf', 'tracesmith'),)),
 }

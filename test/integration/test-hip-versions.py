@@ -4,6 +4,7 @@
 
 Runtimes since 6.2 register dispatch tables. The others are recorded by functions that stand before theirs.
 """
+import json
 import os
 import sys
 import unittest
@@ -65,6 +66,44 @@ class Versions(harness.Case):
             _, path = self.record([harness.app('saxpy', form)], '--vgpu=mi300' + setting, '-q')
             self.assertIn(words, harness.tsctl('info', path).out)
             os.unlink(path)
+
+    def devices(self, folder):
+        result = harness.run([harness.TSCTL, 'devices', '--json'], harness.environment(LD_LIBRARY_PATH=folder), cwd=self.folder)
+        self.assertEqual(result.status, 0, result)
+        return json.loads(result.out)['hip']
+
+    def test_devices_names_the_way(self):
+        self.assertEqual(self.devices(harness.VGPU), {'path': os.path.join(harness.VGPU, 'libamdhip64.so.7'), 'interfaces': TABLES})
+        old = os.path.join(harness.VGPU, 'hip-5.2')
+        self.assertEqual(self.devices(old), {'path': os.path.join(old, 'libamdhip64.so.5'),
+                                             'interfaces': ['hip_symbols', 'hip_activity']})
+
+    # ---- 5.2, whose library has the name of 5.7's ---------------------------------------------
+
+    def preload_old(self, name, arguments):
+        folder = os.path.join(harness.VGPU, 'hip-5.2')
+        result, traces = self.preload([harness.app(name, 'hip5')] + arguments, None, LD_LIBRARY_PATH=folder,
+                                      TRACESMITH_VGPU=PROGRAMS[name][1])
+        self.assertEqual((result.status, result.err), (0, ''), result)
+        return traces[0]
+
+    def test_5_2(self):
+        """The callbacks for roctracer. Their records have no names and no sizes: the calls have them."""
+        for name in ('saxpy', 'pipeline', 'threads', 'devices', 'exits', 'stress'):
+            with self.subTest(name):
+                path = self.preload_old(name, PROGRAMS[name][0])
+                self.check_trace(path, 50200000, ['hip_symbols', 'hip_activity'])
+                os.unlink(path)
+
+    def test_5_2_graph(self):
+        """The nodes of a graph have neither: the graph's launch does not show them."""
+        trace = self.finished_trace(self.preload_old('graph', ['7']))
+        self.check_sound(trace)
+        truth = self.truth()
+        self.assertEqual(trace.lost, {})
+        self.assertEqual(trace.counts['kernel'], sum(sum(counts) for counts in truth.launches_by_kernel().values()))
+        self.assertEqual(trace.counts['memcpy'], sum(truth.copies))
+        self.assertEqual(trace.counts['memset'], truth.sets)
 
     # ---- scopes -------------------------------------------------------------------------------
 

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """HIP with another tool, which AMD's librocprofiler-register calls: the tool, the trace and the program's truth have the same calls.
 
-The register library is test/apps/register-standin.c, the tool is hip-tool.c. The program's output and end are as without the shim.
+The register library is test/apps/register-standin.c, or AMD's (test-hip-register.py). The tool is hip-tool.c. The program's output and end are as without the shim.
 """
 import glob
 import os
+import re
 import shutil
 import signal
 import unittest
@@ -13,11 +14,18 @@ import unittest
 import harness
 import truth as truth_module
 
-REGISTER = os.path.join(harness.APPS, 'librocprofiler-register.so.0')
-LINKED = os.path.join(harness.APPS, 'libhip-linked.so')
+# With AMD's library: the folder that has it.
+FOLDER = os.environ.get('TS_REGISTER', harness.APPS)
+REGISTER = os.path.join(FOLDER, 'librocprofiler-register.so.0')
+LINKED = os.path.join(FOLDER, 'libhip-linked.so')
 TOOL = os.path.join(harness.APPS, 'libhip-tool.so')
 BY_VARIABLE = {'ROCPROFILER_REGISTER_LIBRARY': TOOL}
 MISSING = '/nonexistent/libtool.so'
+
+
+def without_stack(text):
+    """The register library's last words without its stack, which has the shim's function."""
+    return re.sub(r'(?m)^ +@ .*\n', '', text)
 
 
 class Hip(harness.Case):
@@ -34,7 +42,8 @@ class Hip(harness.Case):
         return result, self.tools()
 
     def check_same(self, result, alone):
-        self.assertEqual((result.status, result.out, result.err), (alone.status, alone.out, alone.err))
+        self.assertEqual((result.status, result.out, without_stack(result.err)),
+                         (alone.status, alone.out, without_stack(alone.err)))
 
     def check(self, argv, has_tool, **env):
         """argv alone, with the shim preloaded and under `tsctl record`."""
@@ -56,7 +65,7 @@ class Hip(harness.Case):
         self.check_truth(self.finished_trace(path), truth)
         self.assertEqual(list(self.tools().values()), [truth.calls_by_name()] * has_tool)
 
-    # ---- the register library is preloaded behind the shim ------------------------------------
+    # ---- the register library is preloaded after the shim -------------------------------------
 
     def test_no_tool(self):
         for name in ('saxpy', 'pipeline'):
@@ -74,6 +83,9 @@ class Hip(harness.Case):
         self.check([harness.app('saxpy', 'hip')], True, LD_PRELOAD=REGISTER + ' ' + TOOL)
 
     def test_disabled(self):
+        with open(REGISTER, 'rb') as file:
+            if b'ROCPROFILER_REGISTER_ENABLED' not in file.read():
+                self.skipTest('rocprofiler-register before 0.5.0 has no ROCPROFILER_REGISTER_ENABLED')
         self.check([harness.app('saxpy', 'hip')], False, LD_PRELOAD=REGISTER, ROCPROFILER_REGISTER_ENABLED='0', **BY_VARIABLE)
 
     def clear(self):
@@ -92,7 +104,7 @@ class Hip(harness.Case):
                 self.check_same(result, alone)
                 result, _ = self.record(argv, '--vgpu', '-q', **env)
                 self.assertEqual((result.status, result.out), (128 + signal.SIGABRT, alone.out), result)
-                self.assertIn(alone.err, result.err)
+                self.assertIn(without_stack(alone.err), without_stack(result.err))
                 self.clear()
 
     # ---- the program loads HIP; the register library is a dependency --------------------------
@@ -188,7 +200,9 @@ class Tables(harness.Case):
 
     def test_passed_on(self):
         """The register library gets each of them as HIP passed it, and its result is HIP's."""
-        for way in ('null-tables', 'no-tables', 'null-table', 'another', '0', '8', '13', str(1 << 60)):
+        # AMD's library of 0.5.0 crashes on a null pointer to the tables, without the shim as well.
+        for way in (() if 'TS_REGISTER' in os.environ else ('null-tables',)) + ('no-tables', 'null-table', 'another', '0', '8', '13',
+                                                                                str(1 << 60)):
             with self.subTest(way):
                 alone, result = self.check(way, LD_PRELOAD=REGISTER)
                 self.assertEqual(result.out, alone.out)

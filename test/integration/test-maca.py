@@ -94,6 +94,13 @@ class Maca(harness.Case):
         self.assertEqual(info['sessions'][0]['empty_reason'], 'no_cupti', info)
         self.assertIn('libmcpti.so', info['sessions'][0]['empty_text'])
 
+    def test_capture(self):
+        """Nothing is captured, and the trace states it."""
+        result, path = self.record([harness.app('saxpy', 'maca')], '--vgpu', '-q', '--capture', 'replay')
+        self.assertEqual(result.status, 0, result)
+        marks = [row['name'] for row in self.check_trace(path).of('mark')]
+        self.assertEqual(marks, ["capture for replay knows CUDA's calls, not those of MetaX MACA"])
+
     def test_functions(self):
         """The functions before which the shim stands are no functions of a process without the runtime."""
         program = ('import ctypes; us = ctypes.CDLL(None); count = ctypes.c_int(7);'

@@ -14,6 +14,8 @@ CALLS_WITHIN = WITHIN + 4
 
 
 class Profiler(harness.Case):
+    form, launch = 'driver', 'cuLaunchKernel'
+
     def missed(self):
         """How much was not seen, as far as is known by now: it is told of when CUPTI has been taken back."""
         told = harness.tsctl('sessions', '--json', env=harness.environment(XDG_RUNTIME_DIR=self.folder))
@@ -43,7 +45,7 @@ class Profiler(harness.Case):
 
     def both(self, way, rounds=ROUNDS, times=0):
         """Alone, then recorded: the same output and status. Returns the trace."""
-        argv = [harness.app('profiler', 'driver'), way, str(rounds)]
+        argv = [harness.app('profiler', self.form), way, str(rounds)]
         alone = harness.run(argv, harness.alone_environment(), cwd=self.folder)
         self.assertEqual((alone.status, alone.err), (0, ''), alone)
         self.assertIn('%d kernels, 0 others' % WITHIN, alone.out)
@@ -59,12 +61,12 @@ class Profiler(harness.Case):
         self.assertEqual(trace.lost, {'yielded': ROUNDS * CALLS_WITHIN})
         kernels = [row['name'] for row in trace.of('kernel')]
         self.assertEqual(kernels, ['scale'] * (ROUNDS + 1) * OUTSIDE)
-        launches = [row for row in trace.of('api') if row['name'] == 'cuLaunchKernel']
+        launches = [row for row in trace.of('api') if row['name'] == self.launch]
         self.assertEqual(len(launches), len(kernels))
         self.assertEqual([row['state'] for row in trace.info['sessions']], ['ended'])
         yields = trace.of('yield')
         self.assertEqual([row['yielded'] for row in yields], [True, False] * ROUNDS)
-        self.assertEqual({row['to'] for row in yields}, {'profiler-driver'})
+        self.assertEqual({row['to'] for row in yields}, {'profiler-' + self.form})
         # What is between them is the profiler's.
         for given, taken in zip(yields[::2], yields[1::2]):
             self.assertFalse([row for row in trace.of('kernel', 'api')
@@ -97,7 +99,7 @@ class Profiler(harness.Case):
         trace = self.both('first', 1, times=1)
         self.assertEqual([row['name'] for row in trace.of('kernel')], ['scale'] * OUTSIDE)
         self.assertEqual([row['yielded'] for row in trace.of('yield')], [True, False])
-        self.assertEqual({row['to'] for row in trace.of('yield')}, {'profiler-driver'})
+        self.assertEqual({row['to'] for row in trace.of('yield')}, {'profiler-' + self.form})
         self.assertEqual(list(trace.lost), ['yielded'])
         # What it profiled, and what it did to get there.
         self.assertGreater(trace.lost['yielded'], CALLS_WITHIN)
@@ -123,6 +125,12 @@ class Profiler(harness.Case):
         self.assertEqual(result.status, 0, result)
         self.assertIn('/nowhere/other-tool.so', result.err)
         self.assertIn('/nowhere/other-tool.so', harness.tsctl('info', path).out)
+
+
+class Maca(Profiler):
+    """Another vendor's library, used by CUPTI's names."""
+    form, launch = 'maca', 'mcModuleLaunchKernel'
+    test_first = test_first_keep = test_injection_held = None
 
 
 if __name__ == '__main__':

@@ -29,9 +29,15 @@ class Replay(harness.Case):
         return json.loads(result.out)
 
     def test_as_it_was(self):
+        self.check_as_it_was('driver', MULTI_STREAM)
+
+    def test_hip_as_it_was(self):
+        self.check_as_it_was('hip', (('saxpy',), ('exits',), ('tensor',)) + MULTI_STREAM)
+
+    def check_as_it_was(self, form, programs):
         errors = {}
-        for name, *arguments in MULTI_STREAM:
-            path = self.recorded([harness.app(name, 'driver'), *arguments], HOST_CLOCK, '--stacks', 'none')
+        for name, *arguments in programs:
+            path = self.recorded([harness.app(name, form), *arguments], HOST_CLOCK, '--stacks', 'none')
             told, view = self.replay(path), harness.Trace(path)
             recorded, emulated = told['recorded'], told['emulated']
             self.assertEqual(emulated['operations'], sum(view.counts[kind] for kind in harness.DEVICE_TYPES), name)
@@ -45,6 +51,17 @@ class Replay(harness.Case):
             os.unlink(path)
         self.assertLessEqual(max(errors.values()), 0.05, errors)
         self.assertLessEqual(sum(errors.values()) / len(errors), 0.02, errors)
+
+    def test_hip_has_no_capture(self):
+        """Replays that carry operations out refuse a HIP trace with one line, which names what works."""
+        path = self.recorded([harness.app('saxpy', 'hip')], '--vgpu', '--stacks', 'none')
+        for options in (('--on', 'vgpu'), ('--on', 'vgpu', '--check'), ('--on', 'vgpu', '--schedules', '2'), ('--on', 'vgpu', '--debug'),
+                        ('--on', 'hip')):
+            result = harness.tsctl('replay', *options, path)
+            self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
+            self.assertIn('HIP', result.err)
+            self.assertIn('`--on emulate`', result.err)
+        self.assertEqual(self.replay(path)['emulated']['operations'], 15)
 
     def test_selection(self):
         path = self.recorded([harness.app('pipeline', 'driver'), '5'], '--vgpu', '--stacks', 'none')

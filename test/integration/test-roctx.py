@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """roctx: marks, ranges and names of programs that are linked with libroctx64, or that load librocprofiler-sdk-roctx.
 
-The program is test/apps/roctx.c, the libraries are tools/vgpu/hip/roctx.c. The program prints the same with and without the shim.
+The program is test/apps/annotates-hip.c, the libraries are tools/vgpu/hip/roctx-face.c. The program prints the same with and without the shim.
 """
 import os
 import unittest

@@ -15,7 +15,7 @@ import harness
 
 READING = ('info', 'view', 'verify', 'repair')
 COMMANDS = READING + ('cut', 'merge', 'dump', 'record', 'devices', 'status', 'sessions', 'start', 'stop', 'watch',
-                      'benchmark', 'index', 'version')
+                      'benchmark', 'index', 'mcp', 'version')
 NOT_YET = ('timeline', 'state', 'graph', 'memory', 'analyze', 'diff', 'export', 'replay', 'benchmark')
 
 

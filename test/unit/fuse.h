@@ -122,7 +122,7 @@ static inline void fuse_answer_lookup(struct fuse_server *server, uint64_t uniqu
 		server->names[server->n_names++] = strdup(name);
 		assert(server->names[i]);
 	}
-	/* No answer may be cached: each call asks again. */
+	/* The kernel must not cache the answer: each call asks the server again. */
 	entry.nodeid = i + 2;
 	entry.attr = fuse_attributes(server, entry.nodeid);
 	fuse_answer(server, unique, 0, &entry, sizeof(entry));

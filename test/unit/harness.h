@@ -98,7 +98,10 @@ static inline void ts_test_failed(void)
 		exit(TS_TEST_SKIPPED);                   \
 	} while (0)
 
-/* True if the test runs at full size: test/soak/run.py sets TS_SOAK. */
+/*
+ * True if the test runs at full size, that is, if the variable TS_SOAK is set. test/soak/run.py
+ * sets it.
+ */
 static inline bool ts_soak(void)
 {
 	return getenv("TS_SOAK") != NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sorts the times of module unloads and searches them. collect.c, collect-host.c and perfetto.c
- * call it; it reads the modules from sbt/reader.h.
+ * call this file; this file reads the modules from sbt/reader.h.
  */
 #include "tools/export/epochs.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds frames and their names; the exporters in profile/ and perfetto/ call it. It calls
- * sbt/modules.h and sbt/symbols.h.
+ * Finds frames and their names; the exporters in profile/ and perfetto/ call this file. This file
+ * calls sbt/modules.h and sbt/symbols.h.
  *
  * A few thousand addresses make up a hundred thousand stacks. A known frame costs one probe of a
  * hash table; a location's name is built once, when the location first occurs.

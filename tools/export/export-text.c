@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cleans and interns texts; the exporters call it. sbt's interner finds a text by its bytes; this
- * file also keeps each text's offset, to find a text by its number.
+ * Cleans and interns texts; the exporters call this file. sbt's interner finds a text by its bytes;
+ * this file also keeps each text's offset, to find a text by its number.
  */
 #include "tools/export/export-text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entries lie in one array, which moves only as a whole. An index of proto/abi/map.h finds them by
- * the hash of their key. The exporters call it.
+ * the hash of their key. The exporters call this file.
  */
 #include "tools/export/hashtable.h"
 

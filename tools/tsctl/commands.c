@@ -17,8 +17,8 @@ const struct ts_command *const ts_commands[] = {
 	&ts_command_cut,     &ts_command_merge,	    &ts_command_dump,
 	&ts_command_devices, &ts_command_status,    &ts_command_sessions,
 	&ts_command_start,   &ts_command_stop,	    &ts_command_watch,
-	&ts_command_benchmark, &ts_command_index,   &ts_command_version,
-	&ts_command_help,    NULL,
+	&ts_command_benchmark, &ts_command_index,   &ts_command_mcp,
+	&ts_command_version, &ts_command_help,    NULL,
 };
 /* clang-format on */
 
@@ -49,7 +49,7 @@ const struct ts_command *ts_command_near(const char *name)
 
 void ts_command_overview(FILE *file)
 {
-	const char *before = "  also: ";
+	const char *before = " also: ";
 
 	/* Must fit one screen with all commands. */
 	fputs("TraceSmith records the work of GPUs. `tsctl help COMMAND` prints its options.\n"

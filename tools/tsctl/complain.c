@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints messages: each error of a command is one line on stderr that names the command. All
- * commands call it. It also checks standard output at the end, and ends the program if memory is
- * short.
+ * commands call this file. This file also checks standard output at the end, and ends the program
+ * if memory is short.
  */
 #include "tools/tsctl/tsctl.h"
 

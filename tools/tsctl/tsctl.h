@@ -48,6 +48,7 @@ extern const struct ts_command ts_command_gaps;
 extern const struct ts_command ts_command_graph;
 extern const struct ts_command ts_command_help;
 extern const struct ts_command ts_command_info;
+extern const struct ts_command ts_command_mcp;
 extern const struct ts_command ts_command_memory;
 extern const struct ts_command ts_command_merge;
 extern const struct ts_command ts_command_record;

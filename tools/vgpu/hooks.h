@@ -254,7 +254,7 @@ struct ts_vgpu_sink {
 
 /*
  * Queries of libcupti, implemented by libcuda. -ENOENT: the handle is invalid. -ENOTSUP: this
- * device lacks the feature. No member may be NULL.
+ * device lacks the feature. All members must be set.
  */
 struct ts_vgpu_queries {
 	uint64_t (*now_ns)(void);

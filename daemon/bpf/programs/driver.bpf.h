@@ -46,7 +46,10 @@ static __always_inline void note_fence(struct ts_bpf_driver *note, struct dma_fe
 	note->number = BPF_CORE_READ(fence, seqno);
 }
 
-/* Counts a job as lost if its address is used again: its end was not seen. */
+/*
+ * Counts a job as lost. Called when a new job has the job's address, so the end of the old job was
+ * not seen.
+ */
 static __always_inline void lose_job(const struct ts_bpf_driver *before)
 {
 	if (before && before->kind == DRIVER_JOB)

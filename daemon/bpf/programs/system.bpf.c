@@ -112,7 +112,7 @@ static __always_inline __u64 size_of(const struct arguments *arguments, __u64 co
 	return bytes << TS_CALL_SHIFT(cookie);
 }
 
-/* Records the begin of a call. True if the program needs the return. */
+/* Records the beginning of a call. True if the program also needs the return of the call. */
 static __always_inline bool begin(struct pt_regs___kernel *regs, __u64 cookie)
 {
 	__u64 id = bpf_get_current_pid_tgid(), stack = regs->sp;
@@ -198,8 +198,8 @@ static __always_inline __u64 handle_of(const struct call *call)
 }
 
 /*
- * Sends the name of a kernel. False: the text cannot be read yet, because its page may not be
- * present.
+ * Sends the name of a kernel. False: the text cannot be read yet, for example because its page is
+ * not present.
  */
 static __always_inline bool send_name(const struct call *call, __u64 id, __u64 handle)
 {
@@ -256,8 +256,8 @@ static __always_inline void end(struct pt_regs___kernel *regs, __u64 cookie)
 	struct call *kept = bpf_map_lookup_elem(&calls, &id), call;
 
 	/*
-	 * If the stack pointer is not above that of the begin, an inner call of the same function
-	 * returns.
+	 * If the stack pointer is not above the stack pointer at the call's beginning, an inner
+	 * call of the same function returns.
 	 */
 	if (!kept || kept->cookie != cookie || regs->sp <= kept->stack)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds and packs the control socket's answers. Each function returns 0 and a packed Answer, which
- * the caller frees with free(), or -ENOMEM. Main thread.
+ * the caller frees with free(), or -ENOMEM. Only the main thread calls them.
  */
 #pragma once
 

@@ -18,7 +18,10 @@ struct ts_client_handlers {
 	 * holds for the client.
 	 */
 	void (*request)(struct ts_client_connection *client, const struct ts_frame *frame);
-	/* Answers requests whose sessions have finished, or whose deadline has passed. */
+	/*
+	 * Answers the client's waiting requests whose sessions have finished, or whose deadline has
+	 * passed.
+	 */
 	void (*check)(struct ts_client_connection *client, uint64_t now_ns);
 	/* Called when the client's send queue has room again. */
 	void (*resume)(struct ts_client_connection *client);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The server's listening sockets and their connections. Functions return 0 or a negative errno
- * unless noted. Main thread.
+ * unless noted. Only the main thread calls them.
  */
 #pragma once
 
@@ -21,7 +21,10 @@ int ts_listen_control(struct ts_server *server, int fd);
  */
 void ts_listen_close(struct ts_server *server, int *fd, bool is_own);
 
-/* Accepts one waiting connection of a process. Returns true if there was one. */
+/*
+ * Accepts one waiting connection of a traced process (not of a client). Returns true if a
+ * connection waited.
+ */
 bool ts_listen_accept_peer(struct ts_server *server);
 
 /*

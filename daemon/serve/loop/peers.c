@@ -450,7 +450,10 @@ void ts_peer_receive_pending(struct ts_peer *peer)
 	struct ts_server *server = peer->server;
 	uint32_t number = peer->number;
 
-	/* An honest peer sends at most HELLO and BYE, and hangs up: four calls are enough. */
+	/*
+	 * An honest peer sends at most HELLO and BYE, and closes the connection: four calls are
+	 * enough.
+	 */
 	for (int i = 0; i < 4; i++)
 		if (!lives(server, number) || peer->fd < 0 || !receive(peer))
 			return;

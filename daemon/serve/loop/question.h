@@ -2,7 +2,7 @@
 /*
  * A client's question about a trace (Request.query). A separate process without privileges computes
  * the answer. The daemon forwards the process's answers as fast as the client reads, within the
- * limits of time and bytes. Main thread only; no function here blocks.
+ * limits of time and bytes. Only the main thread calls these functions. None of them blocks.
  */
 #pragma once
 

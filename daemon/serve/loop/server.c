@@ -110,7 +110,7 @@ static _Noreturn void exit_at_once(struct ts_server *server)
 	_exit(1);
 }
 
-/* Ends the process. Called in the thread of end.c, because the main loop is stuck. */
+/* Ends the process. The thread of end.c calls it, because the main loop is stuck. */
 static void give_up(void *data)
 {
 	exit_at_once(data);

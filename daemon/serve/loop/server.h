@@ -243,7 +243,7 @@ struct ts_peer {
 	struct ts_server *server;
 	struct ts_peer *next;
 	uint32_t number;     /* the daemon's number, from 1; clients use it */
-	int fd;		     /* connection to the process; -1: the process has hung up */
+	int fd;		     /* connection to the process; -1: the process has closed it */
 	uint64_t connection; /* the porter's id of the connection */
 	sd_event_source *source;
 	uint64_t since_ns;
@@ -280,7 +280,7 @@ void ts_peer_receive_pending(struct ts_peer *peer);
  * Serves a client. Takes ownership of the descriptor, of the reference to `incoming->user`, and of
  * the one client that is counted against the user's limit of clients. `owner`: the recording
  * belongs to this client. Only this client may end the recording, and the recording ends if the
- * client hangs up. `handlers`: see connection.h.
+ * client closes the connection. `handlers`: see connection.h.
  */
 int ts_client_connection_new(struct ts_server *server, const struct ts_incoming *incoming,
 			     bool owner, const struct ts_client_handlers *handlers);

@@ -71,7 +71,7 @@ void ts_server_dump_check_all(struct ts_server *server)
 	for (struct ts_peer *peer = server->peers; peer; peer = peer->next)
 		if (peer->recording && peer->recording != server->recording)
 			look(server, peer->recording);
-	/* Arm the timer, because sessions may not answer before the dump's deadline. */
+	/* Arm the timer, because sessions might not answer before the dump's deadline. */
 	if (server->dumping)
 		ts_server_watch(server);
 }

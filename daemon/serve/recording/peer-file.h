@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A service's file for one process: the file that the process passed with its HELLO, otherwise a
- * file of the service in the user's directory. peers.c calls this module. Main thread.
+ * file of the service in the user's directory. peers.c calls this module, in the main thread.
  */
 #pragma once
 

@@ -471,8 +471,8 @@ void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *
 }
 
 /*
- * True if too few bytes or inodes are free: many small files would use up the inodes of other
- * users.
+ * True if too few bytes or inodes are free. Inodes count, because many small files would use up the
+ * inodes of other users.
  */
 static bool disk_is_used_up(const struct statvfs *disk, uint64_t keep_free)
 {
@@ -548,7 +548,7 @@ void ts_recording_discard(struct ts_recording *recording)
 
 int ts_recording_open(const struct ts_recording *recording, int *ret_fd)
 {
-	/* The daemon's user may not have the right to open a stranger's file. */
+	/* The daemon's user might not have the right to open a stranger's file. */
 	if (recording->is_theirs) {
 		*ret_fd = fcntl(recording->read_fd, F_DUPFD_CLOEXEC, 0);
 		return *ret_fd < 0 ? ts_error_origin(-errno) : 0;

@@ -28,7 +28,7 @@
 
 struct ts_recording {
 	struct ts_sbt_writer *writer;
-	char *path;  /* as it was created */
+	char *path;  /* the file's path when it was created */
 	int read_fd; /* a separate open file description; readers get descriptors made from it */
 	/*
 	 * service: the user of the recorded process. Other modes: the user that started the
@@ -75,7 +75,10 @@ struct ts_recording {
 	unsigned n_dumps;
 	uint32_t dump_name; /* string id of the mark that asks for a dump; 0: none */
 	bool dump_wanted;   /* any thread */
-	/* Deadline of a dump that waits for sessions; 0: none waits. Main thread. */
+	/*
+	 * Deadline of a dump that waits for sessions; 0: no dump waits. Only the main thread uses
+	 * it.
+	 */
 	uint64_t dump_deadline_ns;
 
 	/* atomic: number of samples of all sessions, and the processor time of all samplers */
@@ -193,8 +196,8 @@ void ts_recording_give_file(struct ts_recording *recording, uint64_t n_bytes);
  */
 void ts_recording_give_bytes(struct ts_recording *recording, uint64_t n_bytes);
 /*
- * True if the file must not grow: its size limit, the disk or the user's share is reached. Any
- * thread may call this function.
+ * True if the file must not grow, because its size limit, the disk's or the user's share is
+ * reached. Any thread may call this function.
  */
 bool ts_recording_full(struct ts_recording *recording);
 /*
@@ -217,7 +220,8 @@ uint64_t ts_recording_bytes(struct ts_recording *recording);
  * Keeps the records so far as a dump. The dump's files have "-dump1", "-dump2" and so on before
  * ".sbt" in their names. The dump of an ended recording has all kept files. Returns 0 or a negative
  * errno, which is logged. *ret_files: the dump's files, oldest first. These files are no longer
- * files of the recording. The caller frees the list with ts_recording_files_deinit(). Main thread.
+ * files of the recording. The caller frees the list with ts_recording_files_deinit(). Only the main
+ * thread may call this function.
  */
 int ts_recording_dump(struct ts_recording *recording, struct ts_recording_files *ret_files);
 /* Lists all files of the recording, oldest first. Returns 0 or -ENOMEM. */

@@ -19,7 +19,7 @@ struct retention_file {
 struct retention_trace {
 	struct retention_trace *before, *next; /* older, newer */
 	struct retention_file *files;	       /* oldest first */
-	uint64_t time_ns;		       /* of the newest file */
+	uint64_t time_ns;		       /* time of the newest file */
 	bool is_stuck;			       /* the removal failed, and this was logged */
 };
 

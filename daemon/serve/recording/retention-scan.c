@@ -94,7 +94,8 @@ static bool is_finished_trace(int folder, const char *name, const struct stat *s
 	struct stat opened;
 
 	/*
-	 * The file may not be readable for the service: an earlier version gave it to another user.
+	 * The service cannot open a file that an earlier version gave to another user. Such a file
+	 * is accepted without a look at its contents.
 	 */
 	if (fd < 0)
 		return errno == EACCES && is_private && status->st_uid != geteuid();
@@ -245,8 +246,8 @@ static bool are_one_trace(const struct found *a, const struct found *b)
 }
 
 /*
- * Makes the trace that begins at `from`, and moves its files into it. Returns the begin of the next
- * trace.
+ * Makes the trace that begins at `from`, and moves its files into it. Returns the index at which
+ * the next trace begins.
  */
 static size_t make_trace(struct scan *scan, size_t from, struct retention_trace *trace)
 {

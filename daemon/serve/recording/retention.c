@@ -498,8 +498,8 @@ static const char *why_too_old(const struct ts_retention *retention, uint64_t no
 
 /*
  * Returns the reason for removing a trace of the owner; NULL: none. A full share is a reason only
- * while a file of the owner is being written: a trace that filled a share stays until another trace
- * needs the room.
+ * while a file of the owner is being written, so a trace that filled a share stays until another
+ * trace needs the room.
  */
 static const char *why_too_much_of(const struct ts_retention *retention,
 				   const struct retention_owner *owner)

@@ -24,7 +24,7 @@
  * Only a regular file of this service or of an earlier run is removed. Name, place, owner and first
  * bytes identify it. Symbolic links are not followed.
  *
- * Main thread only.
+ * Only the main thread calls these functions.
  */
 #pragma once
 

@@ -172,7 +172,7 @@ int ts_session_fill_kernel(struct ts_session *s, uint32_t function, struct ts_ro
 		row->local_bytes_per_thread = numbers->local_bytes_per_thread;
 	} else if (!s->code_reported && ts_kernel_facts_unread(s->kernel_facts, &why)) {
 		s->code_reported = true;
-		r = ts_sbt_writer_metadata(s->recording->writer, "unread_code", why);
+		r = ts_sbt_writer_metadata(s->recording->writer, TS_METADATA_UNREAD_CODE, why);
 	}
 	return r ? ts_session_write_failed(s, r) : 0;
 }

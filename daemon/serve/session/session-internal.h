@@ -30,7 +30,7 @@ struct session_lane {
 	uint64_t position, released, head; /* as in session_shard */
 	/* number of received blobs; all of them are in the trace */
 	uint32_t n_blobs;
-	uint64_t sequence;	/* of the last operation */
+	uint64_t sequence;	/* sequence number of the last operation */
 	uint32_t n_unsupported; /* unsupported operations; any thread reads */
 	bool closed;		/* no more records are drained */
 	bool ended;		/* the capture has ended: later records are ignored */
@@ -191,7 +191,10 @@ int ts_session_round(struct ts_session *s, uint64_t *ret_n_most);
 /* Sleeps until the doorbell differs from `seen`, for at most ms. */
 void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms);
 void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms);
-/* True if no flush is pending: the process flushed, cannot flush, or the wait is over. */
+/*
+ * True if no flush is pending, that is, if the process has flushed, cannot flush, or the wait is
+ * over.
+ */
 bool ts_session_flushed(struct ts_session *s);
 int ts_session_look_for_losses(struct ts_session *s);
 /* Wakes the main thread through options.notify_fd. */

@@ -48,7 +48,7 @@ struct ts_session_kernel {
 
 /*
  * Returns the last number of "NSpid:" in the status file at path: the pid inside the process's own
- * namespace. Returns 0 if the line is missing, or if it has only one number: the process is in the
- * first namespace.
+ * namespace. Returns 0 if the line is missing, or if it has only one number, because the process is
+ * in the first namespace.
  */
 uint32_t ts_session_kernel_inner_number(const char *path);

@@ -117,7 +117,10 @@ void ts_session_kernel_thread(struct ts_session *s, uint32_t tid, uint32_t id)
 {
 	struct ts_session_kernel *kernel = s->kernel;
 
-	/* If memory is short, events add the thread a second time. */
+	/*
+	 * If the map cannot grow, it lacks this thread. The next event of the thread then writes a
+	 * second definition of it.
+	 */
 	if (kernel && tid && tid < INNER && ts_map_count(&kernel->threads) < KERNEL_MAX_THREADS)
 		(void)set_thread(kernel, kernel->inner ? tid | INNER : tid, id);
 }

@@ -91,9 +91,9 @@ int ts_session_window(struct ts_session *session, bool open);
 void ts_session_kernel_config(struct ts_session *session, const struct ts_kernel_config *config);
 
 /*
- * Asks the thread to write all records committed so far. With flush_ms > 0 the process first
- * flushes; the session waits for that flush at most flush_ms. Returns a ticket for
- * ts_session_sealed().
+ * Asks the session's thread to write all records that the process has committed so far. If flush_ms
+ * is not 0, the thread first asks the process to flush, and waits for that flush at most flush_ms.
+ * Returns a ticket: ts_session_sealed() is true when these records are written.
  */
 uint64_t ts_session_seal(struct ts_session *session, uint32_t flush_ms);
 bool ts_session_sealed(const struct ts_session *session, uint64_t ticket);

@@ -441,8 +441,8 @@ void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
 	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
 	/*
-	 * Ignore the doorbell if no shard is past its watermark: a hostile producer could ring it
-	 * all the time.
+	 * Ignore the doorbell if no shard is past its watermark, because a hostile producer could
+	 * ring it all the time.
 	 */
 	if (!past_watermark(s))
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, ROUND_LEAST_NS}, NULL);

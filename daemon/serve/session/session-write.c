@@ -134,8 +134,8 @@ int ts_session_write(struct ts_session *s)
 	s->dirty = false;
 	memcpy(s->lost_written, s->lost, sizeof(s->lost));
 	/*
-	 * If the file is full, keep the ring space: the dropped rows are in no file, and a later
-	 * daemon can still read their records.
+	 * If the file is full, do not release the ring space. The dropped rows are in no file, and
+	 * a later daemon can still read their records from the ring.
 	 */
 	if (!s->full)
 		ts_session_release(s);

@@ -49,7 +49,7 @@ bool ts_observer_switch(struct ts_observer *observer, bool paused);
 /* True if the observer's thread has carried out the last ts_observer_switch(). */
 bool ts_observer_switched(const struct ts_observer *observer);
 
-/* True if the file accepts no more rows: no further call is recorded. */
+/* True if the file accepts no more rows, so no further call is recorded. */
 bool ts_observer_failed(const struct ts_observer *observer);
 
 /* Returns the number of processes that have a session now. */

@@ -433,7 +433,7 @@ static void complain(struct lane *lane, const struct job *job, int error)
 	lane->was_refused = true;
 }
 
-/* Passes a file that only root can have written to root's lane, as the descriptor `fd`. */
+/* Passes the descriptor `fd` to root's lane. Only root can have written the descriptor's file. */
 static void hand_over(struct ts_probed *probed, const struct job *job, int fd)
 {
 	struct job handed = *job;

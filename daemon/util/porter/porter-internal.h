@@ -11,7 +11,7 @@
 #include "daemon/util/porter/porter.h"
 
 enum porter_kind {
-	PORTER_KEEP = 1,    /* with the socket; no answer */
+	PORTER_KEEP = 1,    /* the request has the socket; no answer */
 	PORTER_CLOSE = 2,   /* no answer */
 	PORTER_RECEIVE = 3, /* n bytes; the answer has the session's files */
 	PORTER_HOLD = 4,    /* n bytes */

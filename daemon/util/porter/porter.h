@@ -43,7 +43,7 @@ int ts_porter_new(struct ts_porter **ret_porter);
 void ts_porter_free(struct ts_porter *porter);
 
 /*
- * Returns a descriptor that is readable when the porter's process has ended: then the daemon can
+ * Returns a descriptor that becomes readable when the porter's process ends. Then the daemon can
  * serve no connection.
  */
 int ts_porter_fd(const struct ts_porter *porter);

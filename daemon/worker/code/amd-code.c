@@ -233,19 +233,3 @@ int ts_amd_code_read(const uint8_t *code, size_t n_bytes, const char *target,
 		return read_bundle(code, n_bytes, target, receive, userdata);
 	return read_elf(code, n_bytes, receive, userdata);
 }
-
-const char *ts_amd_code_why(int error)
-{
-	static const char *const texts[TS_AMD_CODE_E_COUNT] = {
-		[TS_AMD_CODE_E_FORMAT] = "neither an ELF file nor a bundle",
-		[TS_AMD_CODE_E_CUT] = "a size or an offset lies beyond its end",
-		[TS_AMD_CODE_E_TARGET] = "no code for this device",
-		[TS_AMD_CODE_E_MACHINE] = "an ELF file for another machine",
-		[TS_AMD_CODE_E_NOTE] = "no metadata of version 3 or later",
-		[TS_AMD_CODE_E_METADATA] = "malformed metadata",
-		[TS_AMD_CODE_E_COMPRESSION] = "unknown or corrupt compression",
-		[TS_AMD_CODE_E_LARGE] = "too large",
-	};
-
-	return error > 0 && error < TS_AMD_CODE_E_COUNT ? texts[error] : "unknown error";
-}

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "daemon/worker/code/amd-metadata.h"
+#include "replay/vgpu/amd/amd-metadata.h"
 
 /* Limits: entries of a bundle, bytes of an entry's id. */
 #define TS_AMD_MAX_ENTRIES  4096u
@@ -20,6 +20,3 @@
  */
 int ts_amd_code_read(const uint8_t *code, size_t n_bytes, const char *target,
 		     ts_amd_kernel_fn *receive, void *userdata);
-
-/* Returns a TS_AMD_CODE_E_* in a few words. */
-const char *ts_amd_code_why(int error);

@@ -62,6 +62,7 @@ In a table of `interface hip` an entry is a function of libamdhip64. It has thes
     node=V           the version node that exported the function first; without it, it has a slot only, which the facade
                      refuses or has not
     since=V          the release that exported it first, if its node is older: AMD adds functions to old nodes
+    until=V          the release that exports it no more
     returns=TYPE     void, pointer (void **) or string (const char *); else int32_t
     spt              the default stream is the thread's
     = WORK           the function impl_NAME calls it; @stream and @own as above, by spt
@@ -219,7 +220,7 @@ def parse_head(call, text):
             if not match:
                 raise ValueError('%s is no place: "%s"' % (key, value))
             call.slots[key] = (int(match[1]), int(match[2] or 0))
-        elif call.hip and key in ('node', 'since') and key not in call.values and re.fullmatch(r'\d+\.\d+', value) or \
+        elif call.hip and key in ('node', 'since', 'until') and key not in call.values and re.fullmatch(r'\d+\.\d+', value) or \
                 call.hip and key == 'returns' and key not in call.values and value in RESULTS:
             call.values[key] = value
         elif key == 'id' or key in FORMS and not call.hip:
@@ -827,8 +828,10 @@ def release_key(release):
 
 def exported_calls(calls, release):
     """The calls that the facade of a release exports."""
-    return [call for call in calls if call.work and 'node' in call.values and max(
-        release_key(call.values['node']), release_key(call.values.get('since', '0.0'))) <= release_key(release)]
+    def has(call, key, default):
+        return release_key(call.values.get(key, default)) <= release_key(release)
+    return [call for call in calls if call.work and 'node' in call.values and has(call, 'node', '') and
+            has(call, 'since', '0.0') and not has(call, 'until', '99.0')]
 
 
 def print_nodes(tables, release):

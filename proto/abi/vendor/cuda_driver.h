@@ -744,8 +744,8 @@ struct ts_cu_launch_config {
 };
 
 /*
- * cuMemcpy2D: origins and pitches in bytes. The memory type selects the source field and the
- * destination field that count.
+ * cuMemcpy2D: origins and pitches in bytes. The memory types select the source field and the
+ * destination field that are read.
  */
 struct ts_cu_memcpy_2d {
 	size_t src_x_in_bytes;

@@ -432,7 +432,8 @@ struct ts_cupti_activity_memory {
 };
 
 /*
- * DRIVER and RUNTIME: one call. cupti_cbid.h lists cbid; thread_id has the configured type.
+ * DRIVER and RUNTIME: one call. cupti_cbid.h lists the values of cbid. cuptiSetThreadIdType()
+ * determines the kind of number in thread_id: pthread_self(), or the kernel's id.
  */
 struct ts_cupti_activity_api {
 	uint32_t kind;

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/abi/record.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
 enum ts_pti_id {
@@ -32,11 +33,8 @@ enum ts_pti_id {
 	TS_PTI_VENDORS
 };
 
-/* Tables of calls that a vendor's calls are classified by: enum ts_api_domain. */
-#define TS_PTI_BASE_DRIVER  1u
-#define TS_PTI_BASE_RUNTIME 2u
-#define TS_PTI_BASE_HIP	    3u
-#define TS_PTI_BASES	    4u
+/* Room for enum ts_api_domain of the tables that classify calls: CUDA's and HIP's. */
+#define TS_PTI_BASES (TS_API_HIP + 1)
 
 /* Change of a field's value while it is copied. */
 enum ts_pti_map {
@@ -69,7 +67,7 @@ struct ts_pti_call {
 struct ts_pti_calls {
 	uint32_t domain;     /* the vendor's; 0: end of the list */
 	const char *prefix;  /* of the vendor's names: mcMalloc has "mc" */
-	uint32_t base;	     /* TS_PTI_BASE_*: the table that classifies them */
+	uint32_t base;	     /* enum ts_api_domain of the table that classifies them */
 	const char *instead; /* the prefix in that table: "hip" for hipMalloc */
 	/* Ids known without asking the library; `all` of them if the library names none. */
 	const struct ts_pti_call *known;
@@ -273,7 +271,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.flags = TS_PTI_RESOURCES | TS_PTI_ARGUMENTS,
 			.limit_reached = TS_CUPTI_ERROR_MAX_LIMIT_REACHED,
 			.multiple_subscribers = TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
-			.api_domain = {0, 1, 2, 0},
+			.api_domain = {0, TS_API_CUDA_DRIVER, TS_API_CUDA_RUNTIME, 0},
 			.state = TS_PTI_TRIED,
 		},
 	[TS_PTI_MCPTI] =
@@ -293,9 +291,9 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.multiple_subscribers = TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
 			.records = ts_mcpti_records,
 			.n_records = TS_PTI_N(ts_mcpti_records),
-			.calls = {{2, "mc", TS_PTI_BASE_HIP, "hip", ts_mcpti_calls,
+			.calls = {{2, "mc", TS_API_HIP, "hip", ts_mcpti_calls,
 				   TS_PTI_N(ts_mcpti_calls)}},
-			.api_domain = {0, 0, 0, 4},
+			.api_domain = {0, 0, 0, TS_API_MACA},
 			.state = TS_PTI_UNTESTED,
 			.defects =
 				"call names are asked for at the start alone, because asking in a "
@@ -319,9 +317,9 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.multiple_subscribers = TS_CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
 			.records = ts_mupti_records,
 			.n_records = TS_PTI_N(ts_mupti_records),
-			.calls = {{2, "musa", TS_PTI_BASE_RUNTIME, "cuda", NULL, 0},
-				  {1, "mu", TS_PTI_BASE_DRIVER, "cu", NULL, 0}},
-			.api_domain = {0, 5, 6, 0},
+			.calls = {{2, "musa", TS_API_CUDA_RUNTIME, "cuda", NULL, 0},
+				  {1, "mu", TS_API_CUDA_DRIVER, "cu", NULL, 0}},
+			.api_domain = {0, TS_API_MUSA_DRIVER, TS_API_MUSA_RUNTIME, 0},
 			.state = TS_PTI_UNTESTED,
 			.defects =
 				"the layouts of its records are inferred; arguments of calls are not "
@@ -342,9 +340,9 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.multiple_subscribers = 2,
 			.records = ts_mspti_records,
 			.n_records = TS_PTI_N(ts_mspti_records),
-			.calls = {{1, "aclrt", TS_PTI_BASE_HIP, "hip", ts_mspti_calls,
+			.calls = {{1, "aclrt", TS_API_HIP, "hip", ts_mspti_calls,
 				   TS_PTI_N(ts_mspti_calls)}},
-			.api_domain = {0, 0, 0, 7},
+			.api_domain = {0, 0, 0, TS_API_ACL},
 			.state = TS_PTI_UNTESTED,
 			.defects =
 				"kernels have no grid and no block; without LD_PRELOAD of libmspti.so "
@@ -359,7 +357,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.paths = {"libtopspti.so", "/opt/tops/extras/TOPSPTI/lib64/libtopspti.so"},
 			.runtime = "libtopsrt",
 			.flags = TS_PTI_SHORT_COMPLETION,
-			.calls = {{2, "tops", TS_PTI_BASE_HIP, "hip", NULL, 0}},
+			.calls = {{2, "tops", TS_API_HIP, "hip", NULL, 0}},
 			.state = TS_PTI_REFUSED,
 			.missing = "numbers and layouts of its records are in no public source",
 		},

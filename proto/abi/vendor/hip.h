@@ -19,7 +19,7 @@
 /* The runtime's version that hip.h describes: 10000000 * major + 100000 * minor. */
 #define TS_HIP_VERSION 60200000
 
-/* The soname that belongs to it. */
+/* The soname of the library of this version. */
 #define TS_HIP_SONAME "libamdhip64.so.6"
 
 /*
@@ -913,13 +913,13 @@ struct ts_hip_activity_record {
 	uint32_t kind; /* enum ts_hip_command */
 	uint32_t op;
 	uint64_t correlation_id;
-	uint64_t begin_ns; /* by the runtime's clock of the host */
+	uint64_t begin_ns; /* on the host, by the runtime's clock */
 	uint64_t end_ns;
 	int32_t device_id;
 	uint64_t queue_id;
 	union {
-		size_t bytes;		 /* of copies and sets of buffers, else 0 */
-		const char *kernel_name; /* of a dispatch; valid inside the callback */
+		size_t bytes;		 /* for copies and sets of buffers; else 0 */
+		const char *kernel_name; /* for a dispatch; valid only inside the callback */
 	};
 };
 
@@ -955,6 +955,21 @@ struct ts_hip_api_trace_data {
  * operation. The result means nothing.
  */
 #define TS_HIP_ACTIVITY_COMMIT ((void *)1)
+
+/*
+ * Until 5.3.0 instead, for roctracer. hipInitActivityCallback(id_callback, op_callback, arg) and
+ * hipEnableActivityCallback(op, true): the runtime calls id_callback with a number of its own for
+ * each command, on the thread that makes it, and op_callback with the record of the finished
+ * command. There, correlation_id is that number, the record has no name of a kernel, and its bytes
+ * may be 0. op is DISPATCH for kernels, else COPY, also for markers. Commands have times while a
+ * callback of hipRegisterActivityCallback(id, callback, arg) exists for any call. The runtime calls
+ * that at the entry of the call: a result NULL means that the call is not traced.
+ */
+typedef void (*ts_hip_activity_id_callback)(uint64_t record_id);
+typedef void (*ts_hip_activity_op_callback)(uint32_t op, void *record, void *arg);
+typedef void *(*ts_hip_activity_sync_callback)(uint32_t id, void *record, const void *data,
+					       void *arg);
+typedef void (*ts_hip_api_callback)(uint32_t domain, uint32_t id, const void *data, void *arg);
 
 /* __hipRegisterFatBinary takes this wrapper. */
 #define TS_HIP_FAT_BINARY_MAGIC	  0x48495046u /* "HIPF" */

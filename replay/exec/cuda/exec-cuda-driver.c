@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loads the vendor's driver with dlopen(), which searches like the loader of any other program.
- * exec-cuda.c calls it.
+ * exec-cuda.c calls this file.
  */
 #include "replay/exec/cuda/exec-cuda-driver.h"
 

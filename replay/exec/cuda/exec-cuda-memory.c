@@ -39,8 +39,8 @@ int ts_exec_cuda_reach(const struct cuda_state *state, const struct ts_exec_io *
 
 /*
  * Returns the moved allocation that a word may point into, or to whose end it may point. If another
- * allocation begins at that end, only this other allocation counts. NULL: there is no such
- * allocation.
+ * allocation begins at that end, returns this other allocation if it was moved. NULL: there is no
+ * such allocation.
  */
 static const struct ts_exec_allocation *moved_at(const struct cuda_state *state, uint64_t word)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places memory at its captured addresses. exec-cuda.c calls it at the start and end,
+ * Places memory at its captured addresses. exec-cuda.c calls this file at the start and end,
  * exec-cuda-memory.c for allocations.
  *
  * The driver chooses addresses itself and treats a requested address as a hint. So each address

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the contexts and streams of operations, waits for them, and converts the driver's errors to
- * refusals. The other files of the executor call it. A wait polls the driver, so a replay can be
- * interrupted although a running kernel cannot.
+ * refusals. The other files of the executor call this file. A wait polls the driver, so a replay
+ * can be interrupted although a running kernel cannot.
  */
 #include "proto/abi/clock.h"
 #include "replay/exec/cuda/exec-cuda-internal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Real devices as an executor: contexts, streams, events, and the table. run.c calls it through the
- * table; it calls the other files of this folder.
+ * Real devices as an executor: contexts, streams, events, and the table. run.c calls this file
+ * through the table; this file calls the other files of this folder.
  *
  * The trace's code runs on the device, and only the driver limits it. So the executor checks
  * everything that the driver would trust: addresses of this process, lengths, images.

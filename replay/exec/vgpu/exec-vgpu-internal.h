@@ -130,7 +130,7 @@ int ts_exec_vgpu_place(struct vgpu_state *state, uint32_t context, uint64_t addr
 		       const struct ts_exec_io *io);
 /*
  * Waits for all queued work in every context. A copy's addresses are resolved when the copy is
- * queued, and other contexts and devices may access a device's memory. So no work may be queued
+ * queued, and other contexts and devices may access a device's memory. So the queues must be empty
  * when memory is freed.
  */
 void ts_exec_vgpu_wait(struct vgpu_state *state);

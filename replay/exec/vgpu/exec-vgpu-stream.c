@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the contexts and streams of operations, and converts the device's errors to refusals. The
- * other files of the executor call it.
+ * other files of the executor call this file.
  */
 #include "replay/exec/exec-fault.h"
 #include "replay/exec/vgpu/exec-vgpu-internal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual GPU as an executor: contexts, streams, events, and the table. run.c calls it through
- * the table; it calls the other files of this folder and replay/vgpu.
+ * The virtual GPU as an executor: contexts, streams, events, and the table. run.c calls this file
+ * through the table; this file calls the other files of this folder and replay/vgpu.
  *
  * The trace's addresses are numbers on the device; no memory of this process has these addresses.
  * An operation may access only memory that earlier operations allocated. Only the replay's thread

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts the clock bounds of replay/state/state-clocks.h to a message. query.c, `tsctl info` and
- * `tsctl analyze` call it.
+ * `tsctl analyze` call this file.
  */
 #include "replay/report/answers/clockjson.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts a trace's doubts to a message. graphjson.c, timelinejson.c, gapsjson.c and tsctl call
- * it.
+ * this file.
  */
 #include "replay/report/answers/doubtsjson.h"
 

@@ -2,7 +2,7 @@
 /*
  * Converts failed calls to messages, with the kernels that may have caused them. For an
  * out-of-memory error, adds the allocations that held the memory. query.c, `tsctl info` and `tsctl
- * analyze` call it; it calls replay/state/overview/errors.h and memoryjson.c.
+ * analyze` call this file; this file calls replay/state/overview/errors.h and memoryjson.c.
  */
 #include "replay/report/answers/errorsjson.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts the gaps of replay/state to messages. `tsctl gaps` calls it; it calls names/ and
- * stacks/.
+ * Converts the gaps of replay/state to messages. `tsctl gaps` calls this file; this file calls
+ * names/ and stacks/.
  */
 #include "replay/report/answers/gapsjson.h"
 #include "replay/report/answers/doubtsjson.h"

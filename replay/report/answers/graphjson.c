@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts the graph of replay/state to messages, one element at a time. query.c and tsctl call it.
+ * Converts the graph of replay/state to messages, one element at a time. query.c and tsctl call
+ * this file.
  */
 #include "replay/report/answers/graphjson.h"
 #include "replay/report/answers/doubtsjson.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts the memory of replay/state to messages. query.c and errorsjson.c call it; it calls
- * names/ and stacks/.
+ * Converts the memory of replay/state to messages. query.c and errorsjson.c call this file; this
+ * file calls names/ and stacks/.
  */
 #include "replay/report/answers/memoryjson.h"
 

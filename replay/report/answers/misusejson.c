@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts the findings of replay/state/memory/misuse.h to messages, with names and stacks. query.c
- * calls it.
+ * calls this file.
  */
 #include "replay/report/answers/misusejson.h"
 

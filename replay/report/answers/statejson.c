@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts the state of replay/state to messages. query.c calls it, and other answers call
- * ts_statejson_operation() for names of operations. It calls names/ and stacks/.
+ * Converts the state of replay/state to messages. query.c calls this file, and other answers call
+ * ts_statejson_operation() for names of operations. This file calls names/ and stacks/.
  */
 #include "replay/report/answers/statejson.h"
 

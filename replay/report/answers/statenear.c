@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the nearest operations before and after an idle instant. query.c calls it. It reads windows
- * around the instant, each larger than the last, until one has an operation. So it reads few blocks
- * of any trace.
+ * Finds the nearest operations before and after an idle instant. query.c calls this file. This file
+ * reads windows around the instant, each larger than the last, until one has an operation. So it
+ * reads few blocks of any trace.
  */
 #include "replay/report/answers/statenear.h"
 

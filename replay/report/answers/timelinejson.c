@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converts the timeline of replay/state to messages. query.c and tsctl call it. */
+/*
+ * Converts the timeline of replay/state to messages of proto/rpc. query.c and tsctl call this file.
+ */
 #include "replay/report/answers/timelinejson.h"
 #include "replay/report/answers/doubtsjson.h"
 

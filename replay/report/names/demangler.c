@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Demangles C++ names with __cxa_demangle of the C++ library. dlopen() loads the library, so
- * TraceSmith runs without C++. resolver.c and tsctl call it. Names come from a trace, so their
- * length is bounded.
+ * TraceSmith runs without C++. resolver.c and tsctl call this file. Names come from a trace, so
+ * their length is bounded.
  */
 #include "proto/abi/grow.h"
 #include "proto/abi/map.h"

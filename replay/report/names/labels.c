@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Table of the application's names for threads, streams and categories, sorted once by named
- * object, then searched. resolver.c calls it.
+ * object, then searched. resolver.c calls this file.
  *
  * A name row names a stream by its handle, but other rows have CUPTI's stream ids. If the name row
  * lacks the ids, a `stream` row maps the handle to the ids.

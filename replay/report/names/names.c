@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gives names to numbers: the vendor's ids, kinds and flags, and TraceSmith's own enums.
- * replay/report, tsctl, the daemon and the exporters call it. The vendor tables come from
+ * replay/report, tsctl, the daemon and the exporters call this file. The vendor tables come from
  * proto/abi/vendor at compile time, indexed by id. Numbers from a trace are untrusted, so each
  * look-up checks the table's bounds.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resolves ids of a trace to names, threads, stacks and symbols. All modules of replay/report and
- * tsctl's readers call it; it calls labels.c, demangler.c and sbt's tables of modules and symbols.
+ * tsctl's readers call this file; this file calls labels.c, demangler.c and sbt's tables of modules
+ * and symbols.
  *
  * Most answers are look-ups. The thread of a device row is not: a thread of the vendor's library
  * delivered the row, and only the row's operation id leads to the call. A second cursor reads the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds the short name of a row (ts_resolver_name()). The resolver finds the names; a sample's
- * name is its place in the code. All answers that print rows call it.
+ * name is its place in the code. All answers that print rows call this file.
  */
 #include "replay/report/names/names.h"
 #include "replay/report/names/resolver.h"

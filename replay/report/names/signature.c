@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses a kernel's demangled signature into parameters. element.c calls it; it calls value.c. The
- * parameters lie in the last pair of parentheses, separated by commas outside any other brackets.
+ * Parses a kernel's demangled signature into parameters. element.c calls this file; this file calls
+ * value.c. The parameters lie in the last pair of parentheses, separated by commas outside any
+ * other brackets.
  */
 #include "replay/report/names/signature.h"
 

@@ -21,7 +21,7 @@ struct ts_signature_parameter {
 
 /*
  * Returns the number of parameters, at most TS_SIGNATURE_MAX_PARAMETERS. Returns 0 if there are
- * none, or if the text is no signature: an extern "C" kernel has only a name.
+ * none, or if the text is no signature, as for an extern "C" kernel, which has only a name.
  */
 size_t ts_signature_parse(
 	const char *signature,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses CUDA's scalar and vector types and prints values as text. signature.c and element.c call
- * it. Types are looked up by the demangler's spelling, which is unique for each type.
+ * this file. Types are looked up by the demangler's spelling, which is unique for each type.
  */
 #include "replay/report/names/value.h"
 

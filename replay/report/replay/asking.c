@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code shared by all answers to replay requests: executors by name, the selected part of a program,
- * progress, error messages. replay.c, execjson.c, dryjson.c, emulatejson.c and planjson.c call it.
+ * progress, error messages. replay.c, execjson.c, dryjson.c, emulatejson.c and planjson.c call this
+ * file.
  */
 #include "replay/report/replay/replay.h"
 

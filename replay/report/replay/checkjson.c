@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts the findings of replay/check to messages, with remedies. execjson.c calls it; it calls
- * sidejson.c.
+ * Converts the findings of replay/check to messages, with remedies. execjson.c calls this file;
+ * this file calls sidejson.c.
  */
 #include "replay/report/replay/checkjson.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts a difference to a message. The message always has the differing bytes in hex; it has
- * typed values only if a kernel's signature gives the type. execjson.c and schedulejson.c call it;
- * it calls element.c.
+ * typed values only if a kernel's signature gives the type. execjson.c and schedulejson.c call this
+ * file; this file calls element.c.
  */
 #include "replay/report/replay/differencejson.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Dry run of a capture: lists the captured operations that a replay would run, counts the contents
- * that the trace lacks, and sums the recorded time. It is the counterpart of
- * execjson.c for --mode dry-run; replay.c calls it.
+ * that the trace lacks, and sums the recorded time. It is the counterpart of execjson.c for --mode
+ * dry-run; replay.c calls this file.
  */
 #include "proto/abi/base.h"
 #include "replay/report/replay/replay.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the type of the array element at the address where a replay differs. differencejson.c calls
- * it; it calls names/signature.c and names/value.c.
+ * this file; this file calls names/signature.c and names/value.c.
  *
  * The search visits launches from the difference back to the allocation. A pool's allocation holds
  * many arrays, so the highest pointer that is not above the address wins. Among equal pointers, the

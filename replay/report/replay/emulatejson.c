@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts emulations of a trace, as recorded and edited, to messages. replay.c calls it; it calls
- * replay/emulate.
+ * Converts emulations of a trace, as recorded and edited, to messages. replay.c calls this file;
+ * this file calls replay/emulate.
  */
 #include "proto/abi/base.h"
 #include "replay/emulate/emulate.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detects recordings that end before their program. execjson.c and `tsctl info` call it.
+ * Detects recordings that end before their program. execjson.c and `tsctl info` call this file.
  *
  * A truncated capture looks complete: its operations are in order and none is missing. Only the
  * session's end row shows that the program had, or may have had, more operations.

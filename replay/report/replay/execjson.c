@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Replays a program captured by `tsctl record --capture replay`, and reports whether the results
- * are the same. replay.c calls it; it calls replay/exec, replay/check and the other modules of this
- * folder.
+ * are the same. replay.c calls this file; this file calls replay/exec, replay/check and the other
+ * modules of this folder.
  *
  * A difference from the capture may come from the program itself. Then the program is replayed once
  * more, with kernels on all CPUs at once. If the replays also differ from each other, the program

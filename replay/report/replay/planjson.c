@@ -2,7 +2,7 @@
 /*
  * Dry run of an emulation: counts the operations that a replay would run, the parts that the trace
  * lacks, and the recorded time. The answer is the same for every executor that needs only the
- * trace. replay.c calls it.
+ * trace. replay.c calls this file.
  */
 #include "proto/abi/base.h"
 #include "replay/report/replay/replay.h"

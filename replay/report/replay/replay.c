@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dispatches replay requests: selects the sessions and the kind of answer. query.c calls it; it
- * calls execjson.c, dryjson.c, emulatejson.c and planjson.c. asking.c has the code that they share.
+ * Dispatches replay requests: selects the sessions and the kind of answer. query.c calls this file;
+ * this file calls execjson.c, dryjson.c, emulatejson.c and planjson.c. asking.c has the code that
+ * they share.
  */
 #include "replay/report/replay/replay.h"
+
+#include "proto/abi/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -50,6 +53,37 @@ static int exec_session(struct ts_replay *replay, uint32_t session)
 	return why ? ts_replay_complain(replay, true, "%s", why) ?: 1 : r;
 }
 
+bool ts_replay_is_hip(const struct ts_sbt_reader *reader, uint32_t session)
+{
+	const uint32_t hip = TS_INTERFACE_HIP_TABLES | TS_INTERFACE_HIP_SYMBOLS;
+	bool any = false;
+
+	for (size_t i = 0; i < ts_sbt_reader_n_sessions(reader); i++) {
+		const struct ts_row_session *row = ts_sbt_reader_session_at(reader, i);
+
+		if (session && row->session != session)
+			continue;
+		if (!(row->interfaces & hip) || (row->interfaces & TS_INTERFACE_CUPTI))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static int complain_not_captured(struct ts_replay *replay)
+{
+	if (ts_replay_is_hip(replay->reader, replay->in_file))
+		return ts_replay_complain(replay, true,
+					  "%s: HIP's calls are not captured, so only their times "
+					  "can be replayed: use `--on emulate`",
+					  replay->path);
+	return ts_replay_complain(
+		replay, true,
+		"%s: the trace has no capture to replay; record one with `tsctl record "
+		"--capture replay` (`tsctl cut`, `dump` and `merge` leave the capture out)",
+		replay->path);
+}
+
 static int exec_sessions(struct ts_replay *replay)
 {
 	struct ts_sbt_reader *reader = replay->reader;
@@ -74,11 +108,7 @@ static int exec_sessions(struct ts_replay *replay)
 			break;
 	}
 	if (!any && !r)
-		return ts_replay_complain(
-			replay, true,
-			"%s: the trace has no capture to replay; record one with `tsctl record "
-			"--capture replay` (`tsctl cut`, `dump` and `merge` leave the capture out)",
-			replay->path);
+		return complain_not_captured(replay);
 	return r == 1 ? 0 : r;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the order of unordered operations that changes a program's results
- * (replay/exec/exec-schedule.h), and reports it as messages. execjson.c calls it.
+ * (replay/exec/exec-schedule.h), and reports it as messages. execjson.c calls this file.
  */
 #include "replay/report/replay/schedulejson.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Describes captured operations for verdicts. execjson.c, checkjson.c, schedulejson.c and
- * differencejson.c call it; it calls the resolver and stacks/.
+ * differencejson.c call this file; this file calls the resolver and stacks/.
  *
  * An operation, its call's API row and its device rows have the same op_id. The API row gives the
  * caller, and the device rows give the stream. These rows do not start before the call, so the

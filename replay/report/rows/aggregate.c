@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums rows by name: count, time, bytes, call sites. rowsums.c and tsctl call it; it calls
- * durations.c. Memory grows with the number of names. Rows of one name come in runs, so a look-up
- * tries the last found name first.
+ * Sums rows by name: count, time, bytes, call sites. rowsums.c and tsctl call this file; this file
+ * calls durations.c. Memory grows with the number of names. Rows of one name come in runs, so a
+ * look-up tries the last found name first.
  */
 #include "replay/report/rows/aggregate.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A histogram of durations by their highest nine bits. aggregate.c calls it. */
+/* A histogram of durations by their highest nine bits. aggregate.c calls this file. */
 #include "replay/report/rows/durations.h"
 
 #include "proto/abi/base.h"

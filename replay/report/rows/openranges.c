@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds ranges that never ended. rowwalk.c and the exporters call it.
+ * Finds ranges that never ended. rowwalk.c and the exporters call this file.
  *
  * A second cursor reads the rows of ended ranges, slightly ahead of the caller's pass. A range that
  * ended has two rows with the same begin instant: its `range_begin` row, and the row of the ended
@@ -77,8 +77,8 @@ static struct over *over_at(struct ts_open_ranges *ranges, size_t i)
 }
 
 /*
- * Adds an ended range. If memory is short, the range counts as one that never ended: the opposite
- * error would hide a range.
+ * Adds an ended range. If memory is short, the range counts as one that never ended, because the
+ * opposite error would hide a range.
  */
 static void add(struct ts_open_ranges *ranges, const struct ts_sbt_row *row)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests rows against the filter of a request. rowwalk.c, rowsums.c and query.c call it; it calls
- * the resolver.
+ * Tests rows against the filter of a request. rowwalk.c, rowsums.c and query.c call this file; this
+ * file calls the resolver.
  */
 #include "replay/report/rows/rowfilter.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts rows to messages and JSON. query.c and `tsctl view` call it. ts_rowjson_new() makes a
- * plan for each type of row from the generated steps: the source of each field of its message.
- * Printing a row follows the plan and compares no names.
+ * Converts rows to messages and JSON. query.c and `tsctl view` call this file. ts_rowjson_new()
+ * makes a plan for each type of row from the generated steps: the source of each field of its
+ * message. Printing a row follows the plan and compares no names.
  */
 #include "replay/report/rows/rowjson.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums rows for `tsctl view --stats`. query.c and tsctl call it; it calls aggregate.c and
- * launchsite.c. It reads every row, because the file's own sums have no medians and no launch
- * sites.
+ * Sums rows for `tsctl view --stats`. query.c and tsctl call this file; this file calls aggregate.c
+ * and launchsite.c. This file reads every row, because the file's own sums have no medians and no
+ * launch sites.
  */
 #include "replay/report/rows/rowsums.h"
 

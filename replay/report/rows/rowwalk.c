@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks rows for text and JSON output, in order of time or by duration. query.c and tsctl call it;
- * it calls openranges.c and rowfilter.c.
+ * Walks rows for text and JSON output, in order of time or by duration. query.c and tsctl call this
+ * file; this file calls openranges.c and rowfilter.c.
  */
 #include "replay/report/rows/rowwalk.h"
 

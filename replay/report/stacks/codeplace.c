@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the frame that represents a stack in tables. launchsite.c, codes.c, rowname.c and
- * sidejson.c call it; it calls the resolver and frames.c. It reads the stack from the file and
- * builds no message, so thousands of samples can be named.
+ * sidejson.c call this file; this file calls the resolver and frames.c. This file reads the stack
+ * from the file and builds no message, so thousands of samples can be named.
  */
 #include "replay/report/stacks/codeplace.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers the functions in which samples lie; a function's key is its name and file. hostcode.c,
- * gapsjson.c and `tsctl analyze` call it; it calls codeplace.c. It counts each function's lines, so
- * the line with the most samples represents the function.
+ * gapsjson.c and `tsctl analyze` call this file; this file calls codeplace.c. This file counts each
+ * function's lines, so the line with the most samples represents the function.
  */
 #include "replay/report/stacks/codes.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classifies frames by the name of their file and function. codeplace.c and stackjson.c call it. */
+/*
+ * Classifies frames by the name of their file and function. codeplace.c and stackjson.c call this
+ * file.
+ */
 #include "replay/report/stacks/frames.h"
 
 #include "proto/abi/base.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums the sampled host functions over all gaps. `tsctl analyze` calls it; it calls codes.c and
- * ts_gaps_read(). Threads and their other activity are in `tsctl gaps`.
+ * Sums the sampled host functions over all gaps. `tsctl analyze` calls this file; this file calls
+ * codes.c and ts_gaps_read(). Threads and their other activity are in `tsctl gaps`.
  */
 #include "replay/report/stacks/hostcode.h"
 

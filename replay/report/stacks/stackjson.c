@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts stacks and threads to messages. All answers with stacks call it; it calls the resolver
- * and frames.c.
+ * Converts stacks and threads to messages. All answers with stacks call this file; this file calls
+ * the resolver and frames.c.
  */
 #include "replay/report/stacks/stackjson.h"
 

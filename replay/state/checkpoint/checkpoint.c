@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes checkpoints into a trace and resumes from them: see checkpoint.h. `tsctl index` and at.c
- * call it. It feeds the builder of state.c and stores bytes through sbt.
+ * call this file. This file feeds the builder of state.c and stores bytes through sbt.
  *
  * A checkpoint is taken before a row that begins later than the row before it. It holds the state
  * after all earlier rows: the machine, live memory, events, and work in progress. It leaves out the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs and unpacks the stream order (streams, events, graph launches) of state-order.c. It is the
- * part of a checkpoint that holds dependencies. state-machine.c calls it.
+ * part of a checkpoint that holds dependencies. state-machine.c calls this file.
  *
  * A marker is one version of an event. Markers without references are left out, and the other
  * markers get new numbers. Unpacking counts the references again. The bytes are untrusted: every

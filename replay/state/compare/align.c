@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Aligns two sequences: see align.h. diff.c calls it. Runs of one program differ little and rarely,
- * so the search starts at the point of difference and tries the nearest pairs first. The cost is
- * quadratic in the distance between this point and the pair found, so align.h limits the distance.
+ * Aligns two sequences: see align.h. diff.c calls this file. Runs of one program differ little and
+ * rarely, so the search starts at the point of difference and tries the nearest pairs first. The
+ * cost is quadratic in the distance between this point and the pair found, so align.h limits the
+ * distance.
  */
 #include "replay/state/compare/align.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairs the streams of two traces: see counterparts.h. diff.c calls it. All pairs of streams of a
- * session are candidates, and the best pairs are chosen first. Each stream has a sorted list of
- * names with counts. A walk over two lists counts the names in common.
+ * Pairs the streams of two traces: see counterparts.h. diff.c calls this file. All pairs of streams
+ * of a session are candidates, and the best pairs are chosen first. Each stream has a sorted list
+ * of names with counts. A walk over two lists counts the names in common.
  */
 #include "replay/state/compare/counterparts.h"
 

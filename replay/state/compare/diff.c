@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares the runs of two builds, called the two sides: see diff.h. `tsctl diff` calls it. It uses
- * the state machine for doubts, and align.c, counterparts.c, ranks.c and spread.c for the
- * comparison. It reads each trace once and collects durations by name and device operations by
- * stream. The comparison follows at the end.
+ * Compares the runs of two builds, called the two sides: see diff.h. `tsctl diff` calls this file.
+ * This file uses the state machine for doubts, and align.c, counterparts.c, ranks.c and spread.c
+ * for the comparison. It reads each trace once and collects durations by name and device operations
+ * by stream. The comparison follows at the end.
  */
 #include "replay/state/compare/diff.h"
 

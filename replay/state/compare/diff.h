@@ -89,8 +89,8 @@ struct ts_diff_name {
 	bool has_config[2];
 	double p; /* corrected; 1 if not tested */
 	/*
-	 * Pair each duration of the first side with each duration of the second: the share of these
-	 * pairs in which the second side's duration is longer. Equal durations count half.
+	 * Share of all pairs (a duration of the first side, a duration of the second side) in which
+	 * the second side's duration is longer. A pair of equal durations counts half.
 	 */
 	double slower_share;
 };
@@ -141,7 +141,7 @@ struct ts_diff {
 	 */
 	struct ts_diff_op *slower;
 	size_t n_slower;
-	/* first difference; op_id[i] is 0 if side i has no more operations */
+	/* the first difference; op_id[i] is 0 if side i has no operation left */
 	struct ts_diff_op first;
 	bool has_first;
 	/*

@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 /*
- * Runs the test. Both arrays are sorted and not empty. *ret_share is the share of pairs in which
- * b's value is greater; ties count half. Returns p, two-sided.
+ * Runs the Mann-Whitney test. Both arrays are sorted and not empty. *ret_share is the share of
+ * pairs (a value of a, a value of b) in which b's value is greater; ties count half. Returns the
+ * two-sided p.
  */
 double ts_ranks_test(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b,
 		     double *ret_share);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explains gaps by the activity of threads: the second pass of gaps.h. gaps.c calls it; it sums
- * time with parts.c.
+ * Explains gaps by the activity of threads: the second pass of gaps.h. gaps.c calls this file; this
+ * file sums time with parts.c.
  *
  * The module reads the rows of threads once, in time order. For each thread it keeps the last
  * activity of each kind. The kinds are: call of the vendor's API, system call, page fault, memory
@@ -649,7 +649,7 @@ static int feed(struct blamer *blamer, const struct ts_sbt_row *row)
 	return r ? r : follow_disk(blamer, thread, row->off_cpu);
 }
 
-/* ---- what is known before -------------------------------------------------------------------- */
+/* ---- windows of a gap, before the rows are read ---------------------------------------------- */
 
 static int compare_windows(const void *a, const void *b)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the gaps between operations of a stream: see gaps.h. `tsctl gaps` and replay/report call
- * it. The state machine reports operations; for each gap this module finds the time up to which
- * each cause of gaps.h applies. blame.c then explains the remaining time by the activity of
+ * this file. The state machine reports operations; for each gap this module finds the time up to
+ * which each cause of gaps.h applies. blame.c then explains the remaining time by the activity of
  * threads.
  */
 #include "replay/state/gaps/gaps.h"

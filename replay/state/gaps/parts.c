@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums time by key: see parts.h. blame.c and gaps.c call it. Keys have no padding, so they compare
- * as bytes. Parts are never removed, so their indices stay valid.
+ * Sums time by key: see parts.h. blame.c and gaps.c call this file. Keys have no padding, so they
+ * compare as bytes. Parts are never removed, so their indices stay valid.
  */
 #include "replay/state/gaps/parts.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Orders the graph and finds slack and critical path: see graphpath.h. state-graph.c calls it.
+ * Orders the graph and finds slack and critical path: see graphpath.h. state-graph.c calls this
+ * file.
  *
  * Nodes are sorted by time: an operation or a call by its start, a return by its end. An edge that
  * leads backwards in this order comes from a wrong time or id and is dropped. The remaining graph

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Allocates arrays in huge pages: see largearray.h. state-graph.c, graphpath.c, replay/emulate and
- * tools/export call it.
+ * tools/export call this file.
  */
 #include "replay/state/graph/largearray.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects the nodes and edges of the graph: see state-graph.h. replay/report and `tsctl graph`
- * call it. It feeds the state machine, and finally calls graphpath.c.
+ * call this file. This file feeds the state machine, and finally calls graphpath.c.
  *
  * One pass in time order reads calls, joined operations from the state machine, and
  * synchronizations. A waiting call gets a return node when the pass reaches the call's end, because
@@ -441,7 +441,10 @@ static int feed_sync(struct builder *builder, uint32_t session, const struct ts_
 				  .context = row->context,
 				  .stream = row->stream};
 
-	/* A wait of a stream is no return: the operation after the wait has the edge. */
+	/*
+	 * A wait of a stream does not make a call return. Its edge leads to the operation after the
+	 * wait.
+	 */
 	if (wait.call == NONE ||
 	    row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps operation ids to numbers in pages of 16: see state-ids.h. state-graph.c calls it. */
+/* Maps operation ids to numbers in pages of 16: see state-ids.h. state-graph.c calls this file. */
 #include "replay/state/graph/state-ids.h"
 
 #include "proto/abi/grow.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the kernels that ran during an allocation's life: see lifetimes.h. replay/report calls it.
- * The first pass collects the allocations that cover the address. The second pass compares each
- * kernel with all these allocations, because they are few.
+ * Finds the kernels that ran during an allocation's life: see lifetimes.h. replay/report calls this
+ * file. The first pass collects the allocations that cover the address. The second pass compares
+ * each kernel with all these allocations, because they are few.
  */
 #include "replay/state/memory/lifetimes.h"
 
@@ -60,7 +60,10 @@ static int take_memory(struct pass *pass, const struct ts_sbt_row *row)
 	}
 	if (pass->address < memory->address || pass->address - memory->address >= memory->bytes)
 		return 0;
-	/* The free of the previous allocation was not recorded: allocations do not overlap. */
+	/*
+	 * An earlier allocation may still be open here. Live allocations do not overlap, so its
+	 * free was not recorded. It ends now.
+	 */
 	end_last(pass, row, false);
 	lifetimes->n_all++;
 	if (lifetimes->n_allocations == TS_LIFETIMES_MAX)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds uses of freed memory: see misuse.h. replay/report calls it; it uses spans.c and pools.c.
+ * Finds uses of freed memory: see misuse.h. replay/report calls this file; this file uses spans.c
+ * and pools.c.
  *
  * The first pass reads allocations, frees and accesses, and collects candidates. The second pass
  * reads the calls and device rows of the candidates and decides. The first pass orders rows by
@@ -23,7 +24,7 @@
 /* Maximum error of the order of rows. */
 #define SLACK_NS UINT64_C(10000000)
 #define MAX_LATE 1024u
-/* Kinds of loss that may hide an allocation. */
+/* Kinds of loss by which the trace may lack an allocation. */
 #define HIDING_LOSSES                                                                        \
 	(1u << TS_LOSS_RING_FULL | 1u << TS_LOSS_NO_SHARD | 1u << TS_LOSS_CUPTI_DROPPED |    \
 	 1u << TS_LOSS_NO_BUFFER | 1u << TS_LOSS_BAD_RECORD | 1u << TS_LOSS_UNKNOWN_RECORD | \
@@ -71,7 +72,7 @@ struct want {
 	uint32_t session;
 	uint32_t candidate;
 	uint32_t role; /* enum role */
-	bool is_found; /* the first row of an id counts */
+	bool is_found; /* the first row of op_id was read; later rows are ignored */
 };
 
 struct pass {
@@ -120,7 +121,10 @@ const char *ts_misuse_kind_name(uint32_t kind)
 
 /* ---- what may be wrong ----------------------------------------------------------------------- */
 
-/* Returns the session's entry. NULL: no period of the session may hide an allocation. */
+/*
+ * Returns the session's entry. NULL: the session has no pause, no yield and no loss of
+ * HIDING_LOSSES, so no allocation is missing for these reasons.
+ */
 static struct session *find_session(struct pass *pass, uint32_t session)
 {
 	for (size_t i = 0; i < pass->n_sessions; i++)
@@ -129,7 +133,7 @@ static struct session *find_session(struct pass *pass, uint32_t session)
 	return NULL;
 }
 
-/* Notes that the trace may lack allocations from before `ns`. 0: from any time. */
+/* Stores that the trace may lack allocations of the session from before `ns`; 0: from any time. */
 static int distrust(struct pass *pass, uint32_t session, uint64_t ns)
 {
 	struct session *found = find_session(pass, session);

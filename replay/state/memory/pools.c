@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures how full pools are: see pools.h. misuse.c calls it; it reads the spans of spans.c.
+ * Measures how full pools are: see pools.h. misuse.c calls this file; this file reads the spans of
+ * spans.c.
  *
  * If a pool grows although it has more unused memory than the request, its memory is fragmented, or
  * another stream has not released it yet. The module counts the holes at each new maximum of unused

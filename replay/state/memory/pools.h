@@ -18,8 +18,8 @@ struct ts_pool_state {
 	struct ts_pool_use use;
 	uint64_t bytes, used_bytes; /* from the last row */
 	/*
-	 * time of the last shrinking: memory freed earlier may no longer belong to the pool; 0:
-	 * never
+	 * time at which the pool last shrank; 0: never. The pool may have returned memory freed
+	 * before that.
 	 */
 	uint64_t shrunk_ns;
 	uint32_t n_looks; /* number of times that the pool's holes were counted */

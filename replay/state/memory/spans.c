@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A skip list of address ranges: see spans.h. misuse.c and pools.c call it. Each range is a node
- * with a random number of levels. If a newer range lies inside an older one, the older one becomes
- * two nodes.
+ * A skip list of address ranges: see spans.h. misuse.c and pools.c call this file. Each range is a
+ * node with a random number of levels. If a newer range lies inside an older one, the older one
+ * becomes two nodes.
  */
 #include "replay/state/memory/spans.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes memory use over a trace: see state-memory.h. replay/report and `tsctl watch` call it.
- * The first pass tracks live memory and finds the peak. The second pass stops at the peak and lists
- * its holders, so the first pass need not save holders at each new maximum.
+ * Computes memory use over a trace: see state-memory.h. replay/report and `tsctl watch` call this
+ * file. The first pass tracks live memory and finds the peak. The second pass stops at the peak and
+ * lists its holders, so the first pass need not save holders at each new maximum.
  */
 #include "replay/state/memory/state-memory.h"
 

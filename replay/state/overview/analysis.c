@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds common problems in a trace: see analysis.h. `tsctl analyze` calls it. It feeds the state
- * machine and checks each operation and synchronization as it comes. Findings are summed by stack.
+ * Finds common problems in a trace: see analysis.h. `tsctl analyze` calls this file. This file
+ * feeds the state machine and checks each operation and synchronization as it comes. Findings are
+ * summed by stack.
  */
 #include "replay/state/overview/analysis.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collects calls that failed: see errors.h. replay/report calls it. It reads calls in order. Each
- * session has a ring of its launches since the last wait.
+ * Collects calls that failed: see errors.h. replay/report calls this file. This file reads calls in
+ * order. Each session has a ring of its launches since the last wait.
  */
 #include "replay/state/overview/errors.h"
 

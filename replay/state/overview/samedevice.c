@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds equal devices by UUID: see samedevice.h. timeline.c and replay/emulate/read.c call it. */
+/*
+ * Finds equal devices by UUID: see samedevice.h. timeline.c and replay/emulate/read.c call this
+ * file.
+ */
 #include "replay/state/overview/samedevice.h"
 
 #include <string.h>

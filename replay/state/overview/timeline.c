@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums the work of streams and devices over time: see timeline.h. replay/report, `tsctl analyze`
- * and `tsctl watch` call it; it feeds the state machine. Operations come ordered by start. So the
- * time covered by several operations is a sum: for each operation, its time after the latest end of
- * all earlier ones.
+ * and `tsctl watch` call this file; this file feeds the state machine. Operations come ordered by
+ * start. So the time covered by several operations is a sum: for each operation, its time after the
+ * latest end of all earlier ones.
  */
 #include "replay/state/overview/timeline.h"
 
@@ -79,8 +79,8 @@ static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_
 }
 
 /*
- * Returns 0 if there is room for one more stream, else TS_E_STREAMS or TS_E_PARTS: each stream has
- * memory for all parts.
+ * Returns 0 if there is room for one more stream, else TS_E_STREAMS or TS_E_PARTS. Each stream has
+ * memory for all parts, so more streams leave room for fewer parts.
  */
 static int check_limits(const struct ts_timeline *timeline)
 {

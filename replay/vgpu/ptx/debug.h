@@ -27,8 +27,9 @@ struct ts_ptx_debugger {
 	 */
 	int (*step)(void *userdata, struct ts_ptx_warp *warp);
 	/*
-	 * Called after the last instruction. `fault` is NULL if the kernel did not fault. If the
-	 * kernel faulted, its resident blocks still exist.
+	 * Called once, when the kernel has ended: after its last instruction, at a fault, or when
+	 * step() ended it. `fault` is NULL if the kernel did not fault. If it faulted, its resident
+	 * blocks still exist and can be read.
 	 */
 	void (*end)(void *userdata, const struct ts_ptx_fault *fault);
 };
@@ -114,7 +115,7 @@ size_t ts_ptx_debug_memory(struct ts_ptx_warp *warp, uint32_t lane, uint64_t add
 
 /*
  * Sets register i of a lane's call, as numbered by ts_ptx_debug_register(). For a predicate, only
- * the lowest bit of `value` counts. -ENOENT: there is no such register.
+ * the lowest bit of `value` is used. -ENOENT: there is no such register.
  */
 int ts_ptx_debug_set_register(struct ts_ptx_warp *warp, uint32_t lane, uint32_t level, size_t i,
 			      uint64_t value);

@@ -213,7 +213,7 @@ TS_TEST(a_race_has_both_places)
 	struct ts_check_finding finding = race("exchange_race", 1, 64);
 	struct ts_check_side read = finding.access, write = finding.earlier;
 
-	/* Warp 0 may run first: then it reads words that warp 1 writes later. */
+	/* If warp 0 runs first, it reads words that warp 1 writes later. */
 	if (finding.access.is_write) {
 		read = finding.earlier;
 		write = finding.access;

@@ -239,7 +239,7 @@ static inline void producer_say(int fd, enum ts_handshake_type type)
 	producer_send(fd, &packet, sizeof(packet), -1);
 }
 
-/* Returns the type of the next packet; 0: the daemon hung up. */
+/* Returns the type of the next packet; 0: the daemon closed the connection. */
 static inline uint16_t producer_hear(int fd, struct ts_handshake_reason *ret_packet)
 {
 	struct ts_handshake_reason packet = {0};

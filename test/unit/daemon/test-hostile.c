@@ -101,7 +101,7 @@ TS_TEST(lingering_descriptor)
 	service_end(&s);
 }
 
-/* No client may pass a descriptor over the control socket. */
+/* A client sends a descriptor over the control socket. The daemon still answers other clients. */
 TS_TEST(descriptor_for_the_control_socket)
 {
 	int other, fd = lingering_socket(20, &other), client;
@@ -495,7 +495,7 @@ TS_TEST(notes_are_bounded)
 	for (int i = 0; i < 4200; i++) {
 		fd = socket_connect(r.socket, SOCK_SEQPACKET);
 		producer_send(fd, &note, sizeof(note), -1);
-		/* The daemon hangs up when it has recorded the note. */
+		/* The daemon closes the connection when it has recorded the note. */
 		ts_check_int(producer_hear(fd, NULL), 0);
 		close(fd);
 	}

@@ -304,8 +304,8 @@ TS_TEST(blocked_closes)
 }
 
 /*
- * Checks that SIGTERM and SIGKILL each end the daemon while close() calls wait, and that the daemon
- * hangs up on its peers.
+ * Checks that SIGTERM and SIGKILL each end the daemon while close() calls wait, and that the
+ * connections of its peers end.
  */
 static void check_end_with_blocked_closes(int number)
 {
@@ -559,7 +559,7 @@ static void run_query(const struct service *s, void *data)
 	attack_end(attack);
 }
 
-/* A query about a file whose server does not answer: only its worker waits. */
+/* A query names a file whose FUSE server does not answer. Only the worker of this query waits. */
 TS_TEST(query_about_a_silent_file)
 {
 	struct attack attack;
@@ -768,8 +768,8 @@ static void run_connects(const struct service *s, void *data)
 }
 
 /*
- * Returns the seconds until the other end hangs up. Until then sends the bytes of `drip`, one every
- * half second.
+ * Returns the seconds until the other end closes the connection. Until then sends the bytes of
+ * `drip`, one every half second.
  */
 static double hung_up_after(int fd, const void *drip, size_t n_bytes)
 {
@@ -787,7 +787,7 @@ static double hung_up_after(int fd, const void *drip, size_t n_bytes)
 	return now_s() - begin;
 }
 
-/* Starts a process that checks that the other end hangs up after about ten seconds. */
+/* Starts a process that checks that the other end closes the connection after about ten seconds. */
 static pid_t begin_hung_up(int fd, const void *drip, size_t n_bytes)
 {
 	pid_t pid = fork();

@@ -279,8 +279,8 @@ TS_TEST(out_of_band_descriptors)
 }
 
 /*
- * If the daemon is killed, the porter hangs up. It closes its files and the descriptors that lie in
- * connections.
+ * If the daemon is killed, the porter shuts down all connections and exits. The exit closes the
+ * files that the porter has received, and the descriptors in messages that it has not received.
  */
 TS_TEST(the_end_closes_all)
 {

@@ -137,8 +137,9 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /*
- * Checks that the trace takes `was` ns, and `is` ns with the edits in `texts`, which semicolons
- * separate. If `is` is 0, an edit must match nothing.
+ * Checks that the trace takes `was` ns without edits, and `is` ns with the edits in `texts`.
+ * Semicolons separate the edits. If `is` is 0, checks that the run with the edits fails with
+ * -EINVAL and a message.
  */
 static void check_edit(uint64_t was, const char *texts, uint64_t is)
 {

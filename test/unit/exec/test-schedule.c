@@ -362,7 +362,8 @@ TS_TEST(default_streams_are_not_all_there_is)
 }
 
 /*
- * A copy to pageable memory is complete when its call returns; a copy to pinned memory may not be.
+ * A copy to pageable memory is complete when its call returns. A copy to pinned memory may complete
+ * later.
  */
 TS_TEST(copies_to_the_host)
 {

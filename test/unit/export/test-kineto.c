@@ -52,8 +52,8 @@ static void next_is(struct ts_waits *waits, uint64_t now_ns, uint64_t op_id, uin
 #define EVENT_SYNC  TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE
 
 /*
- * Event A is recorded again between two waits for it. Waits are reported in order: a wait whose
- * event is not yet known delays the waits after it.
+ * Event A is recorded again between two waits for it. Waits are reported in order: a stream wait
+ * whose handle has not come yet delays the waits after it.
  */
 TS_TEST(the_last_record_before)
 {
@@ -77,8 +77,9 @@ TS_TEST(the_last_record_before)
 	next_is(waits, 100, 14, 13, 7);
 	next_is(waits, 100, 15, 11, 6);
 	/*
-	 * The host waits for an event whose number is already known. The last record before the
-	 * time of the wait counts.
+	 * The host waits for event A. The stream waits above have mapped its number 1 to its
+	 * handle. The wait refers to the last record of A before the wait (operation 16), not to
+	 * the next one (18).
 	 */
 	sync_of(waits, EVENT_SYNC, 1, 17);
 	record(waits, EVENT_A, 18, 9);

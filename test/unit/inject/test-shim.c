@@ -112,8 +112,8 @@ TS_TEST(every_launch_arrives)
 }
 
 /*
- * The shim's threads are silent while CUPTI's destructor runs: after DONE the shim must not detach
- * from a half-dismantled CUPTI.
+ * The shim's threads are silent while CUPTI's destructor runs, because after DONE the shim must not
+ * detach from a half-dismantled CUPTI.
  */
 TS_TEST(nothing_is_called_once_it_is_torn_down)
 {

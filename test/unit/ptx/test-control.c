@@ -56,8 +56,8 @@ TS_TEST(nested_divergence)
 TS_TEST(early_return_reconverges)
 {
 	/*
-	 * Some lanes return early; the others must reconverge before the vote, which acts like a
-	 * barrier.
+	 * Some lanes return early. The other lanes must reconverge before activemask, although
+	 * activemask does not wait for lanes.
 	 */
 	static const char text[] = PTX_HEAD ENTRY(
 		"k") "and.b32 %r5, %r1, 1; setp.eq.u32 %p1, %r5, 0; @%p1 bra EVEN;\n"

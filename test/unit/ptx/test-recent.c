@@ -195,7 +195,7 @@ TS_TEST(stack_memory)
 			    "st.global.v2.u32 [%d1], {%r4, %r5}; ret; }\n" ENTRY(
 				    "much",
 				    P1) ".reg .b64 %d<4>; ld.param.u64 %d1, [p]; alloca.u64 %d2, %d1; ret; }\n"
-		/* Without alloca there is no stack to save. */
+		/* A function without alloca has no stack to save, so stacksave gives 0. */
 		ENTRY("none",
 		      P1) ".reg .b64 %d<4>; .reg .b32 %r<3>; ld.param.u64 %d1, [p]; stacksave.u64 %d2; stackrestore.u64 %d2;\n"
 			  "st.global.u64 [%d1], %d2; ret; }\n");

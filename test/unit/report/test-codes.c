@@ -104,7 +104,10 @@ TS_TEST(functions_are_counted)
 	ts_check(load != preprocess && native != load && strange != native);
 	ts_check_int(number_of(codes, SAMPLED_NOWHERE), 0);
 	ts_check_int(number_of(codes, TS_ID_UNKNOWN), 0);
-	/* The line with the most samples; of equal ones the first. */
+	/*
+	 * A function has the line with the most samples. If several lines have as many, it has the
+	 * first.
+	 */
 	check_code(codes, preprocess, "preprocess (data.py:31)");
 	number_of(codes, SAMPLED_PREPROCESS_NEXT);
 	check_code(codes, preprocess, "preprocess (data.py:32)");

@@ -356,8 +356,8 @@ static void check_planes(const uint64_t *numbers, uint32_t n, uint64_t *state)
 }
 
 /*
- * Numbers come back from planes unchanged: small ones, numbers of both signs, mostly small ones,
- * numbers of all sizes.
+ * Numbers come back from planes unchanged. Each round uses a random number of bits, with or without
+ * negative numbers, and adds a few numbers of any size.
  */
 TS_TEST(planes)
 {

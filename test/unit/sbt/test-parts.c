@@ -318,7 +318,7 @@ TS_TEST(cannot_continue)
 	close(made.fds[0]);
 }
 
-/* The high bits of a block's offset select the file, so no offset may use them. */
+/* The high bits of a block's offset select the file, so offsets must not use them. */
 TS_TEST(enormous)
 {
 	struct recording made = make_recording(true);

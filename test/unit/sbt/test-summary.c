@@ -346,8 +346,8 @@ TS_TEST(kept_on_the_way)
 }
 
 /*
- * The file is cut within, before and behind summaries, and repaired: then every remaining block has
- * each of its summaries exactly once.
+ * The file is cut within, before and behind summaries, and repaired. After that, every remaining
+ * block has each of its summaries exactly once.
  */
 TS_TEST(repaired)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scenarios written by hand: items with the times at which they ran, and the state that the state
- * machine computes from them.
+ * Scenarios written by hand. add() adds an item with the times at which it ran. look() makes the
+ * trace of all items, runs the state machine on it, and returns the computed state of one
+ * operation.
  */
 #pragma once
 

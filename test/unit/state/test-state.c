@@ -90,8 +90,8 @@ static uint64_t known_ns(const struct program *program, uint32_t items, uint64_t
 }
 
 /*
- * Returns the host functions that, as far as the trace shows, may not have ended at t: no operation
- * that waits for them had begun.
+ * Returns the host functions that may still run at t, as far as the trace shows: no operation that
+ * waits for them had begun.
  */
 static uint32_t pending_hosts(const struct program *program, uint32_t items, uint64_t t)
 {
@@ -318,8 +318,8 @@ static void stretch(struct program *program)
 }
 
 /*
- * True if the device had no room from t until the operation began: then the operation waited, or
- * its launch was pending.
+ * True if the device had no room for another operation at any time from t until the operation
+ * began.
  */
 static bool is_kept_out(const struct program *program, const struct item *item, uint64_t t)
 {
@@ -331,8 +331,10 @@ static bool is_kept_out(const struct program *program, const struct item *item, 
 }
 
 /*
- * Checks an operation whose dependencies have ended: it waits for a running operation, however many
- * precede it, or its launch is pending.
+ * Checks the live operations at t on full devices. If an operation's dependencies have ended and
+ * its device has no room until it begins, the state must report that it waits for a running
+ * operation. Otherwise check_op() checks it. Returns the number of operations that were ready and
+ * waited for room.
  */
 static unsigned int check_engines(const struct program *program, const struct ts_state *state,
 				  uint64_t t)
@@ -490,7 +492,10 @@ TS_TEST(a_kernel_that_may_begin_early_overlaps_with_the_one_before_it)
 	ts_check_int(look(160, 2)->op.n_dependencies, 1);
 }
 
-/* If the call of a device row is missing, its kernel counts as one that may not begin early. */
+/*
+ * If the call of a device row is missing, the state machine assumes that the kernel must not begin
+ * early.
+ */
 TS_TEST(an_early_launch_says_nothing_of_rows_without_a_call)
 {
 	add(ITEM_OP, 1, 0, 100, 200);

@@ -36,7 +36,7 @@ enum sampled_stack {
 
 /*
  * Writes the trace that the head of this file describes to `fd`, and closes `fd`. The caller opens
- * `fd` for reading and writing. With `few`, the trace has only the first sample of a stack in
- * preprocess() and the first in load(). Returns 0, a negative errno or TS_SBT_E_*.
+ * `fd` for reading and writing. With `few`, the trace has only two samples: one in preprocess() and
+ * one in load(). Returns 0, a negative errno or TS_SBT_E_*.
  */
 int sampled_write(int fd, bool few);

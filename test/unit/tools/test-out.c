@@ -97,6 +97,15 @@ TS_TEST(names_of_numbers)
 	ts_check_str(ts_name_api(TS_API_CUDA_DRIVER, 307), "cuLaunchKernel");
 	ts_check(!ts_name_api(TS_API_CUDA_DRIVER, 65535));
 	ts_check(!ts_name_api(TS_API_CUDA_RUNTIME, UINT32_MAX));
+	/* Calls of libraries like CUPTI have the like-named call's number. */
+	ts_check_str(ts_name_api(TS_API_HIP, 6), "hipModuleLaunchKernel");
+	ts_check_str(ts_name_api(TS_API_MACA, 6), "mcModuleLaunchKernel");
+	ts_check_str(ts_name_api(TS_API_ACL, 1), "aclrtLaunchKernel");
+	ts_check_str(ts_name_api(TS_API_MUSA_RUNTIME, 20), "musaMalloc");
+	ts_check_str(ts_name_api(TS_API_MUSA_DRIVER, 307), "muLaunchKernel");
+	ts_check_str(ts_name_api(TS_API_MACA, 6), "mcModuleLaunchKernel");
+	ts_check(!ts_name_api(TS_API_MACA, 65535));
+	ts_check(!ts_name_api(TS_API_ACL + 1, 1));
 	ts_check(!ts_name_api(77, 1));
 	ts_check_str(ts_name_syscall(0), "read");
 	ts_check_str(ts_name_syscall(203), "sched_setaffinity");

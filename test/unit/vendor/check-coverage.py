@@ -20,9 +20,12 @@ EXEMPT = {
     "TS_HIP_SONAME": "names the library, no header has it",
     "TS_HIP_TABLE_NAME": "AMD's header has no name for it",
     "TS_HIP_COMPILER_TABLE_NAME": "AMD's header has no name for it",
+    "TS_HIP_ACTIVITY_COMMIT": "an argument of the runtime's callback; AMD's headers have no name for it",
     "TS_HIP_BUNDLE_MAGIC": "no number; AMD's header has no name for it",
     "TS_HIP_BUNDLE_COMPRESSED_MAGIC": "no number; AMD's header has no name for it",
 }
+# Facts about libraries without public headers; test/unit/inject/cuda compares them with what their sources state.
+EXEMPT_FILES = ("cupti_family.h",)
 EXEMPT_PREFIXES = ("TS_CUPTI_CLASS_", "TS_CUPTI_API_VERSION_CUDA_")
 
 
@@ -90,6 +93,8 @@ def main():
 
     missing, n_checked = [], 0
     for path in sorted(headers.glob("*.h")):
+        if path.name in EXEMPT_FILES:
+            continue
         for what, *names in declared(path.read_text()):
             n_checked += 1
             if names[0] in EXEMPT or names[0].startswith(EXEMPT_PREFIXES):

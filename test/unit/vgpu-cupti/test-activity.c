@@ -536,7 +536,10 @@ TS_TEST(completion_after_the_end)
 {
 	struct ts_vgpu_operation op;
 
-	/* The client leaves while an operation runs: its completion is reported to no client. */
+	/*
+	 * The client leaves while an operation runs. The operation's completion is then reported to
+	 * no client.
+	 */
 	START(TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	fake_launch(&op, 1);
 	ts_check_int(cuptiActivityDisable(TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL),

@@ -208,6 +208,8 @@ TS_TEST(specs_are_read_or_refused_by_name)
 					  "multiprocessors=1.5",
 					  "multiprocessors=0x10",
 					  "cores=3",
+					  "kernels=fast",
+					  "kernels=timed,clock=host",
 					  "=",
 					  "small,,link=1GB/s",
 					  "link=00000000000000000000000000000001GB/s"};
@@ -232,6 +234,11 @@ TS_TEST(specs_are_read_or_refused_by_name)
 	ts_check(strstr(message, "'hip=6.11'"));
 	ts_check_int(ts_vgpu_spec_parse("clock=model", &spec, message, sizeof(message)), 0);
 	ts_check(!spec.host_clock && spec.n_devices == 1);
+	ts_check_int(ts_vgpu_spec_parse("kernels=timed,small", &spec, message, sizeof(message)), 0);
+	ts_check(spec.timed_kernels && spec.n_devices == 1);
+	ts_check_str(spec.shapes[0].name, "TraceSmith Virtual GPU (small shape, timed kernels)");
+	ts_check_int(ts_vgpu_spec_parse("kernels=computed", &spec, message, sizeof(message)), 0);
+	ts_check(!spec.timed_kernels);
 	/* Settings apply to all devices, wherever they are in the text. */
 	ts_check_int(ts_vgpu_spec_parse("multiprocessors=66,small:2,link=2.5GB/s,memory=1TB/s,h200,"
 					"launch-latency=5us,call-time=0s,d2h-engines=8,mhz=0.5",

@@ -351,8 +351,8 @@ TS_TEST(a_pool_goes_with_the_last_of_its_blocks)
 }
 
 /*
- * The release of a is still queued when b, which reuses its memory, is freed: the chunk must wait
- * for that release.
+ * The release of a is still queued when b, which reuses its memory, is freed, so the chunk must
+ * wait for that release.
  *
  *	s   gate.... -a +b
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps GPU operations to ranges; kineto.c calls it. Each range knows its enclosing range, so an
- * operation stores only the innermost one.
+ * Maps GPU operations to ranges; kineto.c calls this file. Each range knows its enclosing range, so
+ * an operation stores only the innermost one.
  */
 #include "tools/export/kineto/annotated.h"
 

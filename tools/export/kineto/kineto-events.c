@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes JSON events; kineto.c and kineto-lines.c call it. A JSON trace is mostly numbers and a few
- * repeated words, so words are copied and numbers printed digit by digit into one large buffer.
- * Texts that need escapes go through proto/rpc/json.h.
+ * Writes JSON events; kineto.c and kineto-lines.c call this file. A JSON trace is mostly numbers
+ * and a few repeated words, so words are copied and numbers printed digit by digit into one large
+ * buffer. Texts that need escapes go through proto/rpc/json.h.
  */
 #include "tools/export/kineto/kineto-events.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers processes, threads, GPUs and streams as kineto does; kineto.c calls it. A GPU is a
+ * Numbers processes, threads, GPUs and streams as kineto does; kineto.c calls this file. A GPU is a
  * process whose pid is the device number; a stream is a thread whose tid is the stream number.
  * Further sessions and lanes have numbers above all streams.
  */

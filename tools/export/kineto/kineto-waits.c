@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps waits in a short queue, and two tables; kineto.c calls it. The tables hold the last record
- * of each event, and the handle of each vendor's number.
+ * Keeps waits in a short queue, and two tables; kineto.c calls this file. The tables hold the last
+ * record of each event, and the handle of each vendor's number.
  */
 #include "tools/export/kineto/kineto-waits.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes Chrome's JSON trace events in the form of the PyTorch profiler (kineto); tsctl export
- * calls it. Categories, arguments, flows and metadata have the names that kineto's readers expect.
- * The output is written row by row; memory depends on the number of threads and streams. Format:
- * Google's "Trace Event Format"; the form follows files that kineto itself writes.
+ * calls this file. Categories, arguments, flows and metadata have the names that kineto's readers
+ * expect. The output is written row by row; memory depends on the number of threads and streams.
+ * Format: Google's "Trace Event Format"; the form follows files that kineto itself writes.
  */
 #include "replay/report/rows/openranges.h"
 #include "replay/state/memory/state-memory.h"

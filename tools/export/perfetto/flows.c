@@ -16,7 +16,7 @@
 
 enum state {
 	FREE,
-	SHORT, /* the call has a short number, its kernel is to come */
+	SHORT, /* the call has a short number, and its kernel has not come yet */
 	LONG,  /* the call has a long number */
 	EARLY, /* a kernel came before its call, with a long number */
 };

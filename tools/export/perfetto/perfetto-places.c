@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the tracks of processes, threads, devices and streams at their first event. perfetto.c and
- * perfetto-sums.c call it; it calls tracks.c.
+ * perfetto-sums.c call this file; this file calls tracks.c.
  */
 #include "tools/export/perfetto/perfetto.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes the values of counters; perfetto.c calls it. The values are the utilisation of a
+ * Computes the values of counters; perfetto.c calls this file. The values are the utilisation of a
  * device's engines in equal parts of time, and the device's live memory after each allocation and
  * each free.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exports a trace for Perfetto; tsctl export calls it. It calls perfetto-places.c, perfetto-sums.c,
- * tracks.c and flows.c.
+ * Exports a trace for Perfetto; tsctl export calls this file. This file calls perfetto-places.c,
+ * perfetto-sums.c, tracks.c and flows.c.
  *
  * Each row, in time order, becomes a slice, an instant or a counter value on the track of its
  * place. A flow with the operation's number joins a call and its GPU work, so the export writes

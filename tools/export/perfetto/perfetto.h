@@ -135,7 +135,7 @@ int ts_sums_busy(struct ts_sums *sums, uint32_t device, enum ts_engine_kind kind
 /*
  * Adds an allocation to the live memory of its device, or subtracts a free: `row` has type
  * TS_ROW_ALLOC or TS_ROW_FREE. Writes the new value of the device's counter only if is_shown is
- * true: the row lies in the window.
+ * true, that is, if the row lies in the window.
  */
 int ts_sums_memory(struct ts_perfetto *perfetto, const struct ts_sbt_row *row, bool is_shown);
 /* Writes the counter of busy time for each engine of each device. */

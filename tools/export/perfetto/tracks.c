@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes packets; perfetto.c, perfetto-places.c and perfetto-sums.c call it. Packets of slices are
- * encoded by hand, because each kernel launch has four of them; protobuf-c encodes all others.
+ * Writes packets; perfetto.c, perfetto-places.c and perfetto-sums.c call this file. Packets of
+ * slices are encoded by hand, because each kernel launch has four of them; protobuf-c encodes all
+ * others.
  */
 #include "tools/export/perfetto/tracks.h"
 
@@ -60,7 +61,7 @@ struct track {
 	uint32_t first_lane; /* from 1; 0: none yet */
 	uint64_t uuid;
 	bool is_flat;
-	bool is_plain; /* else lanes are children of the track */
+	bool is_plain; /* false: lanes are children of the track */
 	char *name;
 	uint64_t parent_uuid;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums samples and off-CPU times by stack; collect.c calls it. No join is needed: each row has its
- * stack and thread.
+ * Sums samples and off-CPU times by stack; collect.c calls this file. No join is needed: each row
+ * has its stack and thread.
  */
 #include "tools/export/profile/collect.h"
 

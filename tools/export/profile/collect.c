@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums rows; folded.c and pprof.c call it. It reads calls and GPU work side by side in time order,
- * the calls a little ahead. It stores the site of each call by operation id, in pages of
- * consecutive ids. It keeps pages for the newest tens of millions of calls: no GPU has a longer
- * queue.
+ * Sums rows; folded.c and pprof.c call this file. This file reads calls and GPU work side by side
+ * in time order, the calls a little ahead. It stores the site of each call by operation id, in
+ * pages of consecutive ids. It keeps pages for the newest tens of millions of calls: no GPU has a
+ * longer queue.
  */
 #include "tools/export/profile/collect.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes folded stacks for flamegraph.pl, inferno and speedscope: one line per stack, outermost
- * frame first. tsctl export calls it; it calls collect.c and export-frames.c. All stacks form one
- * tree, so a shared part is stored once; the lines are the tree's paths.
+ * frame first. tsctl export calls this file; this file calls collect.c and export-frames.c. All
+ * stacks form one tree, so a shared part is stored once; the lines are the tree's paths.
  */
 #include "tools/export/export-frames.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a pprof profile as a stream; tsctl export calls it. It calls collect.c and
+ * Writes a pprof profile as a stream; tsctl export calls this file. This file calls collect.c and
  * export-frames.c.
  *
  * Concatenated protobuf messages are one message. So each part of the profile is packed separately,

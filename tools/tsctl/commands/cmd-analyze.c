@@ -517,6 +517,8 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 	print_host_code(report);
 	if (!strcmp(report->verdict, "model_clock"))
 		ts_text_model_clock(stdout);
+	if (report->timed_kernels)
+		ts_text_timed_kernels(stdout);
 	ts_text_errors(report->n_errors, report->errors, report->failed_calls, origin_ns);
 	print_findings(asked, report);
 	putchar('\n');
@@ -598,6 +600,8 @@ static int print_analysis(const struct asked *asked, struct ts_source *source)
 		return TS_EXIT_BAD;
 	}
 	report.has_failed_calls = report.failed_calls != 0;
+	if (ts_kernels_are_timed(source->reader, source->session))
+		TS_RPC_SET(&report, timed_kernels, true);
 	if (ts_source_n_halves(source))
 		TS_RPC_SET(&report, host_half_only, ts_source_n_halves(source));
 	if (asked->json) {

@@ -119,7 +119,10 @@ static int set_window(struct cut *cut, struct ts_sbt_copy_options *options)
 	return -EINVAL;
 }
 
-/* Fails if the window lies outside of the trace: an empty trace is a user's mistake. */
+/*
+ * Fails if the window lies outside of the trace. The copy would be empty, which is probably a
+ * mistake of the user.
+ */
 static int check_window(const struct cut *cut, const struct ts_sbt_copy_options *options)
 {
 	char duration[TS_OUT_FIGURE_BYTES];

@@ -111,6 +111,25 @@ static void print_cupti(const Ts__Rpc__CuptiInfo *cupti)
 	}
 }
 
+static void print_hip(const Ts__Rpc__HipInfo *hip)
+{
+	bool has_tables = false, has_times = false;
+
+	if (!hip->path) {
+		puts("HIP:    no libamdhip64 on the loader's path");
+		return;
+	}
+	for (size_t i = 0; i < hip->n_interfaces; i++) {
+		has_tables |= !strcmp(hip->interfaces[i], "hip_tables");
+		has_times |= !strcmp(hip->interfaces[i], "hip_tracer") ||
+			     !strcmp(hip->interfaces[i], "hip_activity");
+	}
+	fputs("HIP:    ", stdout);
+	ts_out_text(stdout, hip->path);
+	printf(", recorded by its %s%s\n", has_tables ? "dispatch tables" : "exported functions",
+	       has_times ? "" : ", without times of the GPU's work");
+}
+
 static void print_events(const Ts__Rpc__KernelEventsInfo *events)
 {
 	ts_out_text(stdout, events->missing ? events->missing : "yes");
@@ -182,6 +201,7 @@ static int run_devices(int argc, char **argv)
 	}
 	ts_gpu_fill_driver(&pool, &info);
 	ts_gpu_fill_cupti(&pool, &info);
+	ts_gpu_fill_hip(&pool, &info);
 	ts_kernel_fill(&pool, &info);
 	ts_seccomp_fill(&pool, &info);
 	ts_vendors_fill(&pool, &info);
@@ -191,6 +211,7 @@ static int run_devices(int argc, char **argv)
 		return ts_json_print(&info.base);
 	print_driver(&info);
 	print_cupti(info.cupti);
+	print_hip(info.hip);
 	print_kernel(&info);
 	ts_seccomp_print(info.seccomp);
 	ts_vendors_print(&info);
@@ -205,11 +226,11 @@ const struct ts_command ts_command_devices = {
 	.is_minor = true,
 	.text = "usage: tsctl devices [--coverage] [--json]\n"
 		"\n"
-		"List the GPUs, the driver and the CUPTI of programs that start here, and another\n"
-		"tool that holds CUPTI. List the other vendors that can be recorded, and whether\n"
-		"that was tried on their own libraries. List the shapes of the virtual GPU and the kernel events\n"
-		"that can be recorded. Print whether a seccomp filter is in force, and the system\n"
-		"calls that TraceSmith then makes.\n"
+		"List the GPUs, the driver, the CUPTI and the HIP of programs that start here,\n"
+		"and another tool that holds CUPTI. List the other vendors that can be recorded,\n"
+		"and whether that was tried on their own libraries. List the shapes of the\n"
+		"virtual GPU and the kernel events that can be recorded. Print whether a seccomp\n"
+		"filter is in force, and the system calls that TraceSmith then makes.\n"
 		"\n",
 	.example = "devices",
 	.help_column = 15,

@@ -601,7 +601,7 @@ static const struct ts_option command_options[] = {
 	{0},
 };
 
-/* Opens BEFORE AFTER, or BEFORE ... vs AFTER ... */
+/* Opens the traces of the command line: BEFORE AFTER, or BEFORE ... vs AFTER ... */
 static int open_sources(struct comparison *comparison, char **paths, size_t n)
 {
 	size_t n_before = n == 2 ? 1 : 0, first_after = 1;

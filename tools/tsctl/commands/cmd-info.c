@@ -82,6 +82,7 @@ static void print_metadata(const Ts__Rpc__TraceInfo *info, bool wide)
 		{TS_METADATA_CUT_FROM, "cut from"},
 		{TS_METADATA_KERNEL, "kernel"},
 		{TS_METADATA_CUT_SHORT, "cut short:"},
+		{TS_METADATA_UNREAD_CODE, "registers of kernels are missing:"},
 		{TS_METADATA_SYSTEM_MISSING, "calls of other processes are missing:"},
 		{TS_METADATA_SAMPLES_MISSING, "missing:"},
 		{TS_METADATA_QUANTUM, "quantum of host times, ns:"},
@@ -206,7 +207,8 @@ static void print_interfaces(const Ts__Rpc__TraceInfo *info)
 		if (!session->hip_version)
 			continue;
 		for (size_t k = 0; k < session->n_interfaces; k++) {
-			has_times |= !strcmp(session->interfaces[k], "hip_tracer");
+			has_times |= !strcmp(session->interfaces[k], "hip_tracer") ||
+				     !strcmp(session->interfaces[k], "hip_activity");
 			by_symbols |= !strcmp(session->interfaces[k], "hip_symbols");
 		}
 		printf("  session %u: HIP %u.%u.%u by its %s%s\n", session->session,
@@ -380,6 +382,11 @@ static void print_devices(const Ts__Rpc__TraceInfo *info, bool wide)
 				      : "");
 	}
 	ts_table_print(table, stdout, 2, wide);
+	for (size_t i = 0; i < info->n_devices; i++)
+		if (info->devices[i]->timed_kernels) {
+			ts_text_timed_kernels(stdout);
+			break;
+		}
 }
 
 static void print_counts(const Ts__Rpc__TraceInfo *info, bool wide)

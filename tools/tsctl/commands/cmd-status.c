@@ -12,7 +12,10 @@
 
 #include <stdio.h>
 
-/* Fills in the status if there is no daemon: this is an answer and not a failure. */
+/*
+ * Fills in the status if there is no daemon. A missing daemon is an answer and not a failure of the
+ * command.
+ */
 static void fill_absent(Ts__Rpc__Status *status, int r, char *text, size_t n_text)
 {
 	const char *why = r == -ENOENT	       ? "no such socket"

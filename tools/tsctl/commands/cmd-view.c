@@ -8,6 +8,7 @@
 #include "replay/report/rows/rowsums.h"
 #include "replay/report/rows/rowwalk.h"
 #include "replay/report/stacks/stackjson.h"
+#include "replay/state/state-clocks.h"
 #include "tools/tsctl/options/near.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/options/values.h"
@@ -592,6 +593,8 @@ static int run_view(int argc, char **argv)
 		print_missing(&view);
 	if (!r)
 		ts_source_print_halves(&view.source);
+	if (!r && ts_kernels_are_timed(view.source.reader, view.source.session))
+		ts_text_timed_kernels(stdout);
 	status = ts_finish_output(TS_EXIT_OK);
 	if (status)
 		return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The program that `tsctl benchmark` measures, in a process of its own: see benchload.h.
- * cmd-benchmark.c calls it. It loads the driver as any CUDA program does, so the benchmark covers
- * the path of every program.
+ * cmd-benchmark.c calls this file. This file loads the driver as any CUDA program does, so the
+ * benchmark covers the path of every program.
  */
 #include "tools/tsctl/machine/benchload.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queries the CUDA driver and CUPTI: see gpu.h. cmd-devices.c calls it. If another libcuda is
- * preloaded or on the library path, such as the virtual GPU's, it answers the queries. A traced
+ * Queries the CUDA driver and CUPTI: see gpu.h. cmd-devices.c calls this file. If another libcuda
+ * is preloaded or on the library path, such as the virtual GPU's, it answers the queries. A traced
  * program gets the same library.
  */
 #include "tools/tsctl/machine/gpu.h"
@@ -214,4 +214,55 @@ void ts_gpu_fill_cupti(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 	memcpy(&get_version, &symbol, sizeof(symbol));
 	if (symbol && !get_version(&version))
 		TS_RPC_SET(info->cupti, version, version);
+}
+
+/* True if the library was linked with another one of this name, without regard to its version. */
+static bool needs(void *library, const char *name)
+{
+	const char *strings = NULL;
+	struct link_map *map;
+
+	if (dlinfo(library, RTLD_DI_LINKMAP, &map))
+		return false;
+	for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_STRTAB)
+			strings = (const char *)entry->d_un.d_ptr;
+	for (const ElfW(Dyn) *entry = map->l_ld; strings && entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_NEEDED &&
+		    !strncmp(strings + entry->d_un.d_val, name, strlen(name)))
+			return true;
+	return false;
+}
+
+/*
+ * True if the runtime registers its dispatch tables. Releases since 6.2 do, if they were built with
+ * librocprofiler-register. The virtual GPU's library needs none, and no HSA.
+ */
+static bool has_tables(void *library)
+{
+	return dlvsym(library, "hipGetFuncBySymbol", "hip_6.2") &&
+	       (needs(library, "librocprofiler-register") || !needs(library, "libhsa-runtime64"));
+}
+
+void ts_gpu_fill_hip(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
+{
+	static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+					    "libamdhip64.so.5"};
+	void *library = NULL;
+
+	info->hip = ts_pool_alloc(pool, 1, sizeof(*info->hip));
+	ts__rpc__hip_info__init(info->hip);
+	/* No function of it is called: the first one may start the GPU's driver. */
+	for (size_t i = 0; !library && i < TS_ARRAY_LEN(names); i++)
+		library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+	if (!library)
+		return;
+	info->hip->path = library_path(pool, library);
+	info->hip->interfaces = ts_pool_alloc(pool, 2, sizeof(char *));
+	info->hip->interfaces[info->hip->n_interfaces++] =
+		(char *)(has_tables(library) ? "hip_tables" : "hip_symbols");
+	if (dlsym(library, "hipRegisterTracerCallback"))
+		info->hip->interfaces[info->hip->n_interfaces++] = (char *)"hip_tracer";
+	else if (dlsym(library, "hipInitActivityCallback"))
+		info->hip->interfaces[info->hip->n_interfaces++] = (char *)"hip_activity";
 }

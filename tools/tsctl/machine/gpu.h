@@ -12,3 +12,5 @@
 void ts_gpu_fill_driver(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info);
 /* Fills cupti. Call it after ts_gpu_fill_driver(): CUPTI does not load without a driver. */
 void ts_gpu_fill_cupti(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info);
+/* Finds libamdhip64, and the ways by which the shim would record a program with it. */
+void ts_gpu_fill_hip(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info);

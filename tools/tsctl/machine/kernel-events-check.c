@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs `tracesmithd --kernel-events-check` and parses its output: see kernel-events-check.h.
- * cmd-devices.c calls it. The output has a line for each kind of kernel event: NAME; or NAME, a
- * colon and the missing part; or "NAME without PARTS: WHY" if only parts are missing. The last line
- * is for --system.
+ * cmd-devices.c calls this file. The output has a line for each kind of kernel event: NAME; or
+ * NAME, a colon and the missing part; or "NAME without PARTS: WHY" if only parts are missing. The
+ * last line is for --system.
  */
 #include "tools/tsctl/machine/kernel-events-check.h"
 

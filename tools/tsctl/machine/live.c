@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds daemons and lists their sessions: see live.h. Commands on live sessions and completion call
- * it. The socket of a recording lies in a directory that only its user can enter, so a user who can
- * find it may use it. The socket of a dead daemon refuses connections.
+ * this file. The socket of a recording lies in a directory that only its user can enter, so a user
+ * who can find it may use it. The socket of a dead daemon refuses connections.
  */
 #include "tools/tsctl/machine/live.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports seccomp filters: see seccomp.h. cmd-devices.c calls it. A program inherits the filters of
- * its parent, so tsctl's filters apply to the programs that it records. The list of calls is that
- * of proto/abi/sandbox.h, which the shim obeys.
+ * Reports seccomp filters: see seccomp.h. cmd-devices.c calls this file. A program inherits the
+ * filters of its parent, so tsctl's filters apply to the programs that it records. The list of
+ * calls is that of proto/abi/sandbox.h, which the shim obeys.
  */
 #include "tools/tsctl/machine/seccomp.h"
 

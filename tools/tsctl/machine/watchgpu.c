@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the recent activity of a session's GPUs from its trace: see watchgpu.h. cmd-watch.c calls
- * it. The trace is opened anew each time, because a recording may continue in another file. The
- * cost depends on the window and not on the trace, except for allocations, which are read from the
- * beginning.
+ * this file. The trace is opened anew each time, because a recording may continue in another file.
+ * The cost depends on the window and not on the trace, except for allocations, which are read from
+ * the beginning.
  */
 #include "tools/tsctl/machine/watchgpu.h"
 

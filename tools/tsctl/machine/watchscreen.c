@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Draws `tsctl watch` on a terminal: see watchscreen.h. cmd-watch.c calls it. Each line is built in
- * full, cleaned, and cut to the screen's width. Lines beyond the screen are left out.
+ * Draws `tsctl watch` on a terminal: see watchscreen.h. cmd-watch.c calls this file. Each line is
+ * built in full, cleaned, and cut to the screen's width. Lines beyond the screen are left out.
  */
 #include "tools/tsctl/machine/watchscreen.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints candidates for the word that is being typed: see complete.h. main.c calls it. It reads the
- * earlier words by the tables of option-parse.c, but stores nothing and ignores unknown words.
- * Sessions come from the daemons that answer.
+ * Prints candidates for the word that is being typed: see complete.h. main.c calls this file. This
+ * file reads the earlier words by the tables of option-parse.c, but stores nothing and ignores
+ * unknown words. Sessions come from the daemons that answer.
  */
 #include "tools/tsctl/options/complete.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints a command's help. main.c and commands.c call it. A line has an option's letter, name and
- * value on the left, and its description from the command's column on. If the table joins options,
- * they share a line.
+ * Prints a command's help. main.c and commands.c call this file. A line has an option's letter,
+ * name and value on the left, and its description from the command's column on. If the table joins
+ * options, they share a line.
  */
 #include "tools/tsctl/options/help.h"
 

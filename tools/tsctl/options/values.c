@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses values on a command line: numbers, bytes, times with a unit, operation ids. option-parse.c
- * calls it for each kind of option; commands call it for values of their own.
+ * calls this file for each kind of option; commands call this file for values of their own.
  */
 #include "tools/tsctl/options/values.h"
 

@@ -725,7 +725,7 @@ static void wait_for_command(struct record *record)
 	}
 }
 
-/* Called if there is no command to run: waits for the time limit or a signal. */
+/* Waits for the time limit or a signal. Called if there is no command to run. */
 static void wait_for_end(struct record *record)
 {
 	struct signalfd_siginfo info;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds the environment of a recorded command: see environ.h. cmd-record.c and cmd-benchmark.c
- * call it. It leaves tsctl's own environment unchanged, because messages about an empty trace read
- * it.
+ * call this file. This file leaves tsctl's own environment unchanged, because messages about an
+ * empty trace read it.
  */
 #include "tools/tsctl/record/environ.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts the recorded command: see record-launch.h. cmd-record.c calls it. One pipe holds the child
- * back; the other returns its error. Both are close-on-exec, so a successful execve() closes the
- * second one.
+ * Starts the recorded command: see record-launch.h. cmd-record.c calls this file. One pipe holds
+ * the child back; the other returns its error. Both are close-on-exec, so a successful execve()
+ * closes the second one.
  */
 #include "tools/tsctl/record/record-launch.h"
 

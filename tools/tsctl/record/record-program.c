@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inspects a program before it runs: see record-program.h. cmd-record.c calls it. The result only
- * explains an empty trace afterwards; it never prevents a command from running. The file is
+ * Inspects a program before it runs: see record-program.h. cmd-record.c calls this file. The result
+ * only explains an empty trace afterwards; it never prevents a command from running. The file is
  * untrusted: each offset is checked against the bytes that were read.
  */
 #include "tools/tsctl/record/record-program.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts and ends the daemon of one recording: see recording-daemon.h. cmd-record.c calls it. The
- * terminal belongs to the application, so the daemon's stderr goes to a memory file. If the daemon
- * fails, one line of it becomes the error message.
+ * Starts and ends the daemon of one recording: see recording-daemon.h. cmd-record.c calls this
+ * file. The terminal belongs to the application, so the daemon's stderr goes to a memory file. If
+ * the daemon fails, one line of it becomes the error message.
  */
 #include "tools/tsctl/record/recording-daemon.h"
 

@@ -28,7 +28,7 @@ struct ts_recorder_options {
 	const char *daemon;	/* path of tracesmithd */
 	const char *output;	/* absolute path of the trace; must not exist */
 	const char *command;	/* command line, for the metadata */
-	const char *empty_hint; /* text for an empty trace (why.h), for the metadata */
+	const char *empty_hint; /* why the trace may be empty (why.h); stored in the metadata */
 	bool stacks;
 	bool symbols; /* find names for stacks at the end */
 	bool lossless;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the last message of `tsctl record` from the daemon's summary. cmd-record.c calls it.
- * Recordings without GPU operations, recordings of other processes only, and incomplete recordings
- * have messages of their own.
+ * Prints the last message of `tsctl record` from the daemon's summary. cmd-record.c calls this
+ * file. Recordings without GPU operations, recordings of other processes only, and incomplete
+ * recordings have messages of their own.
  */
 #include "tools/tsctl/record/recordsummary.h"
 

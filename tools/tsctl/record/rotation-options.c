@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Options of `record` for recordings in several files: parsing and conflicts. cmd-record.c calls
- * it.
+ * this file.
  */
 #include "tools/tsctl/record/rotation-options.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explains an empty trace: see why.h. recordsummary.c, cmd-record.c and trace/traceinfo.c call it.
- * An empty trace is the most common problem of first-time users of a profiler; each branch is a
- * known cause.
+ * Explains an empty trace: see why.h. recordsummary.c, cmd-record.c and trace/traceinfo.c call this
+ * file. An empty trace is the most common problem of first-time users of a profiler; each branch is
+ * a known cause.
  */
 #include "tools/tsctl/record/why.h"
 

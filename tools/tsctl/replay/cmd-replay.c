@@ -318,8 +318,8 @@ static int parse_seed(void *to, const struct ts_option *option, const char *text
 }
 
 /*
- * True if the word is a list of checks, possibly a wrong one: it is no option, no existing file, no
- * path and no number.
+ * True if the word is a list of checks, possibly with wrong names. A word that is no option, no
+ * existing file, no path and no number counts as such a list.
  */
 static bool is_check_list(const char *word)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The debugger's breakpoints: see debugstop.h. replaydebug.c calls it. If a place is not in the
- * running image, the command fails and names the nearest place: such a breakpoint would never stop.
- * Conditions are checked for each lane that executes the instruction.
+ * The debugger's breakpoints: see debugstop.h. replaydebug.c calls this file. If a place is not in
+ * the running image, the command fails and names the nearest place, because such a breakpoint would
+ * never stop. Conditions are checked for each lane that executes the instruction.
  */
 #include "tools/tsctl/replay/debugstop.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws the progress of a replay: see progressline.h. cmd-replay.c calls it. */
+/* Draws the progress of a replay: see progressline.h. cmd-replay.c calls this file. */
 #include "tools/tsctl/replay/progressline.h"
 
 #include <inttypes.h>

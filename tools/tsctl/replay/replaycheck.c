@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `tsctl replay --check`: parses the list of checks and prints the findings. cmd-replay.c and
- * replayexec.c call it.
+ * replayexec.c call this file.
  */
 #include "replay/report/replay/checkjson.h"
 #include "tools/tsctl/replay/replay-command.h"

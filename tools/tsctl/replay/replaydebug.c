@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The commands of the kernel debugger. cmd-replay.c calls it; debugstop.c implements breakpoints.
- * The engine of the virtual GPU calls a hook before every instruction (replay/vgpu/ptx/debug.h).
- * The hook returns at once if no stop is possible there. Commands are lines of stdin, so a file can
- * supply them; their output is reproducible.
+ * The commands of the kernel debugger. cmd-replay.c calls this file; debugstop.c implements
+ * breakpoints. The engine of the virtual GPU calls a hook before every instruction
+ * (replay/vgpu/ptx/debug.h). The hook returns at once if no stop is possible there. Commands are
+ * lines of stdin, so a file can supply them; their output is reproducible.
  */
 #include "tools/tsctl/replay/replaydebug.h"
 
@@ -848,6 +848,13 @@ int ts_replaydebug_run(const struct ts_replay_asked *asked)
 	}
 	if (status >= 0)
 		return status;
+	if (ts_replay_is_hip(source.reader, source.session)) {
+		ts_complain(
+			"%s: HIP's calls are not captured, so only their times can be replayed: use "
+			"`--on emulate` without --debug",
+			source.path);
+		return TS_EXIT_BAD;
+	}
 	ts_complain("%s: no capture for replay; record with `tsctl record --capture replay` and "
 		    "replay the whole trace (`tsctl cut`, `dump` and `merge` omit captures)",
 		    source.path);

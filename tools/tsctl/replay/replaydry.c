@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints `tsctl replay --mode dry-run` for a capture: the operations that a replay would execute.
- * cmd-replay.c calls it.
+ * cmd-replay.c calls this file.
  */
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `tsctl replay --on emulate`: parses what-if edits and prints the results in virtual time.
- * cmd-replay.c calls it; replay/emulate parses one edit.
+ * cmd-replay.c calls this file; replay/emulate parses one edit.
  */
 #include "proto/abi/base.h"
 #include "replay/emulate/emulate.h"

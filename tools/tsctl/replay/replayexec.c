@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the results of `tsctl replay --on vgpu` and `--on cuda`. cmd-replay.c calls it;
+ * Prints the results of `tsctl replay --on vgpu` and `--on cuda`. cmd-replay.c calls this file;
  * replayverdict.c, replaycheck.c and replayschedule.c print parts.
  */
 #include "tools/tsctl/replay/replay-command.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints `tsctl replay --mode dry-run` for any trace: the operations that an emulation would run.
- * cmd-replay.c calls it.
+ * cmd-replay.c calls this file.
  */
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"

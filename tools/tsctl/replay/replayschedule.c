@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `tsctl replay --schedules`: parses seeds, and prints which unordered operations change the
- * result. cmd-replay.c and replayexec.c call it.
+ * result. cmd-replay.c and replayexec.c call this file.
  */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the operations and values that a replay's verdict names. The other printers of this folder
- * call it.
+ * call this file.
  */
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/message-texts.h"

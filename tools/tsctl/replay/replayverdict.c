@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the first line of a replay's result: the verdict in a sentence. replayexec.c calls it. */
+/*
+ * Prints the first line of a replay's result: the verdict in a sentence. replayexec.c calls this
+ * file.
+ */
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Validates an answer of the daemon before it is printed. cmd-replay.c calls it. The daemon
+ * Validates an answer of the daemon before it is printed. cmd-replay.c calls this file. The daemon
  * forwards the answer of a process that read a foreign trace. The check requires all parts that the
  * printers use, and fixed words without control characters. Wrong numbers are printed as they are.
  */

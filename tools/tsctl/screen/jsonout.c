@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints messages as JSON on standard output. The commands call it for --json. proto/rpc/json.c
- * works from descriptors, so a new field of a message needs no change here.
+ * Prints messages as JSON on standard output. The commands call this file for --json.
+ * proto/rpc/json.c works from descriptors, so a new field of a message needs no change here.
  */
 #include "tools/tsctl/screen/jsonout.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints parts of replay/report's messages as text: see message-texts.h. Several commands and
- * viewrow.c call it.
+ * viewrow.c call this file.
  */
 #include "tools/tsctl/screen/message-texts.h"
 
@@ -145,6 +145,13 @@ void ts_text_model_clock(FILE *file)
 	      file);
 }
 
+void ts_text_timed_kernels(FILE *file)
+{
+	fputs("Virtual GPU with kernels=timed: kernels were timed, not computed. The program's\n"
+	      "results are not a GPU's.\n",
+	      file);
+}
+
 void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 {
 	const struct {
@@ -233,8 +240,8 @@ static void print_pools(const Ts__Rpc__MemoryReport *report, bool wide)
 	size_t n = 0;
 
 	/*
-	 * Count the pools to print: a pool without unused memory has no more information than its
-	 * group.
+	 * The table is printed if at least one pool had unused memory at its peaks, or grew with
+	 * room. Otherwise the table of groups (memory by kind and pool) already has all figures.
 	 */
 	for (size_t i = 0; i < report->n_pools; i++)
 		n += report->pools[i]->peak_bytes != report->pools[i]->peak_used_bytes ||

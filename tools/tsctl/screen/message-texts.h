@@ -32,6 +32,8 @@ const char *ts_text_part_sum(const char *part);
 void ts_text_paragraph(FILE *file, const char *text, unsigned int indent);
 /* Prints that the times of a virtual GPU on its model's clock are not comparable to host times. */
 void ts_text_model_clock(FILE *file);
+/* Prints that kernels were timed and not computed. */
+void ts_text_timed_kernels(FILE *file);
 /* Prints doubts, or nothing if there are none. `of`: "", or the owner of the doubts. */
 void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts);
 /* Prints uses of freed memory, and pools; prints nothing if there are none. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output for people: see out.h. All commands call it. Names in a trace are untrusted, and a
+ * Output for people: see out.h. All commands call this file. Names in a trace are untrusted, and a
  * terminal would obey an escape sequence in a name. So each name is printed through ts_out_text().
  */
 #include "tools/tsctl/screen/out.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shortens names to a terminal's width: see shorten.h. table.c and trace/viewrow.c call it. The
- * middle of a name is cut first, because both ends of a C++ name distinguish most kernels. If names
- * would become equal, each keeps its beginning and the text from the first difference on. If they
- * are still equal, they are not cut.
+ * Shortens names to a terminal's width: see shorten.h. table.c and trace/viewrow.c call this file.
+ * The middle of a name is cut first, because both ends of a C++ name distinguish most kernels. If
+ * names would become equal, each keeps its beginning and the text from the first difference on. If
+ * they are still equal, they are not cut.
  */
 #include "tools/tsctl/screen/shorten.h"
 

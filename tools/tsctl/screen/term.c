@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Properties of the output terminal, and progress lines: see term.h. Commands and printers call it.
- * Nothing is cached: a command asks once and keeps the answer.
+ * Properties of the output terminal, and progress lines: see term.h. Commands and printers call
+ * this file. Nothing is cached: a command asks once and keeps the answer.
  */
 #include "tools/tsctl/screen/term.h"
 

@@ -14,7 +14,7 @@
  * empty.
  */
 bool ts_term_color(FILE *file);
-/* Returns the number of columns; 0 if the file is no terminal: do not cut. */
+/* Returns the number of columns; 0 if the file is no terminal, and lines must not be cut. */
 unsigned int ts_term_width(FILE *file);
 
 /* Returns the number of lines; 0 if the file is no terminal. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parses times: see times.h. options/ and commands call it. Arithmetic is in integers: a double
- * cannot hold each nanosecond of a day, and two tools that differ by one nanosecond would print
- * different rows.
+ * Parses times: see times.h. options/ and commands call this file. Arithmetic is in integers: a
+ * double cannot hold each nanosecond of a day, and two tools that differ by one nanosecond would
+ * print different rows.
  */
 #include "tools/tsctl/screen/times.h"
 

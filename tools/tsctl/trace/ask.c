@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Asks queries about a trace, in this process or through the daemon: see ask.h. The commands state,
- * view, graph, timeline, memory and replay call it; replay/report answers.
+ * view, graph, timeline, memory and replay call this file; replay/report answers.
  */
 #include "tools/tsctl/trace/ask.h"
 

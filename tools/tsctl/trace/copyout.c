@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a trace made of other traces into a new file: see copyout.h. The commands cut, merge and
- * dump call it. It also prints warnings and a summary.
+ * dump call this file. This file also prints warnings and a summary.
  */
 #include "tools/tsctl/trace/copyout.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums the gap parts in which a thread was preempted, by the name of the thread that ran instead.
- * cmd-gaps.c calls it. Threads of the recorded processes do not count.
+ * cmd-gaps.c calls this file. Threads of the recorded processes do not count.
  */
 #include "tools/tsctl/trace/neighbours.h"
 

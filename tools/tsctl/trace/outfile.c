@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output files of commands: see outfile.h. cmd-export.c, cmd-graph.c and copyout.c call it. A file
- * is written in the same directory, without a name or under a temporary one, and then renamed.
- * Readers never see half a file, and a failed command leaves the earlier file unchanged.
+ * Output files of commands: see outfile.h. cmd-export.c, cmd-graph.c and copyout.c call this file.
+ * A file is written in the same directory, without a name or under a temporary one, and then
+ * renamed. Readers never see half a file, and a failed command leaves the earlier file unchanged.
  */
 #include "tools/tsctl/trace/outfile.h"
 
@@ -77,8 +77,9 @@ static int check_present(struct ts_outfile *out, const char *path, bool *ret_str
 }
 
 /*
- * Opens a file without a name, which disappears when the process ends in any way. Returns -1 if
- * that is not supported: only /proc can give the file a name later.
+ * Opens a file without a name, which disappears when the process ends in any way. Returns -1 if the
+ * file system does not support this, or if /proc is missing: only /proc can give the file a name
+ * later.
  */
 static int open_nameless(const char *path)
 {

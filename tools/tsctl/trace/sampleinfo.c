@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts samples and sampled threads: see sampleinfo.h. traceinfo.c calls it. */
+/* Counts samples and sampled threads: see sampleinfo.h. traceinfo.c calls this file. */
 #include "tools/tsctl/trace/sampleinfo.h"
 
 #include "proto/rpc/json.h"

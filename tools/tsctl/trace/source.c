@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens traces, stored or live, and explains errors: see source.h. All reading commands call it. */
+/*
+ * Opens traces, stored or live, and explains errors: see source.h. All reading commands call this
+ * file.
+ */
 #include "tools/tsctl/trace/source.h"
 
 #include "replay/state/limit.h"

@@ -14,7 +14,7 @@
 /* Must not move after it is opened. */
 struct ts_source {
 	struct ts_sbt_reader *reader;
-	char *path;	  /* as given, or from the daemon */
+	char *path;	  /* the path that the user gave, or that the daemon returned */
 	uint32_t session; /* only this session of the file; 0: all */
 	struct ts_progress progress;
 };

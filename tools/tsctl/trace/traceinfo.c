@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the message of `tsctl info`: see traceinfo.h. cmd-info.c calls it. Totals come from the
- * index and from the blocks' headers. Rows are read only for facts that the index and the headers
- * lack: losses, pauses, samples, captures and annotations.
+ * Builds the message of `tsctl info`: see traceinfo.h. cmd-info.c calls this file. Totals come from
+ * the index and from the blocks' headers. Rows are read only for facts that the index and the
+ * headers lack: losses, pauses, samples, captures and annotations.
  */
 #include "tools/tsctl/trace/traceinfo.h"
 #include "replay/report/answers/clockjson.h"
@@ -124,7 +124,8 @@ static char *string(struct maker *maker, uint32_t id)
 static void fill_interfaces(struct maker *maker, const struct ts_row_session *row,
 			    Ts__Rpc__SessionInfo *info)
 {
-	static const char *const names[] = {"cupti", "hip_tables", "hip_tracer", "hip_symbols"};
+	static const char *const names[] = {"cupti", "hip_tables", "hip_tracer", "hip_symbols",
+					    "hip_activity"};
 
 	info->interfaces =
 		ts_pool_alloc(maker->pool, TS_ARRAY_LEN(names) + TS_PTI_VENDORS, sizeof(char *));
@@ -223,6 +224,8 @@ static void fill_device(struct maker *maker, const struct ts_sbt_device *device,
 	info->name = string(maker, row->name);
 	info->uuid = uuid_text(maker, row->uuid);
 	TS_RPC_SET(info, virtual_, (row->flags & TS_DEVICE_VIRTUAL) != 0);
+	if (row->flags & TS_DEVICE_TIMED_KERNELS)
+		TS_RPC_SET(info, timed_kernels, true);
 	info->compute_capability =
 		ts_pool_printf(maker->pool, "%u.%u", row->compute_capability_major,
 			       row->compute_capability_minor);
@@ -489,8 +492,8 @@ static int fill_captures(struct maker *maker, Ts__Rpc__TraceInfo *info)
 }
 
 /*
- * True if the counters of the domain are not the application's: they are the shim's, or the
- * kernel's counters of a thread (domain "kernel TID").
+ * True if the domain's counters come from the shim, or are the kernel's counters of a thread
+ * (domain "kernel TID"), and not from the application.
  */
 static bool is_own(struct maker *maker, uint32_t domain)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints a row of a trace as a line: see viewrow.h. cmd-view.c calls it. Columns have fixed widths,
- * because rows are printed while they are read. If the terminal is narrower than TS_VIEWROW_WIDE,
- * one column shows the stream of operations and the thread of other rows, and bytes follow the
- * name.
+ * Prints a row of a trace as a line: see viewrow.h. cmd-view.c calls this file. Columns have fixed
+ * widths, because rows are printed while they are read. If the terminal is narrower than
+ * TS_VIEWROW_WIDE, one column shows the stream of operations and the thread of other rows, and
+ * bytes follow the name.
  */
 #include "tools/tsctl/trace/viewrow.h"
 

@@ -77,7 +77,8 @@ static int start(void)
 			strerror(-r));
 		return TS_CU_ERROR_OUT_OF_MEMORY;
 	}
-	r = start_executor();
+	driver.timed_kernels = spec.timed_kernels;
+	r = driver.timed_kernels ? 0 : start_executor();
 	if (r)
 		return r;
 	/* A setting applies to all devices. */
@@ -104,7 +105,7 @@ static int init(uint32_t flags)
 	 */
 	while (driver.starting && !pthread_equal(driver.starter, pthread_self()))
 		pthread_cond_wait(&driver.initialised, &driver.lock);
-	/* Try once, whatever the result: then the reason is also printed once. */
+	/* Try only once, also if it fails, so the reason is printed only once. */
 	if (!driver.tried) {
 		driver.tried = true;
 		driver.starting = true;

@@ -80,7 +80,7 @@ static void *own_library(void)
 static void *look_up(void *library, const char *name, bool own_stream)
 {
 	static const char *const suffixes[] = {"_ptsz", "_ptds"};
-	char form[144]; /* find()'s form and a suffix */
+	char form[144]; /* the name from find(), and a suffix */
 	void *found;
 
 	if (is_refused(name))

@@ -5,6 +5,8 @@
  * queries. Programs call this file through the functions of generated-cuda-launch.h, graphs call
  * launch_run(); this file calls ts_vgpu_launch().
  */
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +112,16 @@ static struct ts_vgpu_operation *describe(const struct function *f, const struct
 	return op;
 }
 
+/* The results of the program are not those of a GPU: its user must know. */
+static void say_timed(void)
+{
+	static atomic_bool said;
+
+	if (!atomic_exchange(&said, true))
+		fprintf(stderr, "tracesmith: virtual GPU: kernels=timed: kernels are timed, not "
+				"computed: this program's results are not a GPU's\n");
+}
+
 int launch_run(const struct function *f, const struct launch *l, const uint8_t *params,
 	       struct ts_vgpu_stream *vstream, const struct work_place *place)
 {
@@ -132,6 +144,8 @@ int launch_run(const struct function *f, const struct launch *l, const uint8_t *
 	};
 	int r;
 
+	if (__builtin_expect(driver.timed_kernels, 0))
+		say_timed();
 	report_place(op, place);
 	report_submit(op);
 	r = result_of(ts_vgpu_launch(vstream, &launch));

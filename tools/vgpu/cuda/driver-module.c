@@ -42,7 +42,10 @@ static void complain(const void *image, const char *message)
 int code_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_code)
 {
 	char message[256];
-	int r = ts_vgpu_module_new(image, cc, ret_code, message, sizeof(message));
+	/* AMD's code is for HIP, whose library contains the driver. */
+	int r = driver.timed_kernels && driver.is_contained
+			? ts_vgpu_module_new_timed(image, cc, ret_code, message, sizeof(message))
+			: ts_vgpu_module_new(image, cc, ret_code, message, sizeof(message));
 
 	switch (r) {
 	case 0:
@@ -53,6 +56,9 @@ int code_new(const void *image, unsigned cc, struct ts_vgpu_module **ret_code)
 	case TS_VGPU_MODULE_E_PTX:
 		complain(image, message);
 		return TS_CU_ERROR_INVALID_PTX;
+	case TS_VGPU_MODULE_E_AMD:
+		complain(image, message);
+		return TS_CU_ERROR_INVALID_IMAGE;
 	case TS_VGPU_MODULE_E_IMAGE:
 		return TS_CU_ERROR_INVALID_IMAGE;
 	default:

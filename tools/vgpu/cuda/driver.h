@@ -71,7 +71,7 @@ struct context {
 	uint32_t uid;
 	uint32_t flags;
 	bool primary;
-	unsigned refs;	/* primary: retains; else: attaches */
+	unsigned refs;	/* number of retains of a primary context, or of attaches of another one */
 	uint32_t peers; /* devices with peer access, one bit each */
 	int32_t cache_config;
 	size_t limits[8];
@@ -132,7 +132,7 @@ struct module {
 struct kernel {
 	struct handle handle;
 	struct library *library;
-	size_t index;			   /* in the library's code */
+	size_t index;			   /* index in the library's code */
 	const char *name;		   /* interned */
 	_Atomic(struct function *) cached; /* the first context that requested it */
 };
@@ -153,10 +153,11 @@ struct driver {
 	pthread_cond_t initialised;
 	_Atomic bool ready;
 	bool tried, starting;
-	int result; /* of the attempt to start */
+	int result; /* result of the attempt to start the driver */
 	pthread_t starter;
 	struct ts_vgpu *vgpu;
-	struct ts_vgpu_ptx_executor *executor;
+	struct ts_vgpu_ptx_executor *executor; /* NULL with kernels=timed */
+	bool timed_kernels;		       /* kernels are not computed */
 	struct context *contexts;
 	struct context *primary[TS_VGPU_MAX_DEVICES];
 	uint32_t primary_flags[TS_VGPU_MAX_DEVICES];

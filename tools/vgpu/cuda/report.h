@@ -58,8 +58,9 @@ struct ts_vgpu_operation *report_operation(const struct context *context, uint32
 /* Sets the node and graph of the operation; NULL: no graph. */
 struct work_place;
 void report_place(struct ts_vgpu_operation *op, const struct work_place *place);
-/* submit: the operation is submitted now. cancel: it was not submitted. */
+/* Reports that the operation is submitted now. */
 void report_submit(struct ts_vgpu_operation *op);
+/* Reports that the operation was not submitted. */
 void report_cancel(struct ts_vgpu_operation *op);
 
 void report_context(uint32_t cbid, const struct context *context);

@@ -17,9 +17,9 @@
 
 /* The node that runs the work; NULL: a direct call. */
 struct work_place {
-	uint32_t graph_id; /* of the executable graph */
+	uint32_t graph_id; /* id of the executable graph */
 	uint64_t node_id;
-	int32_t priority; /* of kernels */
+	int32_t priority; /* only for kernels */
 };
 
 /* driver-launch.c */

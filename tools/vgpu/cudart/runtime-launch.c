@@ -89,8 +89,8 @@ static int launch_kernel(const void *func, struct ts_cuda_dim3 grid, struct ts_c
 }
 
 /*
- * Launches the kernel that a stub passes. It needs no lookup, unless it is a host function: see
- * __cudaGetKernel().
+ * Launches the kernel that a stub passes. It needs no lookup, unless it is a host function (see
+ * __cudaGetKernel()).
  */
 static int launch_handle(void *kernel, struct ts_cuda_dim3 grid, struct ts_cuda_dim3 block,
 			 void **args, size_t shared_mem, void *stream, bool own)

@@ -39,7 +39,9 @@ static inline bool armed(void)
 				0);
 }
 
-/* cbid_: the vendor's callback name with version. name: the exported symbol without _ptsz. */
+/*
+ * `cbid_` is the vendor's callback name with version. `name` is the exported symbol without _ptsz.
+ */
 #define RT(cbid_, name, params_, work) RT_NAMED(cbid_, name, params_, NULL, work)
 
 #define RT_NAMED(cbid_, name, params_, symbol, work)                                   \
@@ -59,13 +61,14 @@ static inline bool armed(void)
 /* Stores an error for cudaGetLastError. */
 void error_keep(int error);
 
-/*
- * start: starts the driver. ready: also makes a context current: the primary one of the thread's
- * device if there is none.
- */
+/* Starts the driver. */
 int start(void);
 /* True if the process ends, when the vendor's driver would be unloaded. */
 bool exiting(void);
+/*
+ * Starts the driver. If the thread has no current context, makes the primary context of the
+ * thread's device current.
+ */
 int ready(void);
 /* The result of a driver call, after ready(). */
 #define READY(call)                       \

@@ -47,7 +47,10 @@ enum which {
 };
 
 static struct {
-	/* Held while buffers are delivered to the client: one thread at a time. */
+	/*
+	 * Held while buffers are delivered to the client, so only one thread at a time delivers
+	 * buffers.
+	 */
 	pthread_mutex_t delivery_lock;
 	pthread_mutex_t list_lock;
 	struct ts_cupti_buffer *first;

@@ -41,14 +41,9 @@ uint64_t ts_cupti_clock_now(void)
 {
 	ts_cupti_timestamp_fn callback = atomic_load_explicit(&the_callback, memory_order_acquire);
 
-	if (!callback)
-		callback = ts_cupti_face_clock;
+	if (!callback && ts_cupti_face_ticks)
+		return ts_cupti_face_ticks(clock_ns(CLOCK_MONOTONIC));
 	return callback ? callback() : clock_ns(CLOCK_REALTIME);
-}
-
-static bool is_realtime(void)
-{
-	return !atomic_load_explicit(&the_callback, memory_order_relaxed) && !ts_cupti_face_clock;
 }
 
 /*
@@ -82,7 +77,7 @@ static void add_pair(void)
 	 * below the error of a reading is that error. A pair with this difference would make
 	 * durations vary.
 	 */
-	if (state.n_pairs && is_realtime()) {
+	if (state.n_pairs && !atomic_load_explicit(&the_callback, memory_order_relaxed)) {
 		const struct pair *last = &state.pairs[state.n_pairs - 1];
 		uint64_t expected = last->client + (pair.device_ns - last->device_ns);
 
@@ -122,7 +117,7 @@ static void refresh(uint64_t newest_ns)
 		 * Only after the first pair of a clock. A callback's rate is unknown, so wait
 		 * before the second pair; CLOCK_REALTIME's rate is known.
 		 */
-		if (!is_realtime())
+		if (atomic_load_explicit(&the_callback, memory_order_relaxed))
 			nanosleep(&pause, NULL);
 		else
 			state.pairs[state.n_pairs++] =
@@ -138,6 +133,9 @@ static uint64_t convert(uint64_t device_ns)
 	const struct pair *a, *b;
 	double rate;
 	size_t high = state.n_pairs - 1;
+
+	if (ts_cupti_face_ticks && !atomic_load_explicit(&the_callback, memory_order_relaxed))
+		return ts_cupti_face_ticks(device_ns);
 
 	/*
 	 * Most times are after the last pair or just before it. Times outside the pairs are

@@ -127,14 +127,17 @@ bool ts_cupti_buffers_registered(void);
  * fill the record. If false, a dropped record was counted.
  */
 bool ts_cupti_buffer_reserve(uint32_t kind, struct ts_cupti_slot *ret_slot);
-/* pending: the record gets its times later, through finish. The buffer stays until then. */
+/*
+ * If `pending`, the caller sets the record's times later and then calls ts_cupti_buffer_finish().
+ * The buffer's struct stays valid until then.
+ */
 void ts_cupti_buffer_commit(const struct ts_cupti_slot *slot, bool pending);
 /* Locks a pending record for writing. NULL: the buffer was already delivered. */
 void *ts_cupti_buffer_open(struct ts_cupti_buffer *buffer, uint32_t offset);
 void ts_cupti_buffer_close(struct ts_cupti_buffer *buffer);
 /*
- * Call it instead of close when the record is complete. Also drops the record's reference to the
- * buffer, so the caller must not use the buffer afterwards.
+ * Unlocks the buffer when the record is complete; replaces ts_cupti_buffer_close(). Also drops the
+ * record's reference to the buffer, so the caller must not use the buffer afterwards.
  */
 void ts_cupti_buffer_finish(struct ts_cupti_buffer *buffer);
 bool ts_cupti_buffers_pending(void);

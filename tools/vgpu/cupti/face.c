@@ -29,4 +29,4 @@ uint32_t ts_cupti_face_version(void)
 	return TS_CUPTI_API_VERSION;
 }
 
-const ts_cupti_timestamp_fn ts_cupti_face_clock = NULL;
+uint64_t (*const ts_cupti_face_ticks)(uint64_t device_ns) = NULL;

@@ -27,5 +27,8 @@ uint32_t ts_cupti_face_ids(uint32_t domain);
 
 uint32_t ts_cupti_face_version(void);
 
-/* The library's own clock; NULL: CLOCK_REALTIME. */
-extern const ts_cupti_timestamp_fn ts_cupti_face_clock;
+/*
+ * The library's own clock: its ticks at a time of the device's clock. NULL: CLOCK_REALTIME, which
+ * is read beside the device's clock.
+ */
+extern uint64_t (*const ts_cupti_face_ticks)(uint64_t device_ns);

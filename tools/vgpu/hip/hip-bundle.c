@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Reads the bundles in which HIP's compilers put device code, plain or compressed: one entry for
- * each target. The virtual GPU runs the entry with PTX. hip-module.c calls this file for modules
- * and for code that a program registers.
+ * each target. The virtual GPU runs the entry with PTX. With kernels=timed an entry with AMD's code
+ * serves, too. hip-module.c calls this file for modules and for code that a program registers.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +13,8 @@
 #include <zstd.h>
 
 #include "proto/abi/amdcode.h"
+#include "replay/vgpu/amd/amd-image.h"
+#include "replay/vgpu/amd/amd-metadata.h"
 #include "tools/vgpu/hip/hip-face.h"
 
 /*
@@ -21,6 +23,10 @@
  */
 #define PTX_ID	  "hip-ptx64-tracesmith--ptx"
 #define NVPTX_IDS "hip-nvptx64-"
+
+/* Part of the ids of AMD's entries, and the processor of the shape mi300. */
+#define AMD_IDS	  "-amdgcn-amd-amdhsa-"
+#define PROCESSOR "gfx942"
 
 #define IDS_MAX	  160
 
@@ -34,6 +40,14 @@ static bool is_ptx(const char *id, size_t n)
 {
 	return (n == strlen(PTX_ID) && !memcmp(id, PTX_ID, n)) ||
 	       (n > strlen(NVPTX_IDS) && !memcmp(id, NVPTX_IDS, strlen(NVPTX_IDS)));
+}
+
+/* How well AMD's code fits the device: 0 is no code of AMD, 2 is code for its processor. */
+static unsigned amd_fit(const char *id, size_t n)
+{
+	if (n < 3 || memcmp(id, "hip", 3) != 0 || !memmem(id, n, AMD_IDS, strlen(AMD_IDS)))
+		return 0;
+	return memmem(id, n, PROCESSOR, strlen(PROCESSOR)) ? 2 : 1;
 }
 
 static void ids_add(struct ids *ids, const char *id, size_t n)
@@ -54,15 +68,18 @@ static void ids_add(struct ids *ids, const char *id, size_t n)
 }
 
 /* Prints one line for the first such code of the process. */
-static int refuse(const char *what)
+static int refuse(const char *what, bool timed)
 {
 	static atomic_bool said;
 
 	if (!atomic_exchange(&said, true))
 		fprintf(stderr,
 			"tracesmith: virtual GPU: device code is for %s only: add PTX to the bundle "
-			"as " PTX_ID ", or run on a real GPU\n",
-			what);
+			"as " PTX_ID "%s, or run on a real GPU\n",
+			what,
+			timed ? ""
+			      : ", or have kernels timed and not computed "
+				"(--vgpu=mi300,kernels=timed)");
 	return TS_HIP_ERROR_NO_BINARY_FOR_GPU;
 }
 
@@ -78,12 +95,28 @@ static int copy_text(const char *text, size_t n_bytes, void **ret_image)
 	return 0;
 }
 
-static int read_entries(const char *bundle, size_t n_bytes, void **ret_image)
+/* Copies an AMD code object, without the bytes behind it. */
+static int copy_amd(const char *code, size_t n_bytes, void **ret_image)
+{
+	static atomic_bool said;
+	size_t n;
+	int r = ts_amd_image_bytes((const uint8_t *)code, n_bytes, &n);
+
+	if (r && !atomic_exchange(&said, true))
+		fprintf(stderr, "tracesmith: virtual GPU: code of AMD: %s\n", ts_amd_code_why(r));
+	if (r)
+		return TS_HIP_ERROR_INVALID_IMAGE;
+	return copy_text(code, n, ret_image);
+}
+
+static int read_entries(const char *bundle, size_t n_bytes, bool timed, void **ret_image)
 {
 	const struct ts_hip_bundle *head = (const void *)bundle;
+	struct ts_hip_bundle_entry amd = {0};
 	size_t at = sizeof(*head);
 	uint64_t n_entries;
 	struct ids ids = {0};
+	unsigned fit = 0;
 
 	memcpy(&n_entries, &head->n_entries, sizeof(n_entries));
 	for (uint64_t i = 0; i < n_entries; i++) {
@@ -100,10 +133,18 @@ static int read_entries(const char *bundle, size_t n_bytes, void **ret_image)
 				return TS_HIP_ERROR_INVALID_IMAGE;
 			return copy_text(bundle + entry.offset, entry.size, ret_image);
 		}
+		if (timed && amd_fit(bundle + at, entry.id_bytes) > fit) {
+			fit = amd_fit(bundle + at, entry.id_bytes);
+			amd = entry;
+		}
 		ids_add(&ids, bundle + at, entry.id_bytes);
 		at += entry.id_bytes;
 	}
-	return refuse(ids.n ? ids.text : "no device");
+	if (!fit)
+		return refuse(ids.n ? ids.text : "no device", timed);
+	if (amd.offset > n_bytes || amd.size > n_bytes - amd.offset)
+		return TS_HIP_ERROR_INVALID_IMAGE;
+	return copy_amd(bundle + amd.offset, amd.size, ret_image);
 }
 
 static bool unpack(const struct ts_amd_compressed *from, uint8_t *to)
@@ -123,7 +164,7 @@ static bool unpack(const struct ts_amd_compressed *from, uint8_t *to)
 	return !ZSTD_isError(n) && n == from->n_bundle;
 }
 
-static int read_compressed(const void *code, size_t n_bytes, void **ret_image)
+static int read_compressed(const void *code, size_t n_bytes, bool timed, void **ret_image)
 {
 	struct ts_amd_compressed head;
 	uint8_t *bundle;
@@ -137,21 +178,22 @@ static int read_compressed(const void *code, size_t n_bytes, void **ret_image)
 		return TS_HIP_ERROR_OUT_OF_MEMORY;
 	if (unpack(&head, bundle) &&
 	    !memcmp(bundle, TS_HIP_BUNDLE_MAGIC, strlen(TS_HIP_BUNDLE_MAGIC)))
-		r = read_entries((const char *)bundle, head.n_bundle, ret_image);
+		r = read_entries((const char *)bundle, head.n_bundle, timed, ret_image);
 	free(bundle);
 	return r;
 }
 
-int bundle_image(const void *bundle, size_t n_bytes, void **ret_image)
+int bundle_image(const void *bundle, size_t n_bytes, bool timed, void **ret_image)
 {
 	if (n_bytes < sizeof(struct ts_hip_bundle))
 		return TS_HIP_ERROR_INVALID_IMAGE;
 	if (!memcmp(bundle, "\177ELF", 4))
-		return refuse("an AMD GPU (an ELF file)");
+		return timed ? copy_amd(bundle, n_bytes, ret_image)
+			     : refuse("an AMD GPU (an ELF file)", timed);
 	if (!memcmp(bundle, TS_HIP_BUNDLE_COMPRESSED_MAGIC, 4))
-		return read_compressed(bundle, n_bytes, ret_image);
+		return read_compressed(bundle, n_bytes, timed, ret_image);
 	if (!memcmp(bundle, TS_HIP_BUNDLE_MAGIC, strlen(TS_HIP_BUNDLE_MAGIC)))
-		return read_entries(bundle, n_bytes, ret_image);
+		return read_entries(bundle, n_bytes, timed, ret_image);
 	*ret_image = NULL;
 	return 0;
 }

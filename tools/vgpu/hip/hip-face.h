@@ -47,6 +47,7 @@ struct hip_release {
 	bool asks_at_end;    /* the tracer asks again before it delivers an operation */
 	bool keeps_error;    /* hipGetLastError() returns the last error, not the last result */
 	bool has_old_memory; /* enumeration of memory types and 3D copies of 5.x */
+	bool has_old_tracer; /* callbacks of hip-roctracer.c, and numbers of graph nodes from 1 */
 };
 extern struct hip_release release;
 /* Selects the release that TRACESMITH_VGPU names. A bad spec is hipInit()'s to report. */
@@ -69,6 +70,7 @@ void tables_fill(void *const *runtime_functions, size_t n_runtime, void *const *
  */
 struct hip_call {
 	bool reported;
+	void *old_data; /* of a call that the tool of hip-roctracer.c traces */
 	union {
 		struct ts_hip_api_trace_data data;
 		char bytes[sizeof(struct ts_hip_api_trace_data)];
@@ -139,6 +141,19 @@ struct launch_extra {
 /* Converts HIP's list; NULL stays NULL. ret_extra must outlive the result's use. */
 void **extra_convert(void **extra, struct launch_extra *ret_extra);
 
+/*
+ * hip-roctracer.c. A command is reported if activity_submitted() returns true. Its record then has
+ * that record_id.
+ */
+void activity_init(void *id_callback, void *op_callback, void *arg);
+bool activity_enable(uint32_t op, bool enable);
+int activity_register(uint32_t id, void *fun, void *arg);
+int activity_register_api(uint32_t id, void *fun, void *arg);
+void *activity_enter(uint32_t id);
+void activity_leave(uint32_t id, void *data);
+bool activity_submitted(uint32_t command, uint64_t *ret_record_id);
+void activity_completed(struct ts_hip_activity_record *record);
+
 /* hip-properties.c */
 int get_properties(struct ts_hip_device_prop_r0600 *prop, int32_t device);
 int get_properties_r0000(struct ts_hip_device_prop_r0000 *prop, int32_t device);
@@ -146,6 +161,7 @@ int get_attribute(int32_t *value, int32_t attr, int32_t device);
 
 /*
  * hip-bundle.c: returns the image in a bundle that the virtual GPU can run, in memory that free()
- * frees. NULL: it is no bundle. n_bytes: SIZE_MAX if unknown.
+ * frees. NULL: it is neither a bundle nor AMD's code. n_bytes: SIZE_MAX if unknown. timed: kernels
+ * are not computed, so that an entry without PTX serves as well.
  */
-int bundle_image(const void *bundle, size_t n_bytes, void **ret_image);
+int bundle_image(const void *bundle, size_t n_bytes, bool timed, void **ret_image);

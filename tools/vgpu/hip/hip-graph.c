@@ -66,6 +66,16 @@ static int exec_kernel_set(void *graph_exec, void *node,
 	return r ? r : cuGraphExecKernelNodeSetParams_v2(graph_exec, node, &p);
 }
 
+/* HIP has CUDA's numbers since 5.3. Those of 5.2 are one higher: 0 was another type. */
+static int node_type(void *node, int32_t *type)
+{
+	int r = cudaGraphNodeGetType(node, type);
+
+	if (!r && release.has_old_tracer)
+		++*type;
+	return r;
+}
+
 /* Returns the function as a kernel handle, which each call with a function accepts. */
 static int kernel_get(void *node, struct ts_hip_kernel_node_params *params)
 {

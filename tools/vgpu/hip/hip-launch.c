@@ -111,7 +111,12 @@ static int ext_launch(const void *func, struct ts_hip_dim3 grid, struct ts_hip_d
 		       cudaLaunchKernel(func, dim3(grid), dim3(block), args, shared_bytes, stream));
 }
 
-/* Sizes are in threads. The virtual GPU has no partial blocks. */
+static uint32_t blocks(uint32_t threads, uint32_t block)
+{
+	return threads / block + (threads % block != 0);
+}
+
+/* Sizes are in threads. The engine has no partial blocks; a block that is only timed may be one. */
 static int ext_module_launch(void *func, uint32_t x, uint32_t y, uint32_t z, uint32_t block_x,
 			     uint32_t block_y, uint32_t block_z, size_t shared_bytes, void *stream,
 			     void **params, void **extra, void *start_event, void *stop_event,
@@ -124,11 +129,12 @@ static int ext_module_launch(void *func, uint32_t x, uint32_t y, uint32_t z, uin
 		return r;
 	if (!block_x || !block_y || !block_z || shared_bytes > UINT32_MAX)
 		return TS_HIP_ERROR_INVALID_VALUE;
-	if (x % block_x || y % block_y || z % block_z)
+	if (!driver.timed_kernels && (x % block_x || y % block_y || z % block_z))
 		return REFUSED("blocks with fewer threads at the edge of a grid");
 	return BETWEEN(start_event, stop_event, stream,
-		       cuLaunchKernel(func, x / block_x, y / block_y, z / block_z, block_x, block_y,
-				      block_z, (uint32_t)shared_bytes, stream, params,
+		       cuLaunchKernel(func, blocks(x, block_x), blocks(y, block_y),
+				      blocks(z, block_z), block_x, block_y, block_z,
+				      (uint32_t)shared_bytes, stream, params,
 				      extra_convert(extra, &words)));
 }
 

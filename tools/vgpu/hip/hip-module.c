@@ -38,7 +38,7 @@ static int read_wrapper(const void *data, void **ret_image)
 	    wrapper->version != TS_HIP_FAT_BINARY_VERSION || !wrapper->binary)
 		return TS_HIP_ERROR_INVALID_IMAGE;
 	/* The wrapper does not say how long the bundle is. */
-	r = bundle_image(wrapper->binary, SIZE_MAX, ret_image);
+	r = bundle_image(wrapper->binary, SIZE_MAX, driver.timed_kernels, ret_image);
 	return r || *ret_image ? r : TS_HIP_ERROR_INVALID_IMAGE;
 }
 
@@ -80,7 +80,7 @@ static int load(void **module, const void *image, size_t n_bytes)
 	int r = ready();
 
 	if (!r)
-		r = bundle_image(image, n_bytes, &own);
+		r = bundle_image(image, n_bytes, driver.timed_kernels, &own);
 	if (r)
 		return r;
 	r = cuModuleLoadData(module, own ? own : image);

@@ -35,6 +35,7 @@ void call_enter(struct hip_call *call, uint32_t id)
 {
 	ts_hip_tracer_callback fn = callback();
 
+	call->old_data = release.has_old_tracer ? activity_enter(id) : NULL;
 	call->reported = fn && id && fn(TS_HIP_ACTIVITY_DOMAIN_API, id, &call->data) == 0;
 	if (!call->reported)
 		return;
@@ -45,6 +46,8 @@ void call_enter(struct hip_call *call, uint32_t id)
 
 void call_leave(struct hip_call *call, uint32_t id)
 {
+	if (call->old_data)
+		activity_leave(id, call->old_data);
 	if (!call->reported)
 		return;
 	if (phases_of(call)->phase_exit)
@@ -64,11 +67,44 @@ static uint32_t op_of(const struct ts_vgpu_operation *op)
 	}
 }
 
+static uint32_t copy_command(uint8_t copy_kind)
+{
+	switch (copy_kind) {
+	case TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+		return TS_HIP_COMMAND_WRITE_BUFFER;
+	case TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+		return TS_HIP_COMMAND_READ_BUFFER;
+	default:
+		return TS_HIP_COMMAND_COPY_BUFFER;
+	}
+}
+
+static uint32_t command_of(const struct ts_vgpu_operation *op)
+{
+	switch (op->kind) {
+	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		/* Before 5.3.1 each kernel of a graph was a command of its own. */
+		return op->graph_id && !release.has_old_tracer ? TS_HIP_COMMAND_TASK
+							       : TS_HIP_COMMAND_NDRANGE_KERNEL;
+	case TS_CUPTI_ACTIVITY_KIND_MEMSET:
+		return TS_HIP_COMMAND_FILL_BUFFER;
+	case TS_CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+		return TS_HIP_COMMAND_MARKER;
+	default:
+		return copy_command(op->memcpy.copy_kind);
+	}
+}
+
 static void on_submitted(struct ts_vgpu_operation *op)
 {
 	bool is_marker = op->kind == TS_CUPTI_ACTIVITY_KIND_CUDA_EVENT;
 	ts_hip_tracer_callback fn = callback();
 
+	if (release.has_old_tracer) {
+		if (activity_submitted(command_of(op), &op->sink_word))
+			op->sink_buffer = &wanted;
+		return;
+	}
 	/* AMD's runtime times the markers of events in any case, and keeps no id in them. */
 	if (!fn || (!is_marker && fn(TS_HIP_ACTIVITY_DOMAIN_OPS, op_of(op), NULL)))
 		return;
@@ -101,23 +137,12 @@ static uint64_t boottime_of(uint64_t monotonic_ns)
 	return monotonic_ns + known;
 }
 
-static uint32_t copy_command(uint8_t copy_kind)
-{
-	switch (copy_kind) {
-	case TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
-		return TS_HIP_COMMAND_WRITE_BUFFER;
-	case TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
-		return TS_HIP_COMMAND_READ_BUFFER;
-	default:
-		return TS_HIP_COMMAND_COPY_BUFFER;
-	}
-}
-
 static void on_completed(struct ts_vgpu_operation *op)
 {
 	ts_hip_tracer_callback fn = callback();
 	struct ts_hip_activity_record record = {
 		.domain = TS_HIP_ACTIVITY_DOMAIN_OPS,
+		.kind = command_of(op),
 		.op = op_of(op),
 		.correlation_id = op->sink_word,
 		/* The node of the kernel's KFD: node 0 is the processor. */
@@ -129,7 +154,7 @@ static void on_completed(struct ts_vgpu_operation *op)
 	 * An operation that never ran has no record. Since 6.2 the runtime asks once more before
 	 * each record, in the thread that found the end, and always for dispatches.
 	 */
-	if (!fn || !op->end_ns ||
+	if ((!fn && !release.has_old_tracer) || !op->end_ns ||
 	    (release.asks_at_end &&
 	     fn(TS_HIP_ACTIVITY_DOMAIN_OPS, TS_HIP_ACTIVITY_OP_DISPATCH, NULL)))
 		return;
@@ -137,21 +162,20 @@ static void on_completed(struct ts_vgpu_operation *op)
 	record.end_ns = record.begin_ns + (op->end_ns - op->start_ns);
 	switch (op->kind) {
 	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		record.kind = op->graph_id ? TS_HIP_COMMAND_TASK : TS_HIP_COMMAND_NDRANGE_KERNEL;
 		record.kernel_name = op->kernel.name;
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_MEMSET:
-		record.kind = TS_HIP_COMMAND_FILL_BUFFER;
 		record.bytes = op->memset.bytes;
 		break;
 	case TS_CUPTI_ACTIVITY_KIND_CUDA_EVENT:
-		record.kind = TS_HIP_COMMAND_MARKER;
 		break;
 	default:
-		record.kind = copy_command(op->memcpy.copy_kind);
 		record.bytes = op->memcpy.bytes;
 	}
-	fn(TS_HIP_ACTIVITY_DOMAIN_OPS, record.op, &record);
+	if (release.has_old_tracer)
+		activity_completed(&record);
+	else
+		fn(TS_HIP_ACTIVITY_DOMAIN_OPS, record.op, &record);
 }
 
 /* The driver reports more than the tracer has. */
@@ -191,14 +215,27 @@ static const struct ts_vgpu_sink sink = {
  * The sink stays once it is attached: detaching would wait for callbacks, and the caller may hold a
  * lock that they need.
  */
-static void register_callback(void *fn)
+static void attach_sink(void)
 {
 	const void *table;
 
+	if (!cuGetExportTable(&table, &ts_vgpu_hooks_uuid))
+		(void)((const struct ts_vgpu_hooks *)table)->set_sink(&sink);
+}
+
+static int enable_activity(uint32_t op, int32_t enable)
+{
+	if (enable)
+		attach_sink();
+	return activity_enable(op, enable);
+}
+
+static void register_callback(void *fn)
+{
 	atomic_store_explicit(&tracer_callback, (ts_hip_tracer_callback)(uintptr_t)fn,
 			      memory_order_relaxed);
-	if (fn && !cuGetExportTable(&table, &ts_vgpu_hooks_uuid))
-		(void)((const struct ts_vgpu_hooks *)table)->set_sink(&sink);
+	if (fn)
+		attach_sink();
 }
 
 static const char *api_name(uint32_t id)

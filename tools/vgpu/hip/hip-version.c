@@ -25,7 +25,14 @@ enum {
 
 /* The last release of a major version is the default one. */
 static const struct hip_release releases[] = {
-#if HIP_MAJOR == 5
+#if HIP_MAJOR == 5 && defined(HIP_MINOR)
+	{
+		.major = 5,
+		.minor = HIP_MINOR,
+		.has_old_memory = true,
+		.has_old_tracer = true,
+	},
+#elif HIP_MAJOR == 5
 	{
 		.major = 5,
 		.minor = 7,

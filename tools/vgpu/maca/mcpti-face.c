@@ -5,7 +5,6 @@
  */
 #include <dlfcn.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "proto/abi/vendor/cupti_cbid.h"
 #include "proto/abi/vendor/cupti_family.h"
@@ -66,21 +65,19 @@ uint32_t ts_cupti_face_version(void)
 }
 
 /* A clock that began with the process's first question, and runs fast by a thousandth. */
-static uint64_t own_clock(void)
+static uint64_t own_ticks(uint64_t device_ns)
 {
 	static _Atomic uint64_t began;
-	struct timespec now;
-	uint64_t ns, none = 0;
+	uint64_t none = 0, ns;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	/* A millisecond less: work that runs at the first question has begun before. */
 	if (!atomic_load(&began))
-		atomic_compare_exchange_strong(&began, &none, ns - 1000000);
-	ns -= atomic_load(&began);
+		atomic_compare_exchange_strong(&began, &none, device_ns - 1000000);
+	ns = device_ns - atomic_load(&began);
 	return ns + ns / 1024;
 }
 
-const ts_cupti_timestamp_fn ts_cupti_face_clock = own_clock;
+uint64_t (*const ts_cupti_face_ticks)(uint64_t device_ns) = own_ticks;
 
 const struct ts_vgpu_hooks *ts_cupti_find_hooks(void)
 {

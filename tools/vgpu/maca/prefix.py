@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints a header that gives libcupti's functions another prefix: prefix.py PREFIX HEADER, where HEADER declares them."""
+"""Gives libcupti's functions another prefix: prefix.py PREFIX HEADER [--both], where HEADER declares the functions.
+
+Prints a header with the macros. With --both prints the linker's options that keep CUPTI's names too.
+"""
 import re
 import sys
 
-prefix, header = sys.argv[1:]
+prefix, header = sys.argv[1:3]
 with open(header, encoding='utf-8') as stream:
-    names = re.findall(r'\b(cupti[A-Z]\w*)\(', stream.read())
-print('/* SPDX-License-Identifier: Apache-2.0 */')
-print('/* Made by tools/vgpu/maca/prefix.py. */')
-print('#pragma once\n')
-for name in sorted(set(names)):
-    print('#define %s %s%s' % (name, prefix, name[len('cupti'):]))
+    names = sorted(set(re.findall(r'\b(cupti[A-Z]\w*)\(', stream.read())))
+if '--both' in sys.argv[3:]:
+    for name in names:
+        print('-Wl,--defsym=%s=%s%s' % (name, prefix, name[len('cupti'):]))
+else:
+    print('/* SPDX-License-Identifier: Apache-2.0 */')
+    print('/* Made by tools/vgpu/maca/prefix.py. */')
+    print('#pragma once\n')
+    for name in names:
+        print('#define %s %s%s' % (name, prefix, name[len('cupti'):]))

@@ -273,8 +273,8 @@ static void postdom_all(const struct ts_ptx_decoder *d, struct ts_ptx_postdom *p
 }
 
 /*
- * True if all successors except one only end: their lanes do not return, and no lane waits for
- * them.
+ * True if all successors except at most one lead only to an end, so their lanes do not come back,
+ * and no lane waits for them.
  */
 static bool has_dead_way(const struct ts_ptx_postdom *p, uint32_t k)
 {

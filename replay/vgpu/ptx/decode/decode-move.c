@@ -170,7 +170,10 @@ static uint32_t cvt_aux(const struct ts_ptx_cvt *c)
 	       (c->satfinite ? TS_PTX_CVT_SATFINITE : 0);
 }
 
-/* True if the modifiers are valid: a rounding mode is required exactly if the conversion rounds. */
+/*
+ * True if the modifiers are valid. For example, a rounding mode is required if the conversion
+ * rounds, and invalid otherwise.
+ */
 static bool cvt_valid(const struct ts_ptx_cvt *c)
 {
 	bool from_float = ts_ptx_types[c->from].klass == 'f',

@@ -278,7 +278,7 @@ static uint64_t narrow_nan(uint64_t bits, enum ts_ptx_type to)
 	       (bits >> (52 - mantissa_bits) & (magnitude ^ infinity));
 }
 
-/* True if no modifier changes a NaN: hardware then copies its bits. */
+/* True if no modifier changes a NaN. Then hardware copies the NaN's bits. */
 static bool keeps_nan(uint32_t aux)
 {
 	return !(aux & (TS_PTX_CVT_SAT | TS_PTX_CVT_RELU | TS_PTX_CVT_INTEGER));

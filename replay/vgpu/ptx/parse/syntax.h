@@ -72,7 +72,8 @@ enum {
 };
 
 /*
- * Bump allocator that frees all memory at once. Memory is zeroed. Returns NULL if memory is short.
+ * Bump allocator. _get() returns zeroed memory, _string() a copy of the text; NULL: no memory.
+ * _deinit() frees all of it at once.
  */
 struct ts_ptx_arena {
 	struct ts_ptx_arena_chunk *chunks;

@@ -128,7 +128,7 @@ int ts_ptx_warp_start(struct ts_ptx_warp *w, const struct ts_ptx_code *code, uin
 	return 0;
 }
 
-/* Frees the splits, joins and frames of a stopped warp. */
+/* Frees the splits, joins and frames of a warp that is stopped before its end. */
 void ts_ptx_warp_drop(struct ts_ptx_warp *w)
 {
 	while (w->n_splits) {

@@ -91,7 +91,10 @@ EXPORT(GetContextId, void *context, uint32_t *ret_id)
 EXPORT(ActivityGetApiName, uint32_t kind, uint32_t cbid, const char **ret_name)
 {
 	*ret_name = cbid == 301 ? "mcStreamDestroy" : "mcOfNoOtherVendor";
-	return kind != 5 || (cbid != 300 && cbid != 301);
+	/* Behind its table, a library may find anything. */
+	if (cbid > 1000)
+		*ret_name = (const char *)(uintptr_t)cbid;
+	return kind != 5 || (cbid != 300 && cbid != 301 && cbid <= 1000);
 }
 #endif
 

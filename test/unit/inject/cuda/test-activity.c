@@ -327,8 +327,11 @@ TS_TEST(devices_are_defined_once)
 	in.id = 4;
 	in.name = "TraceSmith Virtual GPU (test, host clock)";
 	put(&in);
+	in.id = 5;
+	in.name = "TraceSmith Virtual GPU (test, timed kernels)";
+	put(&in);
 	decode();
-	ts_check_int(f.definitions.last_id[TS_DEF_DEVICE], 3);
+	ts_check_int(f.definitions.last_id[TS_DEF_DEVICE], 4);
 	out = (const struct ts_definition_device *)fixture_definition(&f, TS_DEF_DEVICE, 1);
 	ts_check_int(out->device, 2);
 	ts_check_int(out->n_multiprocessors, 132);
@@ -336,6 +339,8 @@ TS_TEST(devices_are_defined_once)
 	ts_check_int(out->definition.flags, TS_DEVICE_VIRTUAL | TS_DEVICE_MODEL_CLOCK);
 	ts_check_int(fixture_definition(&f, TS_DEF_DEVICE, 2)->flags, 0);
 	ts_check_int(fixture_definition(&f, TS_DEF_DEVICE, 3)->flags, TS_DEVICE_VIRTUAL);
+	ts_check_int(fixture_definition(&f, TS_DEF_DEVICE, 4)->flags,
+		     TS_DEVICE_VIRTUAL | TS_DEVICE_MODEL_CLOCK | TS_DEVICE_TIMED_KERNELS);
 	end();
 }
 

@@ -2,7 +2,7 @@
 /*
  * A HIP runtime for the shim's tests, without a device. Like libamdhip64 of ROCm 6.2 it calls each
  * function by its dispatch table, registers the table at its first call, and reports finished work
- * to the tracer's callback from a thread of its own, some time later. hip-app.c calls it.
+ * to the tracer's callback from a thread of its own, some time later. hip-app.c calls this file.
  */
 #include <dlfcn.h>
 #include <pthread.h>

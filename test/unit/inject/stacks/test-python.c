@@ -88,8 +88,8 @@ TS_TEST(free_threaded_builds)
 	version = "3.13.0 experimental free-threading build (main)";
 	check_refused("free-threading");
 	/*
-	 * This version text does not show the build, but the table of offsets reports that it is
-	 * free-threaded.
+	 * This version text does not show the kind of build. The table of offsets reports a
+	 * free-threaded build.
 	 */
 	version = "3.13.0 (main)";
 	set_table(1);

@@ -174,7 +174,9 @@ TS_TEST(operations_are_reported_with_the_callers_id)
 	ts_check_str(hipApiName(last_call), "hipMalloc");
 	ok(hipMemcpy(dev_y, host, sizeof(host), TS_HIP_MEMCPY_HOST_TO_DEVICE));
 	copy_id = last_id;
-	/* The callback does not want this call: its operation has no id. */
+	/*
+	 * on_event() returns 1 for hipMemset(), so the record of this memset has no correlation id.
+	 */
 	ok(hipMemset(dev_x, 0, 100));
 	arguments[0] = &n;
 	arguments[1] = &a;
@@ -274,7 +276,10 @@ TS_TEST(records_of_events_are_barriers_without_an_id)
 	ok(hipFree(memory));
 }
 
-/* The driver inside is no CUDA driver: a CUDA tool's library is not loaded. */
+/*
+ * libamdhip64 contains the virtual GPU's driver. This driver does not load the library of
+ * CUDA_INJECTION64_PATH, because a HIP process has no CUDA tool.
+ */
 TS_TEST(no_cuda_injection_is_loaded)
 {
 	void *memory;

@@ -472,7 +472,7 @@ TS_TEST(symbols_have_amds_versions)
 		ts_check(found == dlsym(library, symbols[i][0]));
 		ts_check_int(status, 0);
 	}
-	/* The driver inside stays inside. */
+	/* libamdhip64 exports no function of the driver and the runtime that it contains. */
 	ts_check(!dlsym(library, "cuInit") && !dlsym(library, "cudaMalloc"));
 	ts_check(!dlsym(library, "impl_hipMalloc"));
 	want(INVALID_VALUE, hipGetProcAddress("hipNoSuchFunction", &found, 602, 0, &status));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program with roctx. It is linked with libroctx64 or librocprofiler-sdk-roctx (`roctx-linked`,
- * `roctx-linked-sdk`), or finds the functions in a library's own handle (`roctx-loads FILE`). Prints what the functions return, which is the same
- * with and without a tool.
+ * `roctx-linked-sdk`), or finds the functions in a library's own handle (`roctx-loads FILE`).
+ * Prints what the functions return, which is the same with and without a tool.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * roctx, the annotations of ROCm: calls of the exported functions, which this library defines before
- * libroctx64, and the tables of librocprofiler-sdk-roctx.
+ * roctx, the annotations of ROCm: calls of the exported functions, which this library defines
+ * before libroctx64, and the tables of librocprofiler-sdk-roctx.
  */
 #pragma once
 

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 
 #include "inject/annotate/annotation.h"
-#include "inject/annotate/roctx.h"
+#include "inject/annotate/roctx-tool.h"
 
 /* Ranges of roctx nest among themselves. NVTX's domains have smaller numbers. */
 #define DOMAIN (UINT32_MAX - 1)

@@ -7,7 +7,7 @@
  *
  * Unknown keys are skipped without recursion: skip() counts the values that are still to come.
  */
-#include "daemon/worker/code/amd-metadata.h"
+#include "replay/vgpu/amd/amd-metadata.h"
 
 /* ---- MessagePack ---- */
 
@@ -329,4 +329,20 @@ int ts_amd_metadata_read(const uint8_t *metadata, size_t n_bytes, ts_amd_kernel_
 	}
 	/* A code object may have variables alone. */
 	return 0;
+}
+
+const char *ts_amd_code_why(int error)
+{
+	static const char *const texts[TS_AMD_CODE_E_COUNT] = {
+		[TS_AMD_CODE_E_FORMAT] = "neither an ELF file nor a bundle",
+		[TS_AMD_CODE_E_CUT] = "a size or an offset lies beyond its end",
+		[TS_AMD_CODE_E_TARGET] = "no code for this device",
+		[TS_AMD_CODE_E_MACHINE] = "an ELF file for another machine",
+		[TS_AMD_CODE_E_NOTE] = "no metadata of version 3 or later",
+		[TS_AMD_CODE_E_METADATA] = "malformed metadata",
+		[TS_AMD_CODE_E_COMPRESSION] = "unknown or corrupt compression",
+		[TS_AMD_CODE_E_LARGE] = "too large",
+	};
+
+	return error > 0 && error < TS_AMD_CODE_E_COUNT ? texts[error] : "unknown error";
 }

@@ -41,3 +41,6 @@ typedef int ts_amd_kernel_fn(void *userdata, const struct ts_amd_kernel *kernel)
  */
 int ts_amd_metadata_read(const uint8_t *metadata, size_t n_bytes, ts_amd_kernel_fn *receive,
 			 void *userdata);
+
+/* Returns a TS_AMD_CODE_E_* in a few words. */
+const char *ts_amd_code_why(int error);
