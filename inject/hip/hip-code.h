@@ -89,7 +89,7 @@ uint32_t ts_hip_code_kernel(struct ts_shim *shim, uint32_t code, const char *ker
  * runtime called them by its table. Called after the runtime's function; the last one before.
  */
 void ts_hip_registered(const void *wrapper, void **modules);
-void ts_hip_registered_function(void **modules, const void *host_function);
+void ts_hip_registered_function(void **modules, const void *host_function, const char *name);
 void ts_hip_unregistering(void **modules);
 
 /* Wraps the functions of the compiler's table, n_bytes long, that register code. */

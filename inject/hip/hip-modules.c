@@ -85,10 +85,10 @@ void ts_hip_registered(const void *wrapper, void **modules)
 	errno = saved_errno;
 }
 
-void ts_hip_registered_function(void **modules, const void *host_function)
+void ts_hip_registered_function(void **modules, const void *host_function, const char *name)
 {
 	if (!is_by_table())
-		ts_hip_code_add_function(&ts_loaded.hip.codes, host_function, modules);
+		ts_hip_code_add_function(&ts_loaded.hip.codes, host_function, modules, name);
 }
 
 void ts_hip_unregistering(void **modules)

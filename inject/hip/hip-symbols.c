@@ -290,7 +290,7 @@ SYMBOL void ts_hip_symbol___hipRegisterFunction(void **modules, const void *host
 		return;
 	next(modules, host_function, device_function, device_name, thread_limit, tid, bid,
 	     block_dim, grid_dim, warp_size);
-	ts_hip_registered_function(modules, host_function);
+	ts_hip_registered_function(modules, host_function, device_name);
 }
 
 VERSION(__hipUnregisterFatBinary, 4.2)

@@ -66,7 +66,7 @@ struct ts_vgpu_shape {
 	uint32_t cc_major, cc_minor;
 	uint32_t n_sm;
 	uint32_t warp_size;
-	/* With kernels=timed: the hardware's, as the engine's 32 lanes then do not matter. 0: warp_size. */
+	/* The warp size with kernels=timed, which needs no lanes; 0: warp_size. */
 	uint32_t timed_warp_size;
 	uint32_t max_threads_per_block;
 	uint32_t max_threads_per_sm;
