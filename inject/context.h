@@ -46,6 +46,12 @@ struct ts_shim {
 	/* Active stream captures. If there are any, a launch may go into a graph and run later. */
 	int32_t n_stream_captures;
 	bool has_faulted; /* a call returned an error that a kernel caused */
+	/*
+	 * Vendor whose numbers in the trace begin at 0, enum ts_api_domain: the first in the
+	 * process; 0: none yet. The other vendor's numbers lie above.
+	 */
+	uint32_t first_vendor;
+	uint32_t first_cuda_device; /* number of CUDA's first device */
 
 	struct ts_control *control;
 	struct ts_config config;
@@ -95,6 +101,19 @@ struct ts_loaded {
 };
 
 extern struct ts_loaded ts_loaded;
+
+/*
+ * Claims the numbers from 0 on for a vendor: TS_API_CUDA_DRIVER or TS_API_HIP. Returns false if the
+ * other vendor has them.
+ */
+static inline bool ts_shim_claim_numbers(struct ts_shim *shim, uint32_t vendor)
+{
+	uint32_t none = 0;
+
+	return __atomic_compare_exchange_n(&shim->first_vendor, &none, vendor, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+	       none == vendor;
+}
 
 /* True if the daemon's command is to record. */
 static inline bool ts_shim_is_recording(const struct ts_shim *shim)

@@ -17,6 +17,7 @@
 #include "inject/annotate/annotation-names.h"
 #include "inject/context.h"
 #include "inject/cuda/recorder.h"
+#include "inject/cuda/renumber.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/ring/futex.h"
 #include "inject/ring/handover.h"
@@ -47,8 +48,6 @@
  * is complete.
  */
 #define FAREWELL_NS UINT64_C(2000000000)
-/* First operation id of CUDA in a process that used HIP before; below TS_OP_ID_SHARED. */
-#define BESIDE_HIP_OP_ID (UINT64_C(1) << 33)
 
 static int make_gate(struct ts_gate **ret_gate)
 {
@@ -305,12 +304,11 @@ static void start_cuda(struct ts_shim *shim, const struct ts_pti_vendor *vendor)
 	enum ts_empty_reason reason;
 	char text[256];
 
-	/*
-	 * If HIP was used before CUDA, HIP has the lower operation ids. CUPTI's ids then begin
-	 * above them.
-	 */
-	if (__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE) && !shim->hip.first_op_id)
-		__atomic_store_n(&shim->widen.reference, BESIDE_HIP_OP_ID, __ATOMIC_RELAXED);
+	/* If HIP came first, CUDA's operations, devices and contexts get numbers above HIP's. */
+	if (!ts_shim_claim_numbers(shim, TS_API_CUDA_DRIVER)) {
+		__atomic_store_n(&shim->widen.reference, TS_OP_ID_SECOND, __ATOMIC_RELAXED);
+		shim->first_cuda_device = TS_BESIDE_DEVICE;
+	}
 	start_stacks(shim);
 	reason = load_cupti(shim, vendor, text, sizeof(text));
 	/*
@@ -410,7 +408,10 @@ static void flush(struct ts_shim *shim, enum ts_flush_request request)
 		ts_flush_now(&shim->flush, request, FLUSH_IDLE_NS, FLUSH_NS);
 }
 
-/* First step of the end: flushes CUPTI, so that all its records are in the rings. */
+/*
+ * First step of the end: flushes CUPTI, so that all its records are in the rings. The flush thread
+ * also reports once more, and follows the libraries of the last stacks.
+ */
 static void end_flush(struct ts_shim *shim)
 {
 	bool dirty = __atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE), again;
@@ -432,6 +433,14 @@ static void end_flush(struct ts_shim *shim)
 	 * CUPTI.
 	 */
 	flush(shim, again ? TS_FLUSH_AGAIN : TS_FLUSH_END);
+}
+
+/* True if the end has something to flush, and a thread that does it. */
+static bool is_flushed(const struct ts_shim *shim)
+{
+	return (ts_cupti_is_ours(&shim->cupti) ||
+		__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE)) &&
+	       shim->flush.shim && !shim->flush_error;
 }
 
 static bool waits_for_file(const struct ts_link *link)
@@ -496,7 +505,7 @@ void ts_shim_leave(void)
 
 	/* After exit() has begun, its flush is done or running. */
 	if (has_session(shim) && !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE)) {
-		if (ts_cupti_is_ours(&shim->cupti) && shim->flush.shim)
+		if (is_flushed(shim))
 			flush(shim, TS_FLUSH_LEAVE);
 		ts_hip_wait(shim);
 		/* The daemon sees the end of the connection, as after the process's death. */
@@ -525,7 +534,7 @@ void ts_shim_end(bool last)
 
 	if (!has_session(shim))
 		return;
-	if (ts_cupti_is_ours(&shim->cupti) && shim->flush.shim)
+	if (is_flushed(shim))
 		end_flush(shim);
 	if (!__atomic_load_n(&shim->ended, __ATOMIC_ACQUIRE))
 		ts_hip_wait(shim);

@@ -40,6 +40,9 @@ void ts_halves_free(struct ts_halves *halves)
 	for (uint32_t i = 0; i < TS_HALVES_MAX_CHUNKS; i++)
 		if (halves->chunks[i] != &halves_settled)
 			free(halves->chunks[i]);
+	/* The second window has no window of its own. */
+	if (halves->second)
+		ts_halves_free(halves->second);
 	free(halves);
 }
 
@@ -66,13 +69,16 @@ static void retire(struct ts_halves *halves, uint64_t number)
 
 void ts_halves_trim(struct ts_halves *halves)
 {
+	if (halves->second)
+		ts_halves_trim(halves->second);
 	while (halves->limit - halves->base > HALVES_BEHIND)
 		retire(halves, halves->base++);
 }
 
 uint64_t ts_halves_memory(const struct ts_halves *halves)
 {
-	return sizeof(*halves) + halves->n_chunks * sizeof(struct ts_halves_chunk);
+	return sizeof(*halves) + halves->n_chunks * sizeof(struct ts_halves_chunk) +
+	       (halves->second ? ts_halves_memory(halves->second) : 0);
 }
 
 static void settle(struct ts_halves *halves, uint64_t number)
@@ -143,16 +149,38 @@ static struct ts_halves_chunk *chunk_of(struct ts_halves *halves, uint64_t op_id
 	return *slot;
 }
 
-void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
-		   bool expects_device)
+static bool is_second(uint64_t op_id)
+{
+	return op_id >= TS_OP_ID_SECOND && op_id < TS_OP_ID_SHARED;
+}
+
+/* Returns the window of an id; NULL: no memory, which is counted. */
+static struct ts_halves *window_of(struct ts_halves *halves, uint64_t op_id)
+{
+	if (ts_likely(!is_second(op_id)))
+		return halves;
+	if (!halves->second && ts_halves_new(&halves->second))
+		halves->n_no_memory++;
+	return halves->second;
+}
+
+/* The first window has the count of rows that were not tracked, of both windows. */
+static void take_no_memory(struct ts_halves *halves, struct ts_halves *window)
+{
+	if (ts_likely(window == halves))
+		return;
+	halves->n_no_memory += window->n_no_memory;
+	window->n_no_memory = 0;
+}
+
+static void add_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
+		    bool expects_device)
 {
 	uint32_t word = op_id % TS_HALVES_CHUNK_IDS / 64;
 	uint64_t bit = UINT64_C(1) << op_id % 64;
 	struct ts_halves_chunk *chunk;
 	bool behind, device_seen = false;
 
-	if (!op_id || op_id >= TS_OP_ID_SHARED)
-		return;
 	if (ts_unlikely(nested_op_id && nested_op_id != op_id)) {
 		uint32_t nested_word = nested_op_id % TS_HALVES_CHUNK_IDS / 64;
 		uint64_t nested_bit = UINT64_C(1) << nested_op_id % 64;
@@ -183,15 +211,26 @@ void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_
 		chunk->device[word] |= bit;
 }
 
-uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id)
+void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
+		   bool expects_device)
+{
+	struct ts_halves *window;
+
+	if (!op_id || op_id >= TS_OP_ID_SHARED)
+		return;
+	window = window_of(halves, op_id);
+	if (!window)
+		return;
+	/* A nested call is of the same vendor. */
+	add_api(window, op_id, nested_op_id, expects_device);
+	take_no_memory(halves, window);
+}
+
+static uint64_t add_device(struct ts_halves *halves, uint64_t op_id)
 {
 	struct ts_halves_chunk *chunk;
 	bool behind;
 
-	if (!op_id) {
-		halves->n_unjoined_device++;
-		return 0;
-	}
 	if (halves->nested_seen && halves->nested[op_id % TS_HALVES_NESTED].nested == op_id)
 		op_id = halves->nested[op_id % TS_HALVES_NESTED].outer;
 	chunk = chunk_of(halves, op_id, &behind);
@@ -202,11 +241,28 @@ uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id)
 	return op_id;
 }
 
+uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id)
+{
+	struct ts_halves *window = op_id ? window_of(halves, op_id) : NULL;
+
+	if (!window) {
+		halves->n_unjoined_device += !op_id;
+		return op_id;
+	}
+	op_id = add_device(window, op_id);
+	take_no_memory(halves, window);
+	return op_id;
+}
+
 void ts_halves_count(const struct ts_halves *halves, bool all, uint64_t *ret_unjoined_api,
 		     uint64_t *ret_unjoined_device)
 {
-	*ret_unjoined_api = halves->n_unjoined_api;
-	*ret_unjoined_device = halves->n_unjoined_device;
+	uint64_t n_api = 0, n_device = 0;
+
+	if (halves->second)
+		ts_halves_count(halves->second, all, &n_api, &n_device);
+	*ret_unjoined_api = halves->n_unjoined_api + n_api;
+	*ret_unjoined_device = halves->n_unjoined_device + n_device;
 	if (!all)
 		return;
 	for (uint32_t i = 0; i < TS_HALVES_MAX_CHUNKS; i++)

@@ -6,7 +6,8 @@
  * missing half is counted.
  *
  * Operation ids are nearly dense and nearly in order. The bits lie in chunks that cover a window of
- * ids. Memory is at most TS_HALVES_MAX_CHUNKS chunks of 24 KiB. Any ids are safe. Not thread-safe.
+ * ids. The ids of a second vendor are dense in themselves and have a window of their own. Memory is
+ * at most TS_HALVES_MAX_CHUNKS chunks of 24 KiB for each window. Any ids are safe. Not thread-safe.
  */
 #pragma once
 
@@ -31,6 +32,8 @@ struct ts_halves {
 	uint64_t n_unjoined_device;
 	uint64_t n_no_memory; /* rows that were not tracked */
 	uint32_t n_chunks;    /* chunks that have memory */
+	/* Ids from TS_OP_ID_SECOND on, whose window moves by itself; NULL: none yet. */
+	struct ts_halves *second;
 	bool nested_seen;
 	struct {
 		uint64_t nested;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "inject/annotate/annotation-names.h"
+#include "inject/cuda/renumber.h"
 
 /*
  * Finds the context and stream of a handle. CUPTI needs no context for handles below 3; the null
@@ -17,9 +18,12 @@ static void find_stream(struct ts_shim *shim, uint64_t handle, struct ts_definit
 {
 	uint32_t stream;
 
-	if (ts_stream_table_find_handle(&shim->streams, handle, &name->context, &name->stream) ||
-	    ts_stream_table_find_handle(&shim->hip.streams, handle, &name->context, &name->stream))
+	if (ts_stream_table_find_handle(&shim->hip.streams, handle, &name->context, &name->stream))
 		return;
+	if (ts_stream_table_find_handle(&shim->streams, handle, &name->context, &name->stream)) {
+		name->context = ts_renumbered_context(name->context, shim->first_cuda_device);
+		return;
+	}
 	if (handle < 3 && ts_cupti_is_ours(&shim->cupti) && shim->cupti.cuptiGetStreamIdEx &&
 	    !shim->cupti.cuptiGetStreamIdEx(NULL, NULL, handle == 2, &stream))
 		name->stream = stream;
@@ -38,6 +42,8 @@ void ts_names_publish(void *data, enum ts_name_kind kind, const struct ts_domain
 		.name = ts_texts_id(&shim->definitions, shim->epoch, text),
 	};
 
+	if (kind == TS_NAME_DEVICE)
+		name.object += shim->first_cuda_device;
 	if (kind == TS_NAME_STREAM) {
 		name.stream = TS_NO_DEVICE;
 		find_stream(shim, object, &name);

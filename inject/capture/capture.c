@@ -61,12 +61,21 @@ static void find_driver(struct ts_capture *capture, const struct ts_capture_conf
 	dlclose(library);
 }
 
+static void set_state(struct ts_shim *shim, const struct ts_capture_config *config)
+{
+	__atomic_store_n(&shim->control->capture_state,
+			 config->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
+			 __ATOMIC_RELAXED);
+}
+
 void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		      const struct ts_capture_config *config)
 {
 	int r;
 
-	if (capture->shim || !shim->control->lane_bytes)
+	/* The lane has ended already if the capture was refused. */
+	if (capture->shim || !shim->control->lane_bytes ||
+	    __atomic_load_n(&shim->control->lane_ended, __ATOMIC_RELAXED))
 		return;
 	r = ts_lane_init(&capture->lane, &shim->producer, shim->link.memory.lane,
 			 config->max_bytes);
@@ -75,10 +84,18 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		return;
 	pthread_mutex_init(&capture->order, NULL);
 	find_driver(capture, config);
-	__atomic_store_n(&shim->control->capture_state,
-			 config->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
-			 __ATOMIC_RELAXED);
+	set_state(shim, config);
 	capture->shim = shim;
+}
+
+void ts_capture_refuse(struct ts_shim *shim, enum ts_lane_end why)
+{
+	if (!shim->control->lane_bytes)
+		return;
+	if (!shim->capture.shim)
+		set_state(shim, &shim->config.capture);
+	shim->capture.lane.producer = &shim->producer;
+	ts_lane_end(&shim->capture.lane, why);
 }
 
 void ts_capture_report(struct ts_capture *capture)

@@ -77,6 +77,11 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		      const struct ts_capture_config *config);
 
 /*
+ * Ends a session's capture; if it has not started, it never starts. Nothing happens without a lane.
+ */
+void ts_capture_refuse(struct ts_shim *shim, enum ts_lane_end why);
+
+/*
  * Records the captured bytes and the time spent as counters in the trace. Records nothing if the
  * time has not changed since the last report. The flush thread calls this.
  */

@@ -14,6 +14,7 @@
 #include "inject/cuda/activity.h"
 #include "inject/cuda/family-records.h"
 #include "inject/cuda/pause.h"
+#include "inject/cuda/renumber.h"
 #include "inject/ring/ring-session.h"
 #include "proto/abi/vendor/cupti_activity.h"
 
@@ -559,8 +560,11 @@ void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t va
 		 * counted as lost; for the next record, a shard may be free again.
 		 */
 		d.thread = ts_producer_thread(activity->producer);
-		if (d.thread)
-			decode_one(&d, record);
+		if (!d.thread)
+			continue;
+		if (ts_unlikely(activity->first_device))
+			ts_renumber(record, activity->first_device);
+		decode_one(&d, record);
 	}
 	if (torn)
 		ts_session_count(activity->producer->control, TS_LOSS_BAD_RECORD, 1);

@@ -18,6 +18,7 @@ struct ts_activity {
 		[TS_ACTIVITY_KINDS]; /* size of a record of this kind and version; 0: not decoded */
 	const struct ts_pause *pause; /* NULL: all records are kept */
 	uint64_t devices[4];	      /* a bit for each device that was defined */
+	uint32_t first_device;	      /* number of CUDA's first device (renumber.h) */
 };
 
 /*

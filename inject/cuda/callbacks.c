@@ -15,6 +15,7 @@
 #include "inject/calls/call-record.h"
 #include "inject/calls/call-table.h"
 #include "inject/context.h"
+#include "inject/cuda/renumber.h"
 #include "inject/ring/ring-session.h"
 #include "inject/shim-debug.h"
 #include "proto/abi/vendor/cuda_driver.h"
@@ -170,6 +171,7 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 	if (ts_call_is_stream_captured(shim, op))
 		return;
 	place.stream = stream_id(shim, data, op, &place.context);
+	place.context = ts_renumbered_context(place.context, shim->first_cuda_device);
 	if (op->kind == TS_STREAM_OP_GRAPH && shim->cupti.cuptiGetGraphExecId &&
 	    shim->cupti.cuptiGetGraphExecId(op->object, &place.graph))
 		place.graph = 0;
@@ -225,7 +227,7 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 		.cbid = cbid,
 		.params = data->function_params,
 		.result = data->function_return_value ? *(int32_t *)data->function_return_value : 0,
-		.context = data->context_uid,
+		.context = ts_renumbered_context(data->context_uid, shim->first_cuda_device),
 	};
 	const unsigned kind = ts_call_table_class(domain, cbid);
 	const uint64_t time = ts_call_record(shim, thread, &end);
@@ -335,6 +337,12 @@ static void record_object(struct ts_shim *shim, enum ts_record_type type,
 	ts_thread_commit(thread, sizeof(*out));
 }
 
+static void renumber(const struct ts_shim *shim, struct ts_record_object *object)
+{
+	object->device = ts_renumbered_device(object->device, shim->first_cuda_device);
+	object->context = ts_renumbered_context(object->context, shim->first_cuda_device);
+}
+
 static void on_context(struct ts_shim *shim, const struct ts_cupti_resource_data *data,
 		       enum ts_object_action action)
 {
@@ -351,6 +359,7 @@ static void on_context(struct ts_shim *shim, const struct ts_cupti_resource_data
 	if (shim->cupti.cuptiGetDeviceId &&
 	    shim->cupti.cuptiGetDeviceId(data->context, &object.device))
 		object.device = TS_NO_DEVICE;
+	renumber(shim, &object);
 	(void)ts_id_set_add(&shim->objects, ts_activity_object(object.context, TS_NO_DEVICE));
 	record_object(shim, TS_RECORD_CONTEXT, &object);
 }
@@ -387,6 +396,7 @@ static void on_stream(struct ts_shim *shim, bool recorded,
 	if (shim->cupti.cuptiGetDeviceId &&
 	    shim->cupti.cuptiGetDeviceId(data->context, &object.device))
 		object.device = TS_NO_DEVICE;
+	renumber(shim, &object);
 	(void)ts_id_set_add(&shim->objects, ts_activity_object(object.context, object.stream));
 	if (action == TS_OBJECT_CREATED) {
 		object.object_flags = TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_UNKNOWN;
@@ -420,7 +430,7 @@ static void on_module(struct ts_shim *shim, const struct ts_cupti_resource_data 
 		return;
 	out->bytes = module->cubin_size;
 	out->module = module->module_id;
-	out->context = context;
+	out->context = ts_renumbered_context(context, shim->first_cuda_device);
 	out->action = (uint8_t)action;
 	memset(out->reserved, 0, sizeof(out->reserved));
 	ts_thread_commit(thread, sizeof(*out));

@@ -372,6 +372,7 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	set_up_clock(shim);
 	ts_activity_init(&shim->activity, cupti, &shim->producer, &shim->widen, &shim->objects);
 	shim->activity.pause = &shim->pause;
+	shim->activity.first_device = shim->first_cuda_device;
 	if (!shim->pause.n_switches && ts_shim_is_stopped(shim)) {
 		shim->pause.by_application =
 			__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);

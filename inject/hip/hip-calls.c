@@ -10,6 +10,8 @@
  * Trap: a call's return may be missing (longjmp(), an exception through C). The next call of the
  * thread notices it: its stack frame lies where the lost call's frame was, or above.
  */
+#include <sys/mman.h>
+
 #include "inject/calls/access.h"
 #include "inject/calls/call-record.h"
 #include "inject/hip/hip-arguments.h"
@@ -25,8 +27,25 @@
 /* Handles up to this one are HIP's names of null streams: of the device, of the thread. */
 #define LAST_SPECIAL_STREAM 2u
 
+/*
+ * True if the wrapper's frame of the thread's call is still in the stack. A call that longjmp()
+ * left has no end; later calls overwrite its frame. Trap: its stack may be unmapped by then, as a
+ * coroutine's; the page of `inner`, a frame in use, is not.
+ */
+static bool is_in_stack(const struct ts_call *call, const struct ts_hip_frame *inner)
+{
+	const struct ts_hip_frame *outer = call->frame;
+	const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t page = (uintptr_t)&outer->op_id & -page_bytes;
+	unsigned char resident;
+
+	if (page != ((uintptr_t)inner & -page_bytes) && mincore((void *)page, 1, &resident))
+		return false;
+	return outer->op_id == call->op_id;
+}
+
 /* True if the thread is inside a call of the application's, of any vendor. */
-static bool is_in_call(const void *frame)
+static bool is_in_call(const struct ts_hip_frame *frame)
 {
 	const struct ts_call *call = &ts_tls.call;
 
@@ -34,16 +53,16 @@ static bool is_in_call(const void *frame)
 		return false;
 	/* Stacks grow down: a nested call's frame lies below. */
 	if (call->domain == TS_API_HIP)
-		return (uintptr_t)frame < (uintptr_t)call->frame;
+		return (uintptr_t)frame < (uintptr_t)call->frame && is_in_stack(call, frame);
 	/* A call of CUDA whose end nobody reports is no more: CUPTI was given up meanwhile. */
 	return ts_cupti_is_ours(&ts_shim.cupti) &&
 	       call->generation == __atomic_load_n(&ts_shim.generation, __ATOMIC_RELAXED);
 }
 
 /*
- * Returns the current device of the thread, as its hipSetDevice() set it; 0 at first. Does not ask
- * the runtime. Trap: each function of the runtime sets the thread's last error, also on success, so
- * the application's hipGetLastError() would lose the error of the application's own call.
+ * Returns the current device of the thread, as its calls set it; 0 at first. Does not ask the
+ * runtime. Trap: each function of the runtime sets the thread's last error, also on success, so the
+ * application's hipGetLastError() would lose the error of the application's own call.
  */
 static uint32_t current_device(void)
 {
@@ -53,6 +72,23 @@ static uint32_t current_device(void)
 static uint32_t context_of(const struct ts_shim *shim, uint32_t device)
 {
 	return shim->hip.first_device + device + 1;
+}
+
+/* Records a stream. `object`: its place, flags and action. */
+static void record_stream(struct ts_shim *shim, const struct ts_record_object *object)
+{
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+	struct ts_record_object *out;
+
+	if (!thread)
+		return;
+	out = ts_thread_reserve(thread, TS_RECORD_STREAM, sizeof(*out), shim->producer.clock,
+				ts_producer_ticks(&shim->producer));
+	if (!out)
+		return;
+	memcpy((uint8_t *)out + sizeof(out->record), (const uint8_t *)object + sizeof(out->record),
+	       sizeof(*out) - sizeof(out->record));
+	ts_thread_commit(thread, sizeof(*out));
 }
 
 /*
@@ -66,22 +102,52 @@ static uint32_t stream_id(struct ts_shim *shim, uint32_t *device, const void *st
 	struct ts_hip *hip = &shim->hip;
 	const uint32_t context = context_of(shim, *device);
 	uint64_t handle = ts_call_stream_key(stream, per_thread);
-	uint32_t id, of;
+	uint32_t id, of, flags;
 
 	if (ts_stream_table_find(&hip->streams, context, handle, &id))
 		return id;
 	/* A stream with a handle belongs to one device, whichever is current. */
-	if ((uintptr_t)stream > LAST_SPECIAL_STREAM &&
-	    ts_stream_table_find_handle(&hip->streams, handle, &of, &id)) {
-		*device = of - hip->first_device - 1;
-		return id;
+	if ((uintptr_t)stream > LAST_SPECIAL_STREAM) {
+		if (ts_stream_table_find_handle(&hip->streams, handle, &of, &id)) {
+			*device = of - hip->first_device - 1;
+			return id;
+		}
+		flags = TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_UNKNOWN;
+	} else if (handle == ts_call_stream_key(NULL, false)) {
+		flags = TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL;
+	} else {
+		flags = TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
 	}
 	id = __atomic_add_fetch(&hip->n_streams, 1, __ATOMIC_RELAXED);
 	ts_stream_table_add(&hip->streams, context, handle, id);
 	/* Another thread may have added the same stream: the first entry is the stream's id. */
-	if (ts_stream_table_find(&hip->streams, context, handle, &of))
-		id = of;
+	if (ts_stream_table_find(&hip->streams, context, handle, &of) && of != id)
+		return of;
+	/* No call created it, so nothing else records its kind. */
+	record_stream(shim, &(struct ts_record_object){
+				    .handle = (uint64_t)(uintptr_t)stream,
+				    .device = hip->first_device + *device,
+				    .context = context,
+				    .stream = id,
+				    .object_flags = flags,
+				    .action = TS_OBJECT_SEEN,
+			    });
 	return id;
+}
+
+/* Returns the id of an executable graph in the trace, and gives it one at its first launch. */
+static uint32_t graph_id(struct ts_shim *shim, const void *graph)
+{
+	struct ts_stream_table *graphs = &shim->hip.graph_ids;
+	const uint64_t handle = (uint64_t)(uintptr_t)graph;
+	uint32_t id, first;
+
+	if (!graph || ts_stream_table_find(graphs, 0, handle, &id))
+		return graph ? id : 0;
+	id = __atomic_add_fetch(&shim->hip.n_graph_ids, 1, __ATOMIC_RELAXED);
+	ts_stream_table_add(graphs, 0, handle, id);
+	/* As for streams: the first entry is the graph's id. */
+	return ts_stream_table_find(graphs, 0, handle, &first) ? first : id;
 }
 
 /* Returns the name of a launch's kernel, for runtimes whose records have none; 0: no name. */
@@ -122,19 +188,22 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));
 		work.name = kernel_name(shim, id, params);
 	} else if (kind == TS_CUPTI_CLASS_GRAPH_LAUNCH) {
-		work.graph = ts_hip_graph_launched(
-			&shim->hip.graphs, ts_call_table_stream_op(TS_API_HIP, id, params).object);
-	} else if (kind == TS_CUPTI_CLASS_MEMCPY) {
-		work.copy_kind = ts_hip_copy_kind_of(id, params);
-	} else if (kind == TS_CUPTI_CLASS_MEMSET) {
-		work.value = ts_hip_set_value_of(id, params);
+		const void *exec = ts_call_table_stream_op(TS_API_HIP, id, params).object;
+
+		work.graph = ts_hip_graph_launched(&shim->hip.graphs, exec);
+		work.graph_id = graph_id(shim, exec);
+	} else {
+		if (kind == TS_CUPTI_CLASS_MEMCPY)
+			work.copy_kind = ts_hip_copy_kind_of(id, params);
+		else
+			work.value = ts_hip_set_value_of(id, params);
+		if (ts_access_of(TS_API_HIP, id, params, &access))
+			work.bytes = access.dst_bytes;
 	}
-	if (ts_access_of(TS_API_HIP, id, params, &access))
-		work.bytes = access.dst_bytes;
 	ts_hip_works_put(&shim->hip.works, &work);
 }
 
-bool ts_hip_enter(const void *frame, uint32_t id, const void *params)
+bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 {
 	struct ts_shim *shim = &ts_shim;
 	/* Acquire: pairs with make_gate() in shim.c. A forked child finds a wiped page. */
@@ -163,6 +232,8 @@ bool ts_hip_enter(const void *frame, uint32_t id, const void *params)
 	call->cbid = id;
 	call->op_id =
 		shim->hip.first_op_id + __atomic_add_fetch(&shim->hip.n_calls, 1, __ATOMIC_RELAXED);
+	frame->params = params;
+	frame->op_id = call->op_id;
 	call->enter = ts_producer_ticks(&shim->producer);
 	/* After the time: pairs with ts_hip_follow(). */
 	call->left_out = __atomic_load_n(&shim->hip.stopped, __ATOMIC_SEQ_CST) ||
@@ -178,54 +249,38 @@ bool ts_hip_enter(const void *frame, uint32_t id, const void *params)
 	return true;
 }
 
-/* Records a stream that was created or destroyed. */
-static void record_stream(struct ts_shim *shim, struct ts_thread *thread, void *handle,
-			  uint32_t stream, uint32_t device, enum ts_object_action action,
-			  uint32_t flags, int32_t priority)
-{
-	struct ts_record_object *out;
-
-	out = ts_thread_reserve(thread, TS_RECORD_STREAM, sizeof(*out), shim->producer.clock,
-				ts_producer_ticks(&shim->producer));
-	if (!out)
-		return;
-	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
-	out->handle = (uint64_t)(uintptr_t)handle;
-	out->device = shim->hip.first_device + device;
-	out->context = context_of(shim, device);
-	out->stream = stream;
-	out->priority = priority;
-	if (action == TS_OBJECT_CREATED)
-		out->object_flags = flags & TS_HIP_STREAM_NON_BLOCKING
-					    ? TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
-					    : TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
-	out->action = (uint8_t)action;
-	ts_thread_commit(thread, sizeof(*out));
-}
-
 /* Follows the creation and destruction of streams. HIP reuses handles. */
-static void follow_stream(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
-			  const void *params)
+static void follow_stream(struct ts_shim *shim, uint32_t id, const void *params)
 {
-	uint32_t device = current_device(), flags = 0, stream, of;
-	int32_t priority = 0;
-	void *handle;
+	struct ts_stream_table *streams = &shim->hip.streams;
+	struct ts_record_object object = {.action = TS_OBJECT_CREATED};
+	uint32_t device = current_device(), flags = 0;
 
-	if (ts_call_table_stream_create(TS_API_HIP, id, params, &flags, &priority)) {
-		handle = ts_hip_created_stream(params);
-		if (!handle)
+	if (ts_call_table_stream_create(TS_API_HIP, id, params, &flags, &object.priority)) {
+		object.handle = (uint64_t)(uintptr_t)ts_hip_created_stream(params);
+		if (!object.handle)
 			return;
-		stream = stream_id(shim, &device, handle, false);
-		record_stream(shim, thread, handle, stream, device, TS_OBJECT_CREATED, flags,
-			      priority);
+		/* hipDeviceReset() destroys streams, and names none of them. */
+		if (ts_stream_table_find_handle(streams, object.handle, &object.context,
+						&object.stream))
+			ts_stream_table_remove(streams, object.context, object.handle);
+		object.device = shim->hip.first_device + device;
+		object.context = context_of(shim, device);
+		object.stream = __atomic_add_fetch(&shim->hip.n_streams, 1, __ATOMIC_RELAXED);
+		object.object_flags = flags & TS_HIP_STREAM_NON_BLOCKING
+					      ? TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
+					      : TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
+		ts_stream_table_add(streams, object.context, object.handle, object.stream);
+		record_stream(shim, &object);
 	} else if (ts_hip_is_stream_destroy(id)) {
-		handle = ts_hip_stream_of(id, params).handle;
-		if (!ts_stream_table_find_handle(&shim->hip.streams, (uint64_t)(uintptr_t)handle,
-						 &of, &stream))
+		object.handle = (uint64_t)(uintptr_t)ts_hip_stream_of(id, params).handle;
+		if (!ts_stream_table_find_handle(streams, object.handle, &object.context,
+						 &object.stream))
 			return;
-		ts_stream_table_remove(&shim->hip.streams, of, (uint64_t)(uintptr_t)handle);
-		record_stream(shim, thread, handle, stream, of - shim->hip.first_device - 1,
-			      TS_OBJECT_DESTROYED, 0, 0);
+		ts_stream_table_remove(streams, object.context, object.handle);
+		object.device = object.context - 1;
+		object.action = TS_OBJECT_DESTROYED;
+		record_stream(shim, &object);
 	}
 }
 
@@ -327,6 +382,8 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread, uin
 		return;
 	place.stream = stream_id(shim, &device, op.stream, op.per_thread);
 	place.context = context_of(shim, device);
+	if (op.kind == TS_STREAM_OP_GRAPH)
+		place.graph = graph_id(shim, op.object);
 	ts_call_record_stream_op(shim, thread, &op, &place,
 				 op.kind == TS_STREAM_OP_GRAPH ? ts_tls.call.enter : time);
 }
@@ -350,6 +407,70 @@ static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint3
 	}
 }
 
+/* Stores the device of a context; such calls give contexts to the application. */
+static void learn_context(struct ts_shim *shim, void *const *context, int32_t device)
+{
+	struct ts_stream_table *contexts = &shim->hip.contexts;
+	uint32_t known;
+
+	if (context && *context &&
+	    !ts_stream_table_find(contexts, 0, (uint64_t)(uintptr_t)*context, &known))
+		ts_stream_table_add(contexts, 0, (uint64_t)(uintptr_t)*context, (uint32_t)device);
+}
+
+/* Makes the device of a context the current one. */
+static void enter_context(struct ts_shim *shim, const void *context)
+{
+	uint32_t device;
+
+	if (context &&
+	    ts_stream_table_find(&shim->hip.contexts, 0, (uint64_t)(uintptr_t)context, &device))
+		ts_tls.hip_device = device;
+}
+
+/*
+ * Follows the current device and the handles of contexts and graphs. A context of HIP stands for
+ * its device. As in the runtime, a context that is created or popped does not change the device.
+ */
+static void follow_handles(struct ts_shim *shim, uint32_t id, const void *params)
+{
+	switch (id) {
+	case TS_HIP_CALL_hipSetDevice:
+		ts_tls.hip_device = (uint32_t)((const struct hipSetDevice_params *)params)->device;
+		break;
+	case TS_HIP_CALL_hipCtxCreate: {
+		const struct hipCtxCreate_params *p = params;
+
+		learn_context(shim, p->ctx, p->device);
+		break;
+	}
+	case TS_HIP_CALL_hipDevicePrimaryCtxRetain: {
+		const struct hipDevicePrimaryCtxRetain_params *p = params;
+
+		learn_context(shim, p->ctx, p->device);
+		break;
+	}
+	case TS_HIP_CALL_hipCtxGetCurrent:
+		learn_context(shim, ((const struct hipCtxGetCurrent_params *)params)->ctx,
+			      (int32_t)current_device());
+		break;
+	case TS_HIP_CALL_hipCtxSetCurrent:
+		enter_context(shim, ((const struct hipCtxSetCurrent_params *)params)->ctx);
+		break;
+	case TS_HIP_CALL_hipCtxPushCurrent:
+		enter_context(shim, ((const struct hipCtxPushCurrent_params *)params)->ctx);
+		break;
+	case TS_HIP_CALL_hipGraphExecDestroy:
+		ts_stream_table_remove(
+			&shim->hip.graph_ids, 0,
+			(uint64_t)(uintptr_t)((const struct hipGraphExecDestroy_params *)params)
+				->graph_exec);
+		break;
+	default:
+		break;
+	}
+}
+
 /*
  * Follows the memory, the streams, the modules and the graphs of a successful call, also while
  * recording is stopped, because later records refer to them.
@@ -362,8 +483,7 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *p
 	struct ts_hip_allocation allocation;
 	bool is_free;
 
-	if (call->cbid == TS_HIP_CALL_hipSetDevice)
-		ts_tls.hip_device = (uint32_t)((const struct hipSetDevice_params *)params)->device;
+	follow_handles(shim, call->cbid, params);
 	if (kind == TS_CUPTI_CLASS_MODULE) {
 		ts_hip_follow_module(shim, call->cbid, params, current_device());
 		return;
@@ -374,7 +494,7 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *p
 		return;
 	}
 	if (kind == TS_CUPTI_CLASS_STREAM) {
-		follow_stream(shim, thread, call->cbid, params);
+		follow_stream(shim, call->cbid, params);
 		return;
 	}
 	/*
@@ -412,8 +532,9 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const void *p
 		follow(shim, thread, params, time);
 }
 
-void ts_hip_leave(const void *frame, const void *params, int32_t result)
+void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 {
+	const void *params = frame->params;
 	struct ts_shim *shim = &ts_shim;
 	struct ts_call *call = &ts_tls.call;
 	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);

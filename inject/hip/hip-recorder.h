@@ -38,7 +38,16 @@ struct ts_hip_runtime {
 
 #define TS_HIP_JOINED 2u
 
-/* The session's part. */
+/* A wrapper's call in progress. It lies in the wrapper's stack frame, at an address of its own. */
+struct ts_hip_frame {
+	const void *params;
+	uint64_t op_id; /* of the recorded call */
+};
+
+/*
+ * The session's part. Words that calls, or threads of the runtime, write have cache lines of their
+ * own: each call reads the words before them.
+ */
 struct ts_hip {
 	uint32_t started; /* 1: the session records HIP */
 	uint32_t joined;  /* TS_HIP_JOINED: devices are defined, the callback is installed */
@@ -50,28 +59,31 @@ struct ts_hip {
 	 */
 	uint64_t first_op_id;
 	uint32_t first_device;
-	uint64_t n_calls;
-	uint32_t n_streams;
 	uint32_t phases_off; /* in the runtime's record of a call, proto/abi/vendor/hip.h */
 	uint64_t ahead_ns;   /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	/* Runtimes before 5.3.1; NULL: records have the names of kernels. */
 	const char *(*name_of_function)(const void *function);
 	const char *(*name_of_pointer)(const void *host_function, void *stream);
 	struct ts_hip_numbered *commands; /* hip-activity.c; NULL: none */
-	struct ts_stream_table streams;
 	struct ts_hip_works works;
-	struct ts_hip_memory memory;
+	uint32_t n_streams;
+	uint32_t n_graph_ids;
+	uint64_t n_calls __attribute__((aligned(TS_CACHE_LINE)));
+	struct ts_hip_memory memory __attribute__((aligned(TS_CACHE_LINE)));
 	struct ts_hip_code_ids code;
 	struct ts_hip_graphs graphs;
+	struct ts_stream_table streams;
+	struct ts_stream_table graph_ids; /* executable graphs' ids in the trace, by handle */
+	struct ts_stream_table contexts;  /* ordinals of devices, by handle of the context */
 };
 
 /* ---- hip-session.c ---- */
 
 /*
- * Begins to record HIP in this session, at the registration of a table. Returns false without
- * memory, or if the session records HIP already.
+ * Begins to record HIP in this session, at the registration of a table. Returns 0, -ENOMEM, or
+ * -EALREADY if the session records HIP already.
  */
-bool ts_hip_start(struct ts_shim *shim);
+int ts_hip_start(struct ts_shim *shim);
 /* Before the first recorded call: defines the devices, installs the activity callback. */
 void ts_hip_join(struct ts_shim *shim);
 /* Flush thread: follows stops and starts of recording. */
@@ -79,15 +91,23 @@ void ts_hip_follow(struct ts_shim *shim);
 /* The end of the process: waits until the rows of launched work have come, with a bound. */
 void ts_hip_wait(struct ts_shim *shim);
 
+/* ---- hip-register.c ---- */
+
+/*
+ * Begins the session, if there is none, and the recording of HIP in it. Returns false if HIP is
+ * recorded already or cannot be; the session then has the reason.
+ */
+bool ts_hip_begin(struct ts_shim *shim);
+
 /* ---- hip-calls.c ---- */
 
 /*
- * Begins a call. `frame` is an address in the wrapper's stack frame. Returns false if the call
- * makes no record, because it is nested, or because nothing is recorded.
+ * Begins a call. `frame` lies in the wrapper's stack frame. Returns false if the call makes no
+ * record, because it is nested, or because nothing is recorded.
  */
-bool ts_hip_enter(const void *frame, uint32_t call, const void *params);
+bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t call, const void *params);
 /* Ends a call for which ts_hip_enter() returned true. */
-void ts_hip_leave(const void *frame, const void *params, int32_t result);
+void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result);
 /* Returns the op_id of the thread's recorded call; 0: it is in none. */
 static inline uint64_t ts_hip_current_op(void)
 {

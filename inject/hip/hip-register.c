@@ -18,6 +18,7 @@
 #include "inject/annotate/roctx-tool.h"
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
+#include "inject/ring/ring-session.h"
 #include "inject/shim.h"
 #include "proto/abi/session.h"
 #include "proto/abi/vendor/hip.h"
@@ -61,6 +62,22 @@ static bool claim_compiler(void)
 					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+bool ts_hip_begin(struct ts_shim *shim)
+{
+	int r;
+
+	if (!ts_shim_begin())
+		return false;
+	r = ts_hip_start(shim);
+	if (!r && ts_shim_run(shim))
+		return true;
+	if (r != -EALREADY)
+		ts_session_refuse(shim->control, TS_EMPTY_NO_MEMORY,
+				  r ? "no memory to record HIP"
+				    : "the flush thread could not be started");
+	return false;
+}
+
 static void take_tables(const char *name, void **tables, uint64_t n_tables)
 {
 	size_t n_bytes;
@@ -83,7 +100,7 @@ static void take_tables(const char *name, void **tables, uint64_t n_tables)
 		ts_hip_wrap_compiler(tables[0], n_bytes);
 		return;
 	}
-	if (ts_shim_begin() && ts_hip_start(&ts_shim) && ts_shim_run(&ts_shim))
+	if (ts_hip_begin(&ts_shim))
 		ts_hip_wrap(tables[0], n_bytes);
 }
 

@@ -53,16 +53,15 @@ static int on_call(const struct ts_shim *shim, struct ts_hip_api_trace_data *dat
  * driver's clock, CLOCK_BOOTTIME; times that the runtime itself took are CLOCK_MONOTONIC's. The two
  * differ only after a suspend. Returns 0 if the time fits neither.
  */
-static uint64_t monotonic(const struct ts_shim *shim, uint64_t time)
+static uint64_t monotonic(const struct ts_shim *shim, uint64_t time, uint64_t latest)
 {
 	const uint64_t ahead = shim->hip.ahead_ns;
-	const uint64_t now = ts_clock_monotonic_ns() + TIME_ERROR_NS;
 	uint64_t earliest = shim->control->start_monotonic_ns;
 
 	earliest = earliest > TIME_ERROR_NS ? earliest - TIME_ERROR_NS : 0;
-	if (time >= ahead && time - ahead >= earliest && time - ahead <= now)
+	if (time >= ahead && time - ahead >= earliest && time - ahead <= latest)
 		return time - ahead;
-	return time >= earliest && time <= now ? time : 0;
+	return time >= earliest && time <= latest ? time : 0;
 }
 
 /* Checks the times of a record. If they are unusable, counts a loss and returns false. */
@@ -70,8 +69,10 @@ static bool times_of(struct ts_shim *shim, struct ts_thread *thread,
 		     const struct ts_hip_activity_record *in, uint64_t *ret_start,
 		     uint64_t *ret_end)
 {
-	*ret_start = monotonic(shim, in->begin_ns);
-	*ret_end = monotonic(shim, in->end_ns);
+	const uint64_t latest = ts_clock_monotonic_ns() + TIME_ERROR_NS;
+
+	*ret_start = monotonic(shim, in->begin_ns, latest);
+	*ret_end = monotonic(shim, in->end_ns, latest);
 	if (*ret_start && *ret_end && *ret_start <= *ret_end)
 		return true;
 	ts_thread_count(thread, in->begin_ns ? TS_LOSS_BAD_TIME : TS_LOSS_ZERO_TIMESTAMP, 1);
@@ -84,7 +85,48 @@ static struct ts_place place_of(const struct ts_shim *shim, const struct ts_hip_
 		.device = shim->hip.first_device + work->device,
 		.context = shim->hip.first_device + work->device + 1,
 		.stream = work->stream,
+		.graph = work->kind == TS_CUPTI_CLASS_GRAPH_LAUNCH ? work->graph_id : 0,
 	};
+}
+
+/* The words with which the rows of kernels, copies and sets begin. */
+struct row {
+	struct ts_record record;
+	uint64_t end;
+	uint64_t op_id;
+	struct ts_place place;
+};
+
+#define ASSERT_ROW(type)                                                                        \
+	TS_STATIC_ASSERT(offsetof(struct type, end) == offsetof(struct row, end) &&             \
+				 offsetof(struct type, op_id) == offsetof(struct row, op_id) && \
+				 offsetof(struct type, place) == offsetof(struct row, place),   \
+			 "a row's first words")
+ASSERT_ROW(ts_record_kernel);
+ASSERT_ROW(ts_record_memcpy);
+ASSERT_ROW(ts_record_memset);
+
+/*
+ * Reserves a row of finished work, with its times and its place; the other words are 0. Returns
+ * NULL if the row is lost, which is counted.
+ */
+static void *open_row(struct ts_shim *shim, struct ts_thread *thread,
+		      const struct ts_hip_activity_record *in, const struct ts_hip_work *work,
+		      enum ts_record_type type, uint32_t n_bytes)
+{
+	uint64_t start, end;
+	struct row *out;
+
+	if (!times_of(shim, thread, in, &start, &end))
+		return NULL;
+	out = ts_thread_reserve(thread, type, n_bytes, TS_CLOCK_MONOTONIC, start);
+	if (!out)
+		return NULL;
+	memset((uint8_t *)out + sizeof(out->record), 0, n_bytes - sizeof(out->record));
+	out->end = end;
+	out->op_id = work->op_id;
+	out->place = place_of(shim, work);
+	return out;
 }
 
 /* Finds grid and code of a kernel: the launch has them, or the node of a graph. */
@@ -97,7 +139,7 @@ static void find_kernel(const struct ts_shim *shim, const struct ts_hip_activity
 		memcpy(ret->block, work->block, sizeof(ret->block));
 		ret->dynamic_shared_bytes = work->dynamic_shared_bytes;
 		ret->code = work->code;
-	} else if (in->kernel_name) {
+	} else if (work->kind == TS_CUPTI_CLASS_GRAPH_LAUNCH && in->kernel_name) {
 		(void)ts_hip_graph_kernel(&shim->hip.graphs, work->graph,
 					  ts_hip_code_name(in->kernel_name), ret);
 	}
@@ -106,13 +148,10 @@ static void find_kernel(const struct ts_shim *shim, const struct ts_hip_activity
 static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 			  const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
-	struct ts_record_kernel *out;
-	uint64_t start, end;
 	struct ts_hip_node_kernel kernel;
+	struct ts_record_kernel *out;
 	uint32_t name, function;
 
-	if (!times_of(shim, thread, in, &start, &end))
-		return;
 	find_kernel(shim, in, work, &kernel);
 	/*
 	 * Comes before the kernel's record, because a definition is published before records that
@@ -124,13 +163,9 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 	function = in->kernel_name ? ts_hip_code_kernel(shim, kernel.code, in->kernel_name, name,
 							work->device)
 				   : 0;
-	out = ts_thread_reserve(thread, TS_RECORD_KERNEL, sizeof(*out), TS_CLOCK_MONOTONIC, start);
+	out = open_row(shim, thread, in, work, TS_RECORD_KERNEL, sizeof(*out));
 	if (!out)
 		return;
-	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
-	out->end = end;
-	out->op_id = work->op_id;
-	out->place = place_of(shim, work);
 	out->name = name;
 	out->function = function;
 	memcpy(out->grid, kernel.grid, sizeof(out->grid));
@@ -139,23 +174,26 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 	ts_thread_commit(thread, sizeof(*out));
 }
 
+/* Returns the size of a copy or a set: the record's, or the call's if the record has none. */
+static uint64_t bytes_of(const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
+{
+	const bool is_in_call =
+		work->kind == TS_CUPTI_CLASS_MEMCPY || work->kind == TS_CUPTI_CLASS_MEMSET;
+
+	return in->bytes || !is_in_call ? in->bytes : work->bytes;
+}
+
 static void record_set(struct ts_shim *shim, struct ts_thread *thread,
 		       const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
 {
-	struct ts_record_memset *out;
-	uint64_t start, end;
+	struct ts_record_memset *out =
+		open_row(shim, thread, in, work, TS_RECORD_MEMSET, sizeof(*out));
 
-	if (!times_of(shim, thread, in, &start, &end))
-		return;
-	out = ts_thread_reserve(thread, TS_RECORD_MEMSET, sizeof(*out), TS_CLOCK_MONOTONIC, start);
 	if (!out)
 		return;
-	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
-	out->end = end;
-	out->op_id = work->op_id;
-	out->place = place_of(shim, work);
-	out->bytes = in->bytes ? in->bytes : work->bytes;
-	out->value = work->value;
+	out->bytes = bytes_of(in, work);
+	/* A node of a graph has a value of its own. */
+	out->value = work->kind == TS_CUPTI_CLASS_MEMSET ? work->value : 0;
 	out->memory_kind = TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
 	out->async = work->async;
 	ts_thread_commit(thread, sizeof(*out));
@@ -191,19 +229,12 @@ static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
 	const bool from_host = kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
 	const bool to_host = kind == TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
 	const bool is_known = kind != TS_CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN;
-	struct ts_record_memcpy *out;
-	uint64_t start, end;
+	struct ts_record_memcpy *out =
+		open_row(shim, thread, in, work, TS_RECORD_MEMCPY, sizeof(*out));
 
-	if (!times_of(shim, thread, in, &start, &end))
-		return;
-	out = ts_thread_reserve(thread, TS_RECORD_MEMCPY, sizeof(*out), TS_CLOCK_MONOTONIC, start);
 	if (!out)
 		return;
-	memset((uint8_t *)out + sizeof(out->record), 0, sizeof(*out) - sizeof(out->record));
-	out->end = end;
-	out->op_id = work->op_id;
-	out->place = place_of(shim, work);
-	out->bytes = in->bytes ? in->bytes : work->bytes;
+	out->bytes = bytes_of(in, work);
 	out->copy_count = 1;
 	out->src_device = from_host ? TS_NO_DEVICE : out->place.device;
 	out->dst_device = to_host ? TS_NO_DEVICE : out->place.device;

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "inject/context.h"
+#include "inject/cuda/renumber.h"
 #include "inject/cuda/switch.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/hip/hip-slots.h"
@@ -22,10 +23,6 @@
 #include "inject/ring/ring-session.h"
 #include "inject/shim-debug.h"
 #include "proto/abi/vendor/hip.h"
-
-/* Ids in a process with CUDA. CUPTI's devices are below 64, its operations below 2^40. */
-#define BESIDE_CUDA_DEVICE 64u
-#define BESIDE_CUDA_OP_ID  (UINT64_C(1) << 41)
 
 /*
  * JOINING: the value of `joined` while a thread asks the runtime. JOIN_NS: the longest time that
@@ -39,13 +36,15 @@
 #define WAIT_NS	     UINT64_C(10000000000)
 #define WAIT_STEP_NS UINT64_C(1000000)
 
-bool ts_hip_start(struct ts_shim *shim)
+int ts_hip_start(struct ts_shim *shim)
 {
 	uint32_t none = 0;
 	void *cuda;
+	int r;
 
-	if (ts_hip_works_init(&shim->hip.works))
-		return false;
+	r = ts_hip_works_init(&shim->hip.works);
+	if (r)
+		return r;
 	ts_hip_code_init(&shim->hip.code);
 	shim->hip.stopped = ts_shim_is_stopped(shim);
 	/* Once the flush thread runs, the state of the pause is its own. */
@@ -54,15 +53,19 @@ bool ts_hip_start(struct ts_shim *shim)
 		shim->pause.by_application =
 			__atomic_load_n(&ts_producer_stopped, __ATOMIC_RELAXED);
 	}
+	/* If the driver of CUDA is loaded, CUDA has the first numbers. */
 	cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	if (cuda) {
-		shim->hip.first_device = BESIDE_CUDA_DEVICE;
-		shim->hip.first_op_id = BESIDE_CUDA_OP_ID;
+	if (cuda)
 		dlclose(cuda);
+	if (cuda || !ts_shim_claim_numbers(shim, TS_API_HIP)) {
+		shim->hip.first_device = TS_BESIDE_DEVICE;
+		shim->hip.first_op_id = TS_OP_ID_SECOND;
 	}
 	/* Pairs with the acquire in ts_hip_enter(). */
-	return __atomic_compare_exchange_n(&shim->hip.started, &none, 1, false, __ATOMIC_RELEASE,
-					   __ATOMIC_RELAXED);
+	if (!__atomic_compare_exchange_n(&shim->hip.started, &none, 1, false, __ATOMIC_RELEASE,
+					 __ATOMIC_RELAXED))
+		return -EALREADY;
+	return 0;
 }
 
 /* Stores a device's properties in the layout since 6.0; of 5.x's layout, the fields used here. */
@@ -175,6 +178,8 @@ void ts_hip_join(struct ts_shim *shim)
 	if (get_version && !get_version(&version))
 		ts_debug(&shim->config, "HIP runtime %d", version);
 	__atomic_store_n(&shim->control->hip_version, (uint32_t)version, __ATOMIC_RELAXED);
+	/* A capture without HIP's part of the work would be replayed as if it were the whole. */
+	ts_capture_refuse(shim, TS_LANE_HIP);
 	if (get_count && !get_count(&n))
 		for (int32_t i = 0; i < n; i++) {
 			define_device(shim, i);
@@ -223,21 +228,29 @@ void ts_hip_follow(struct ts_shim *shim)
 	ts_switch_record(shim, ticks);
 }
 
+/* Returns the number of launches without a row. With `gives_up`, nobody waits for them any more. */
+static uint64_t pending(struct ts_hip *hip, bool gives_up)
+{
+	uint64_t n_calls = __atomic_load_n(&hip->n_calls, __ATOMIC_RELAXED);
+
+	return ts_hip_works_pending(&hip->works, hip->first_op_id + n_calls, n_calls, gives_up);
+}
+
 void ts_hip_wait(struct ts_shim *shim)
 {
 	const uint64_t began = ts_clock_monotonic_ns();
-	uint64_t progressed = began, now = began;
-	uint64_t n = ts_hip_works_pending(&shim->hip.works), left;
+	uint64_t progressed = began, now = began, n, left;
 
 	if (!__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
 		return;
+	n = pending(&shim->hip, false);
 	/* If the gate is closed, no row is written any more. */
 	while (n && __atomic_load_n(&shim->gate->annotations, __ATOMIC_RELAXED) != TS_GATE_CLOSED &&
 	       now - progressed < WAIT_IDLE_NS && now - began < WAIT_NS) {
 		const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
 
 		nanosleep(&step, NULL);
-		left = ts_hip_works_pending(&shim->hip.works);
+		left = pending(&shim->hip, false);
 		now = ts_clock_monotonic_ns();
 		if (left != n)
 			progressed = now;
@@ -245,7 +258,6 @@ void ts_hip_wait(struct ts_shim *shim)
 	}
 	if (!n)
 		return;
-	ts_session_count(shim->control, TS_LOSS_UNFINISHED, n);
 	/* A second wait neither waits for these nor counts them again. */
-	__atomic_fetch_add(&shim->hip.works.n_done, n, __ATOMIC_RELAXED);
+	ts_session_count(shim->control, TS_LOSS_UNFINISHED, pending(&shim->hip, true));
 }

@@ -139,8 +139,7 @@ static void choose(void *library)
 	(void)error_name(0);
 	if (!ts_hip_claim(TS_INTERFACE_HIP_SYMBOLS))
 		return;
-	if (!fill_next((const void *)error_name) || !ts_shim_begin() || !ts_hip_start(&ts_shim) ||
-	    !ts_shim_run(&ts_shim))
+	if (!fill_next((const void *)error_name) || !ts_hip_begin(&ts_shim))
 		ts_loaded.hip.way = 0;
 }
 

@@ -15,16 +15,25 @@
 
 struct ts_hip_work {
 	uint64_t op_id;
-	uint64_t bytes; /* copies and sets: as the call has them; 0: not known */
-	uint64_t graph; /* launches of graphs: the kernels in it (hip-graphs.h) */
-	uint32_t grid[3], block[3];
-	uint32_t dynamic_shared_bytes;
+	union {
+		struct { /* launches */
+			uint32_t grid[3], block[3];
+			uint32_t dynamic_shared_bytes;
+			uint32_t code; /* number of the kernel's code (hip-code.h); 0: unknown */
+		};
+		struct {		/* copies and sets */
+			uint64_t bytes; /* as the call has them; 0: not known */
+			uint32_t value; /* sets */
+		};
+		struct {		   /* launches of graphs */
+			uint64_t graph;	   /* the kernels in it (hip-graphs.h) */
+			uint32_t graph_id; /* in the trace */
+		};
+	};
+	uint32_t name;	 /* launches, if the runtime's records have no names; string id, else 0 */
 	uint32_t device; /* HIP's ordinal */
 	uint32_t stream; /* id in the trace */
-	uint32_t value;	 /* sets */
-	uint32_t code;	 /* launches: number of the kernel's code (hip-code.h); 0: unknown */
-	uint32_t name;	 /* launches, if the runtime's records have no names; string id, else 0 */
-	uint8_t kind;	 /* enum ts_cupti_class of the call */
+	uint8_t kind;	 /* enum ts_cupti_class of the call: selects the part of the union */
 	uint8_t copy_kind;
 	uint8_t async;
 	uint8_t is_awaited; /* 1: a device row will certainly come */
@@ -32,8 +41,6 @@ struct ts_hip_work {
 
 struct ts_hip_works {
 	struct ts_hip_work_slot *slots; /* NULL: no memory, nothing is kept */
-	uint64_t n_expected;		/* awaited calls that began */
-	uint64_t n_done;		/* awaited calls with a device row, or that failed */
 };
 
 /* Maps the table. Returns 0 or -ENOMEM. Lives as long as the session. */
@@ -46,10 +53,15 @@ void ts_hip_works_put(struct ts_hip_works *works, const struct ts_hip_work *work
 bool ts_hip_works_get(const struct ts_hip_works *works, uint64_t op_id, struct ts_hip_work *ret);
 
 /*
- * Counts an awaited call as done: its first device row came, or the call failed. Further calls for
+ * Marks an awaited call as done: its first device row came, or the call failed. Further calls for
  * the same id change nothing.
  */
 void ts_hip_works_done(struct ts_hip_works *works, uint64_t op_id);
 
-/* Returns the number of awaited calls without a device row. */
-uint64_t ts_hip_works_pending(const struct ts_hip_works *works);
+/*
+ * Returns the number of awaited calls without a device row, among the newest n_calls with ids up to
+ * newest_op_id. Scans the table, so it is for the end of a process. With `gives_up`, marks them as
+ * done.
+ */
+uint64_t ts_hip_works_pending(struct ts_hip_works *works, uint64_t newest_op_id, uint64_t n_calls,
+			      bool gives_up);

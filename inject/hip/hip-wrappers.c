@@ -14,25 +14,19 @@ struct hip_wrapper {
 	void *function;
 };
 
-/* A wrapper's call in progress. Its address tells calls of one thread apart. */
-struct hip_frame {
-	const void *params;
-};
-
 static inline void *next_call(uint32_t slot)
 {
 	return ts_loaded.hip.next[slot];
 }
 
-static inline bool enter(struct hip_frame *frame, uint32_t call, const void *params)
+static inline bool enter(struct ts_hip_frame *frame, uint32_t call, const void *params)
 {
-	frame->params = params;
 	return ts_hip_enter(frame, call, params);
 }
 
-static inline void leave(struct hip_frame *frame, int32_t result)
+static inline void leave(struct ts_hip_frame *frame, int32_t result)
 {
-	ts_hip_leave(frame, frame->params, result);
+	ts_hip_leave(frame, result);
 }
 
 #include "inject/generated-hip-wrappers.h"

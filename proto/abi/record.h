@@ -136,6 +136,11 @@ enum ts_payload_type {
  * they wrap.
  */
 #define TS_OP_ID_SHARED (UINT64_C(1) << 40)
+/*
+ * Operation ids from here to TS_OP_ID_SHARED belong to the vendor that comes second in a process
+ * with CUDA and HIP.
+ */
+#define TS_OP_ID_SECOND (UINT64_C(1) << 39)
 
 /* Domain of the shim's own marks and counters, which report its own work. */
 #define TS_OWN_DOMAIN "tracesmith"

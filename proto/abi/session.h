@@ -196,6 +196,7 @@ enum ts_lane_end {
 	TS_LANE_NO_MEMORY = 2, /* no memory to track captured contents */
 	TS_LANE_YIELDED = 3,   /* CUPTI was yielded: operations are missing */
 	TS_LANE_STOPPED = 4,   /* recording was stopped: operations are missing */
+	TS_LANE_HIP = 8,       /* the process uses HIP, whose calls are not captured */
 	/*
 	 * If the end has one of the values below, the lane's last operation is TS_OPERATION_END
 	 * with the reason as text.

@@ -56,8 +56,9 @@ __attribute__((destructor)) static void unregister_code(void)
 
 void gpu_open(const struct gpu_code *own)
 {
-	static const char *const names[GPU_CALLS] = {
-		[GPU_CALL_LAUNCH] = "hipLaunchKernel",
+	const char *names[GPU_CALLS] = {
+		/* A program with kernels of its own launches no others. */
+		[GPU_CALL_LAUNCH] = own ? "hipModuleLaunchKernel" : "hipLaunchKernel",
 		[GPU_CALL_MALLOC] = "hipMalloc",
 		[GPU_CALL_FREE] = "hipFree",
 		[GPU_CALL_HOST_MALLOC] = "hipHostMalloc",

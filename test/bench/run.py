@@ -15,7 +15,7 @@
   columns   columns of 10 million launches read into NumPy by the Python package, against C
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
             and one with 20 Python functions
-  shim      time the whole shim adds to a launch on the virtual GPU
+  shim      time the whole shim adds to a launch on the virtual GPU, over CUDA and over HIP
   capture   what capturing for replay adds to a launch, without and with contents; bytes a launch; the replay's time
             against the program's
   symbols   naming addresses of a large library, against eu-addr2line and binutils' addr2line with the same ones
@@ -319,28 +319,33 @@ class Bench:
     # ---- shim and preload ---------------------------------------------------------------------
 
     def shim(self):
+        """The same launches over CUDA's driver, and over HIP by its dispatch tables."""
         launches = 5000 if self.smoke else 300000
-        # Bursts that a stream takes without making the thread wait: else the device is measured.
-        stress = [self.path('test/apps/stress-driver'), str(launches), '1', '500']
         vgpu = os.path.dirname(self.path('tools/vgpu/libcuda.so.1'))
-        plain, traced, no_stacks = [], [], []
+        env = dict(os.environ, LD_LIBRARY_PATH=vgpu, TS_APP_TIME='1')
+        preload = dict(env, LD_PRELOAD=self.path('inject/libtsinject.so'))
+        environments = {'plain': env, 'with stacks': preload, 'without stacks': dict(preload, TRACESMITH_STACKS='none')}
+        times = {(form, name): [] for form in ('driver', 'hip') for name in environments}
         # Its daemon may outlive a program.
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            env = dict(os.environ, LD_LIBRARY_PATH=vgpu, TS_APP_TIME='1')
-            preload = dict(env, LD_PRELOAD=self.path('inject/libtsinject.so'))
             for _ in range(self.repeats):
-                for results, environment in ((plain, env), (traced, preload), (
-                        no_stacks, dict(preload, TRACESMITH_STACKS='none'))):
-                    result = subprocess.run(stress, env=environment, cwd=folder, timeout=300,
+                for form, name in times:
+                    # Bursts that a stream takes without making the thread wait: else the device is measured.
+                    stress = [self.path('test/apps/stress-' + form), str(launches), '1', '500']
+                    result = subprocess.run(stress, env=environments[name], cwd=folder, timeout=300,
                                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
-                    results.append(float(result.stderr.split()[-1]) / launches * 1e9)
+                    times[form, name].append(float(result.stderr.split()[-1]) / launches * 1e9)
                 for name in os.listdir(folder):
                     os.unlink(os.path.join(folder, name))
-        base = statistics.median(plain)
-        for what, results in (('with stacks', traced), ('without stacks', no_stacks)):
-            self.say('the shim adds to a launch, %s' % what,
-                     '%.0f ns' % (statistics.median(results) - base),
-                     '%.2fx of %.0f ns on the virtual GPU' % (statistics.median(results) / base, base))
+        ns = {key: statistics.median(values) for key, values in times.items()}
+        for form, vendor in (('driver', 'CUDA'), ('hip', 'HIP')):
+            base = ns[form, 'plain']
+            for name in ('with stacks', 'without stacks'):
+                self.say('the shim adds to a launch of %s, %s' % (vendor, name), '%.0f ns' % (ns[form, name] - base),
+                         '%.2fx of %.0f ns on the virtual GPU' % (ns[form, name] / base, base))
+        for name in ('with stacks', 'without stacks'):
+            added = [ns[form, name] - ns[form, 'plain'] for form in ('hip', 'driver')]
+            self.say("  HIP's against CUDA's, " + name, '%.2fx' % (added[0] / added[1]), goal='at most 1')
 
     # ---- capture for replay ----
 

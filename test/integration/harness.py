@@ -53,6 +53,8 @@ SYNC_CALLS = {
     'context_synchronize': ('cuCtxSynchronize', 'cudaDeviceSynchronize', 'hipDeviceSynchronize',
                             'mcDeviceSynchronize'),
 }
+LAUNCHES = {'driver': 'cuLaunchKernel', 'runtime': 'cudaLaunchKernel', 'hip': 'hipLaunchKernel'}
+WAITS_FOR_ALL = dict(zip(('driver', 'runtime', 'hip'), SYNC_CALLS['context_synchronize']))
 
 
 def _sanitizer():
@@ -278,8 +280,22 @@ class Trace:
 
 
 class Case(unittest.TestCase):
-    """A test in an empty folder of its own."""
+    """A test in an empty folder of its own. `form`: of the programs of test/apps that it runs."""
     maxDiff = 4000
+    form = 'driver'
+
+    def app(self, name):
+        return app(name, self.form)
+
+    @property
+    def launch(self):
+        """The call that launches a kernel."""
+        return LAUNCHES[self.form]
+
+    @property
+    def wait_for_all(self):
+        """The call that waits for all work."""
+        return WAITS_FOR_ALL[self.form]
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix='ts-test-')
@@ -441,6 +457,18 @@ class Case(unittest.TestCase):
     def check_stream_operations(self, trace, n_events, n_waits):
         self.assertEqual(len(trace.of('event')), n_events)
         self.assertEqual(len(trace.of('stream_wait')), n_waits)
+
+
+def over_hip(case, *names, but=()):
+    """
+    A class with the tests of `case` over HIP's form of their programs: those of these names, or all but some. The rest needs
+    CUDA.
+    """
+    inherited = [name for name in dir(case) if name.startswith('test_')]
+    unknown = set(names + tuple(but)) - set(inherited)
+    assert not unknown, unknown
+    out = {name: None for name in inherited if name in but or (names and name not in names)}
+    return type(case.__name__ + 'OverHip', (case,), dict(out, form='hip', __module__=case.__module__, __doc__=case.__doc__))
 
 
 def main():

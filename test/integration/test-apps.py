@@ -4,6 +4,7 @@
 
 What was recorded comes through the library unchanged. And the application is sacred: what it prints and how it ends is what it prints and how it ends alone.
 """
+import collections
 import re
 import sys
 import unittest
@@ -78,8 +79,7 @@ def add(name, form, arguments, vgpu):
 
 
 for app_name, (app_arguments, app_vgpu) in PROGRAMS.items():
-    # HIP's programs have no kernels of their own, so two are missing.
-    for app_form in harness.FORMS + (('hip',) if app_name not in ('network', 'tensor') else ()):
+    for app_form in harness.FORMS + ('hip',):
         add(app_name, app_form, app_arguments, app_vgpu)
 
 
@@ -111,6 +111,17 @@ class Graphs(harness.Case):
 
     def test_runtime(self):
         self.check('runtime')
+
+    def test_hip(self):
+        """HIP shows the graph, and no nodes."""
+        result, path = self.record([harness.app('graph', 'hip'), '7'], '--vgpu', '-q')
+        self.assertEqual(result.status, 0, result)
+        trace = harness.Trace(path)
+        graphs = {row['graph'] for row in trace.of('graph_launch')}
+        self.assertEqual((len(trace.of('graph_launch')), len(graphs)), (7, 1))
+        calls = collections.Counter(row['op_id'] for row in trace.of(*harness.DEVICE_TYPES))
+        self.assertEqual(sorted(calls.values()), [7] * 7)
+        self.assertEqual({row['graph'] for row in trace.of(*harness.DEVICE_TYPES)}, graphs)
 
 
 class Python(Apps):

@@ -67,6 +67,19 @@ class Replay(harness.Case):
     def test_network(self):
         self.check_app('network')
 
+    def test_hip_is_named(self):
+        """HIP's calls are not captured: the recording, the trace and the replay give this reason, and the timings are whole."""
+        for level in ('replay', 'window', 'window,launches=1..2'):
+            result, path = self.record([harness.app('saxpy', 'hip')], '--vgpu', '--capture', level, '-f')
+            self.assertEqual(result.status, 0, result)
+            for text in (result.err, harness.tsctl('info', path).out):
+                self.assertRegex(text, r'(?i)ended early: the process uses HIP, whose calls are not captured yet')
+            self.check_truth(harness.Trace(path), self.truth())
+            for options in ((), ('--mode', 'dry-run'), ('--check',), ('--schedules', '2')):
+                status, sessions, result = self.replay(path, *options)
+                self.assertEqual((status, sessions, len(result.err.splitlines())), (BAD, [], 1), result)
+                self.assertIn('nothing was captured: the process uses HIP', result.err)
+
     def test_mapped_memory_and_pools_of_two_devices(self):
         program = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'mapped.py')]
         for vgpu in ('small:2', 'small'):

@@ -33,7 +33,7 @@ class Crashes(harness.Case):
 
     def run_once(self, how, milliseconds):
         """Returns what became of the kernels, and how many there are not."""
-        result, path = self.record([harness.app('crashes', 'driver'), how, str(milliseconds)], '--vgpu', '-q', '-f',
+        result, path = self.record([self.app('crashes'), how, str(milliseconds)], '--vgpu', '-q', '-f',
                                    **harness.dying())
         self.assertEqual(result.status, 128 + WAYS[how], result)
         ages, waited = result.out.splitlines()
@@ -41,7 +41,7 @@ class Crashes(harness.Case):
         self.assertEqual(len(ages), 100)
         trace = harness.Trace(path)
         self.assertEqual([session['state'] for session in trace.info['sessions']], ['died'])
-        launches = [row['op_id'] for row in trace.of('api') if row['name'].startswith('cuLaunchKernel')]
+        launches = [row['op_id'] for row in trace.of('api') if row['name'].startswith(self.launch)]
         kept = {row['op_id'] for row in trace.of('kernel')}
         self.assertEqual(len(launches), 100)
         # The rest is counted.
@@ -74,6 +74,9 @@ class Crashes(harness.Case):
         if whole + lost < RUNS * len(WAYS) * len(MILLISECONDS) / 2:
             self.skipTest('the machine is too busy: the flush thread waited for a CPU in most runs')
         self.assertGreaterEqual(whole, 0.95 * (whole + lost))
+
+
+CrashesOverHip = harness.over_hip(Crashes)
 
 
 if __name__ == '__main__':

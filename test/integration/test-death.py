@@ -64,7 +64,7 @@ class Death(harness.Case):
     # ---- running ------------------------------------------------------------------------------
 
     def argv(self, processes, rounds=ROUNDS):
-        return [harness.app('workers', 'driver'), str(rounds), str(THREADS), str(processes)]
+        return [self.app('workers'), str(rounds), str(THREADS), str(processes)]
 
     def expected(self, processes, rounds=ROUNDS):
         return 'workers: %d rounds of %d threads in %d processes\n' % (rounds, THREADS, processes)
@@ -386,7 +386,7 @@ class Death(harness.Case):
         daemon = self.start_service()
         # Each process did its work and waits; each is in the new daemon's hands.
         self.wait(lambda: len([t for t in self.truths().values() if t.finished == 0 and
-                               t.calls_by_name().get('cuCtxSynchronize')]) == processes, 'the work')
+                               t.calls_by_name().get(self.wait_for_all)]) == processes, 'the work')
         pids = set(self.truths())
         self.wait(lambda: pids <= set(self.live()), 'the sessions')
         process.stdin.close()
@@ -436,7 +436,7 @@ class Takeover(harness.Case):
         environment = harness.preload_environment(
             '', TS_TRUTH=self.truth_path, TRACESMITH_SOCKET=self.path('i.sock'),
             TRACESMITH_RING_SIZE='64K', TS_APP_WAIT='1')
-        process = subprocess.Popen([harness.app('workers', 'driver'), '3000', '2'], env=environment,
+        process = subprocess.Popen([self.app('workers'), '3000', '2'], env=environment,
                                    cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -444,7 +444,7 @@ class Takeover(harness.Case):
         until(self.infos, 'the session')
         # While it stands still, rings that small overflow.
         daemon.send_signal(signal.SIGSTOP)
-        until(lambda: self.truth().calls_by_name().get('cuCtxSynchronize'), 'the work')
+        until(lambda: self.truth().calls_by_name().get(self.wait_for_all), 'the work')
         daemon.send_signal(signal.SIGCONT)
         # The program waits now: once all is written that it did, there is nothing more to tell.
         asker = control.Control(self.path('c.sock'))
@@ -473,7 +473,7 @@ class Takeover(harness.Case):
         environment = harness.preload_environment(
             '', TS_TRUTH=self.truth_path, TRACESMITH_SOCKET=self.path('i.sock'),
             TRACESMITH_RING_SIZE='64K', TRACESMITH_LOSSLESS='1')
-        process = subprocess.Popen([harness.app('workers', 'driver'), '3000', '2'], env=environment,
+        process = subprocess.Popen([self.app('workers'), '3000', '2'], env=environment,
                                    cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -494,7 +494,7 @@ class Lossless(harness.Case):
         number = len(os.listdir(self.folder))
         self.trace_path, self.truth_path = self.path('r%d.sbt' % number), self.path('truth%d' % number)
         argv = [harness.TSCTL, 'record', '-q', '-o', self.trace_path, '--vgpu'] + list(options) \
-            + ['--', harness.app('stress', 'driver'), str(LAUNCHES), '8']
+            + ['--', self.app('stress'), str(LAUNCHES), '8']
         process = subprocess.Popen(argv, env=harness.record_environment(TS_TRUTH=self.truth_path),
                                    cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
@@ -582,6 +582,11 @@ class Lossless(harness.Case):
             kill(daemon)
         self.finish(process, harness.SECONDS * 5)
         return daemon
+
+
+DeathOverHip = harness.over_hip(Death)
+TakeoverOverHip = harness.over_hip(Takeover)
+LosslessOverHip = harness.over_hip(Lossless)
 
 
 if __name__ == '__main__':

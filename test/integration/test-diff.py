@@ -56,7 +56,7 @@ class Diff(harness.Case):
     def recorded(self, name, spec='h200', rounds=ROUNDS):
         path = self.path(name)
         result = harness.run([harness.TSCTL, 'record', '-q', '-o', path, '--vgpu=' + spec, '--',
-                              harness.app('pipeline', 'driver'), str(rounds)],
+                              self.app('pipeline'), str(rounds)],
                              env=harness.record_environment(), cwd=self.folder)
         self.assertEqual(result.status, 0, result)
         return path
@@ -178,7 +178,7 @@ class Diff(harness.Case):
     def check_identical(self, spec, n, pairs):
         """So many pairs of n runs a side of each program: nothing is found, calls included."""
         for i in range(pairs):
-            argv = [CHANGES] if i % 2 else [harness.app('pipeline', 'driver'), str(ROUNDS)]
+            argv = [CHANGES] if i % 2 else [self.app('pipeline'), str(ROUNDS)]
             before, after = self.runs(argv, n, 'before', spec), self.runs(argv, n, 'after', spec)
             with self.subTest(pair=i, spec=spec, n=n, program=argv):
                 report = self.diff(*before, 'vs', *after)

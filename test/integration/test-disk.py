@@ -30,7 +30,7 @@ class Disk(harness.Case):
         return ' '.join([harness.TSCTL, 'record', '-o', where, '--vgpu', '--'] + list(app))
 
     def test_full(self):
-        app = [harness.app('stress', 'driver'), str(LAUNCHES), '2']
+        app = [self.app('stress'), str(LAUNCHES), '2']
         result = self.on_disk('size=200k', self.record_line('disk/x.sbt', *app),
                               '; echo $?; cp disk/x.sbt .')
         self.assertEqual(result.out, 'stress: %d launches from 2 threads\n0\n' % LAUNCHES, result)
@@ -58,7 +58,7 @@ class Disk(harness.Case):
 
     def test_read_only_alone(self):
         """Preloaded: without a place to write to the program is as it was."""
-        argv = [harness.app('saxpy', 'driver')]
+        argv = [self.app('saxpy')]
         alone = harness.run(argv, harness.alone_environment(), cwd='/proc')
         result = harness.run(argv, harness.preload_environment(''), cwd='/proc')
         self.assertEqual((result.status, result.out, result.err), (alone.status, alone.out, alone.err))
@@ -80,7 +80,7 @@ class Disk(harness.Case):
 
     def check_fails(self, error):
         """What was written before can be read, and the user is told; the program knows nothing of it."""
-        app = [harness.app('workers', 'driver'), '2']
+        app = [self.app('workers'), '2']
         process = self.bad_disk(*app, TS_BAD_DISK_ERROR=str(error))
         out, err = process.communicate(timeout=harness.SECONDS * 2)
         self.assertEqual((process.returncode, out), (0, b'workers: 2 rounds of 4 threads in 1 processes\n'), err)
@@ -108,7 +108,7 @@ class Disk(harness.Case):
 
     def test_file_size_limit(self):
         """RLIMIT_FSIZE, of a recording's daemon and of a private one: no signal ends it, and the file has its end."""
-        app = [harness.app('stress', 'driver'), str(LAUNCHES), '2']
+        app = [self.app('stress'), str(LAUNCHES), '2']
         daemon = self.limited_daemon(200000)
         result, path = self.record(app, '--vgpu', TRACESMITH_DAEMON=daemon)
         self.assertEqual((result.status, result.out), (0, 'stress: %d launches from 2 threads\n' % LAUNCHES), result)
@@ -126,7 +126,7 @@ class Disk(harness.Case):
 
     def test_export_says_why(self):
         """A write that fails in the middle of an output is reported with its own errno, whatever happened since."""
-        result, path = self.record([harness.app('stress', 'driver'), '20000', '1'], '--vgpu', '-q', '--stacks', 'none')
+        result, path = self.record([self.app('stress'), '20000', '1'], '--vgpu', '-q', '--stacks', 'none')
         self.assertEqual(result.status, 0, result)
         for arguments in (('export', '--format', 'perfetto'), ('export', '--format', 'json'), ('graph', '--json')):
             full = harness.tsctl(*arguments, '-o', '/dev/full', path)
@@ -149,7 +149,7 @@ class Disk(harness.Case):
 
     def test_outputs_on_a_full_disk(self):
         """The file of that name stays as it was, and nothing is left beside it."""
-        result, path = self.record([harness.app('stress', 'driver'), '20000', '1'], '--vgpu', '-q', '--stacks', 'none')
+        result, path = self.record([self.app('stress'), '20000', '1'], '--vgpu', '-q', '--stacks', 'none')
         self.assertEqual(result.status, 0, result)
         commands = ['export --format perfetto', 'export --format json', 'graph --json', 'cut --from 0', 'merge ' + path]
         script = ['dd if=/dev/zero of=disk/fill bs=4k count=14 2>/dev/null; cp small.sbt disk/made.sbt; echo before > disk/out;',
@@ -168,7 +168,7 @@ class Disk(harness.Case):
 
     def test_quota(self):
         """It turns out with a write that the quota is used up: the file's end still fits."""
-        process = self.bad_disk(harness.app('stress', 'driver'), str(LAUNCHES), '2',
+        process = self.bad_disk(self.app('stress'), str(LAUNCHES), '2',
                                 TS_BAD_DISK_ERROR=str(errno.EDQUOT), TS_BAD_DISK_WRITES='1')
         err = process.communicate(timeout=harness.SECONDS * 2)[1]
         self.assertEqual(process.returncode, 0, err)
@@ -179,7 +179,7 @@ class Disk(harness.Case):
 
     def test_stalls(self):
         """It takes nothing for as long as the program runs: that one does not wait, and what does not fit is ring_full."""
-        process = self.bad_disk(harness.app('stress', 'driver'), str(LAUNCHES), '2', '; echo done')
+        process = self.bad_disk(self.app('stress'), str(LAUNCHES), '2', '; echo done')
         lines = [process.stdout.readline() for _ in range(2)]
         self.assertTrue(os.path.exists(self.path('bad')))
         os.unlink(self.path('bad'))
@@ -196,7 +196,7 @@ class Disk(harness.Case):
         """The folder is gone before the end: the user is not told that all is well."""
         os.mkdir(self.path('gone'))
         path = self.path('gone/x.sbt')
-        argv = [harness.TSCTL, 'record', '-o', path, '--vgpu', '--', harness.app('workers', 'driver'), '10']
+        argv = [harness.TSCTL, 'record', '-o', path, '--vgpu', '--', self.app('workers'), '10']
         process = subprocess.Popen(argv, env=harness.record_environment(TS_APP_WAIT='1'), cwd=self.folder,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         end = time.monotonic() + harness.SECONDS
@@ -208,6 +208,10 @@ class Disk(harness.Case):
         self.assertEqual((process.returncode, out), (0, b'workers: 10 rounds of 4 threads in 1 processes\n'), err)
         self.assertEqual(len(err.splitlines()), 1, err)
         self.assertIn(b'No such file', err)
+
+
+# The others are of the daemon and of tsctl alone.
+DiskOverHip = harness.over_hip(Disk, 'test_full', 'test_read_only_alone', 'test_fails', 'test_file_size_limit', 'test_stalls')
 
 
 if __name__ == '__main__':

@@ -74,6 +74,7 @@ def add(how, form):
 
 for end in ENDS:
     add(end, 'driver')
+    add(end, 'hip')
 for end in ('return', '_exit', 'quick_exit', 'thread'):
     add(end, 'runtime')
 

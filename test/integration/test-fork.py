@@ -60,13 +60,13 @@ class Fork(harness.Case):
 
     def check_way(self, way, moment):
         """Under `tsctl record`: all in one file."""
-        argv = [harness.app('forks', 'driver'), way, str(CHILDREN), moment]
+        argv = [self.app('forks'), way, str(CHILDREN), moment]
         self.check_recorded(argv, 1 + (CHILDREN if way in GPU_WAYS else 0),
                             'forks: %d by %s, %s\n' % (CHILDREN, way, moment))
 
     def check_alone(self, way):
         """Preloaded alone: a file for each process that used the GPU, and none for the others."""
-        argv = [harness.app('forks', 'driver'), way, '3', 'after']
+        argv = [self.app('forks'), way, '3', 'after']
         result, traces = self.preload(argv, TRACESMITH_LOSSLESS='1')
         self.assertEqual((result.status, result.err), (0, ''))
         self.assertEqual(len(traces), 1 + (3 if way in GPU_WAYS else 0))
@@ -74,13 +74,13 @@ class Fork(harness.Case):
 
     def test_tree(self):
         """Forked before the first call: children, and theirs, which all use the GPU themselves."""
-        result, path = self.record([harness.app('forks', 'driver'), 'tree', '4'], '--vgpu', '-q')
+        result, path = self.record([self.app('forks'), 'tree', '4'], '--vgpu', '-q')
         self.assertEqual(result.status, 0, result)
         self.check_processes([harness.Trace(path)], 1 + 4 + 16)
 
     def test_many(self):
         """Started and ended in one recording."""
-        argv = [harness.app('forks', 'driver'), 'spawn', str(PROCESSES), 'before']
+        argv = [self.app('forks'), 'spawn', str(PROCESSES), 'before']
         self.check_recorded(argv, 1 + PROCESSES, 'forks: %d by spawn, before\n' % PROCESSES)
 
 
@@ -94,6 +94,9 @@ for each in WAYS:
         # Before the first call a child's call cannot tell it from its parent.
         if each != 'touch' or when != 'before':
             add('%s_%s' % (each, when), Fork.check_way, each, when)
+
+
+ForkOverHip = harness.over_hip(Fork)
 
 
 if __name__ == '__main__':

@@ -114,7 +114,7 @@ class Memory(harness.Case):
 
     def test_sound_programs(self):
         for name, arguments in (('pipeline', []), ('workers', ['2', '2', '2']), ('graph', []), ('saxpy', [])):
-            path, _ = self.recorded([harness.app(name, 'driver'), *arguments])
+            path, _ = self.recorded([self.app(name), *arguments])
             found, trace = self.memory(path), harness.Trace(path)
             self.assertEqual((found['misuse_count'], found['misuses'], found['failed_unknown_frees']), (0, [], 0))
             self.assertEqual(sum(group['allocs'] for group in found['groups']), len(trace.of('alloc')))
@@ -126,6 +126,9 @@ class Memory(harness.Case):
                 self.assertEqual(named[row['session'], row['op_id']]['dst_bytes'], row['bytes'])
                 self.assertEqual(named[row['session'], row['op_id']]['access'], 'copy')
             os.unlink(path)
+
+
+MemoryOverHip = harness.over_hip(Memory, 'test_sound_programs')
 
 
 if __name__ == '__main__':

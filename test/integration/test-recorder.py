@@ -28,9 +28,9 @@ class Service(Bursts):
         self.assertEqual(self.daemon.wait(harness.SECONDS), 0)
 
     def run_bursts(self):
-        self.begin([harness.app('bursts', 'driver'), str(THREADS)],
+        self.begin([self.app('bursts'), str(THREADS)],
                    harness.preload_environment(TRACESMITH_SOCKET=self.inject))
-        return '%d/tracesmith-bursts-driver-%d' % (os.getuid(), self.process.pid)
+        return '%d/tracesmith-bursts-%s-%d' % (os.getuid(), self.form, self.process.pid)
 
     def leave(self):
         """The process ends; its service hears of that, and has its file complete a moment later."""
@@ -103,6 +103,9 @@ class Service(Bursts):
         self.assertEqual(dead.info['sessions'][0]['state'], 'died')
         self.assertGreater(max(row['op_id'] for row in dead.of('api')), newest)
         self.assertLess(sum(os.path.getsize(part) for part in self.parts(stem)[1:]), 64 << 10)
+
+
+ServiceOverHip = harness.over_hip(Service)
 
 
 if __name__ == '__main__':

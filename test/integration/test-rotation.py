@@ -25,7 +25,7 @@ for n, _ in enumerate(sys.stdin):
 class Rotation(Bursts):
     def start(self, *options):
         """`tsctl record` of bursts-driver, which launches when it is told to."""
-        app = harness.app('bursts', 'driver')
+        app = self.app('bursts')
         self.path_of_trace = self.path('run.sbt')
         self.begin([harness.TSCTL, 'record', '-o', self.path_of_trace, '--vgpu', '--stacks', 'none'] + list(options) +
                    ['--', app, str(THREADS)], harness.record_environment())
@@ -181,12 +181,12 @@ class Rotation(Bursts):
         others = [self.path('run.%d.sbt' % number), self.path('run.%d.sbt' % (number + 1)), self.path('run.old.sbt')]
         with open(others[0], 'w', encoding='utf-8') as stream:
             stream.write('precious')
-        result, _ = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q')
+        result, _ = self.record([self.app('saxpy')], '--vgpu', '-q')
         self.assertEqual(result.status, 0, result)
         for other in others[1:]:
             os.link(self.path('recorded.sbt'), other)
         result = harness.run([harness.TSCTL, 'record', '-f', '-q', '-o', self.path_of_trace, '--vgpu', '--',
-                              harness.app('saxpy', 'driver')], harness.record_environment(), cwd=self.folder)
+                              self.app('saxpy')], harness.record_environment(), cwd=self.folder)
         self.assertEqual(result.status, 0, result)
         self.assertEqual(self.parts(), others[:2])
         self.assertEqual(harness.Trace(self.path_of_trace).counts['kernel'], harness.Trace(self.path('recorded.sbt')).counts['kernel'])
@@ -241,6 +241,9 @@ class Rotation(Bursts):
                                  harness.record_environment(), cwd=self.folder)
             self.assertEqual((result.status, len(result.err.splitlines())), (2, 1), result)
             self.assertIn(word, result.err)
+
+
+RotationOverHip = harness.over_hip(Rotation, but=['test_watch'])
 
 
 if __name__ == '__main__':

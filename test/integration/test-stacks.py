@@ -25,14 +25,17 @@ class Stacks(harness.Case):
         self.assertLess(last['stacks walked'] + last['stacks unwound'], 200, last)
 
     def test_one_thread(self):
-        self.check([harness.app('stress', 'driver'), '20000'], 19900)
+        self.check([self.app('stress'), '20000'], 19900)
 
     def test_four_threads(self):
-        self.check([harness.app('stress', 'driver'), '20000', '4'], 19800)
+        self.check([self.app('stress'), '20000', '4'], 19800)
 
     def test_a_program_of_many_calls(self):
-        last = self.counters([harness.app('pipeline', 'driver')])
+        last = self.counters([self.app('pipeline')])
         self.assertEqual(last['stacks that differ'], 0, last)
+
+
+StacksOverHip = harness.over_hip(Stacks)
 
 
 if __name__ == '__main__':

@@ -95,7 +95,7 @@ class State(harness.Case):
         self.assertEqual(harness.tsctl('verify', trace.path).status, 0)
 
     def test_pipeline(self):
-        trace, states = self.check_program('pipeline', 'driver', '6')
+        trace, states = self.check_program('pipeline', self.form, '6')
         self.assertTrue(any(state['operations'] for state in states))
         kernels = [op for state in states for op in state['operations'] if op['type'] == 'kernel']
         for op in kernels:
@@ -106,13 +106,13 @@ class State(harness.Case):
         self.assertEqual([device['state'] for device in states[5]['devices']], ['idle'])
 
     def test_graph(self):
-        self.check_program('graph', 'driver', '5')
+        self.check_program('graph', self.form, '5')
 
     def test_devices(self):
-        self.check_program('devices', 'driver', '3', vgpu='--vgpu=h200:2')
+        self.check_program('devices', self.form, '3', vgpu='--vgpu=h200:2')
 
     def test_for_people(self):
-        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q')
+        result, path = self.record([self.app('saxpy')], '--vgpu', '-q')
         self.assertEqual(result.status, 0, result)
         kernel = harness.Trace(path).of('kernel')[0]
         result = harness.tsctl('state', '--stacks', '--at', '@%d' % kernel['start_ns'], path)
@@ -129,7 +129,7 @@ class State(harness.Case):
 
     def test_cut(self):
         """A cut trace says that it is incomplete where it is; it never fails by a signal."""
-        result, path = self.record([harness.app('pipeline', 'driver'), '6'], '--vgpu', '-q')
+        result, path = self.record([self.app('pipeline'), '6'], '--vgpu', '-q')
         self.assertEqual(result.status, 0, result)
         end_ns = harness.Trace(path).info['end_ns']
         with open(path, 'rb') as stream:
@@ -143,7 +143,7 @@ class State(harness.Case):
 
     def test_damaged(self):
         """Bytes that were changed: an answer, or one line that says what is wrong."""
-        result, path = self.record([harness.app('pipeline', 'driver'), '3'], '--vgpu', '-q')
+        result, path = self.record([self.app('pipeline'), '3'], '--vgpu', '-q')
         self.assertEqual(result.status, 0, result)
         generator = random.Random(3)
         with open(path, 'rb') as stream:
@@ -164,7 +164,7 @@ HOST_KINDS = ('pageable', 'pinned')
 class Memory(harness.Case):
     def check_memory(self, *argv):
         """What `memory` says of a program is what its rows add up to."""
-        result, path = self.record([harness.app(argv[0], 'driver')] + list(argv[1:]), '--vgpu', '-q')
+        result, path = self.record([self.app(argv[0])] + list(argv[1:]), '--vgpu', '-q')
         trace = harness.Trace(path)
         result = harness.tsctl('memory', '--json', '--limit', '1000', path)
         self.assertEqual(result.status, 0, result)
@@ -211,6 +211,10 @@ class Memory(harness.Case):
             result = harness.tsctl('memory', *arguments)
             self.assertEqual(result.status, 2, result)
             self.assertEqual(len(result.err.splitlines()), 1, result)
+
+
+StateOverHip = harness.over_hip(State, 'test_pipeline', 'test_graph', 'test_devices', 'test_for_people')
+MemoryOverHip = harness.over_hip(Memory)
 
 
 if __name__ == '__main__':

@@ -40,10 +40,10 @@ class Stress(harness.Case):
         self.assertEqual(result.status, 0, result)
         stats = harness.json.loads(result.out)
         return sum(entry['count'] for entry in stats['api']
-                   if entry['name'] in ('cuLaunchKernel', 'cudaLaunchKernel'))
+                   if entry['name'] in harness.LAUNCHES.values())
 
     def test_preload(self):
-        result, traces = self.preload([harness.app('stress', 'driver'), str(LAUNCHES), '4'],
+        result, traces = self.preload([self.app('stress'), str(LAUNCHES), '4'],
                                       seconds=180)
         self.assertEqual(result.status, 0, result)
         self.assertEqual(len(traces), 1)
@@ -60,7 +60,7 @@ class Stress(harness.Case):
     def test_tiny_ring_loses_by_count(self):
         """A ring that cannot hold a burst drops, and the sum still holds."""
         launches = LAUNCHES // 10
-        result, path = self.record([harness.app('stress', 'driver'), str(launches), '4'],
+        result, path = self.record([self.app('stress'), str(launches), '4'],
                                    '--vgpu', '-q', '--ring-size', '64K', seconds=180)
         self.assertEqual(result.status, 0, result)
         trace = harness.Trace(path)
@@ -70,6 +70,9 @@ class Stress(harness.Case):
         self.assertGreaterEqual(found + dropped, 2 * launches, trace.info)
         if not dropped:
             self.assertEqual(found, 2 * launches)
+
+
+StressOverHip = harness.over_hip(Stress, but=['test_record_runtime'])
 
 
 if __name__ == '__main__':

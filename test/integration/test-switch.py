@@ -121,7 +121,7 @@ class Switch(harness.Case):
                                           TRACESMITH_STACKS='none',
                                           # Who waits for malloc()'s lock is given a heap of his own.
                                           MALLOC_ARENA_MAX='1', **env)
-        argv = argv or (harness.app('bursts', self.form), str(THREADS))
+        argv = argv or (self.app('bursts'), str(THREADS))
         bursts = Bursts(list(argv), env, self.folder)
         self.addCleanup(self.end_process, bursts.process)
         # It goes on when it has asked the daemon to take its session, which may hear of what tsctl wants before.
@@ -340,7 +340,7 @@ class Switch(harness.Case):
         path = self.path('later.sbt')
         own = {'XDG_RUNTIME_DIR': self.folder, 'TRACESMITH_CONTROL': None}
         bursts = Bursts([harness.TSCTL, 'record', '-q', '-o', path, '--vgpu', '--start-later', '--',
-                         harness.app('bursts', 'driver'), str(THREADS)],
+                         self.app('bursts'), str(THREADS)],
                         harness.record_environment(XDG_RUNTIME_DIR=self.folder), self.folder)
         self.addCleanup(self.end_process, bursts.process)
         bursts.tell('go 5')
@@ -366,7 +366,7 @@ class Switch(harness.Case):
         """A daemon that hangs up when asked: what it recorded is over, and the process that was named is stopped."""
         path, own = self.path('this.sbt'), {'XDG_RUNTIME_DIR': self.folder, 'TRACESMITH_CONTROL': None}
         bursts = Bursts([harness.TSCTL, 'record', '-q', '-o', path, '--vgpu', '--',
-                         harness.app('bursts', 'driver'), str(THREADS)],
+                         self.app('bursts'), str(THREADS)],
                         harness.record_environment(XDG_RUNTIME_DIR=self.folder), self.folder)
         self.addCleanup(self.end_process, bursts.process)
         bursts.tell('go 5')
@@ -394,7 +394,7 @@ class Switch(harness.Case):
     def test_the_preload_alone(self):
         """Nobody but the shim: its daemon is found, asked, watched, stopped and started, and leaves nothing behind."""
         path, own = self.path('alone.sbt'), {'XDG_RUNTIME_DIR': self.folder, 'TRACESMITH_CONTROL': None}
-        bursts = Bursts([harness.app('bursts', 'driver'), str(THREADS)],
+        bursts = Bursts([self.app('bursts'), str(THREADS)],
                         harness.preload_environment(TRACESMITH_OUTPUT=path, TRACESMITH_SOCKET=None, **own), self.folder)
         self.addCleanup(self.end_process, bursts.process)
 
@@ -433,7 +433,7 @@ class Switch(harness.Case):
         self.assertEqual([os.path.basename(path) for path in glob.glob(self.path('tracesmith-*'))], ['tracesmith-new'])
 
     def test_an_empty_recording_says_why(self):
-        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '--start-later')
+        result, path = self.record([self.app('saxpy')], '--vgpu', '--start-later')
         self.assertEqual(result.status, 0, result)
         self.assertIn('tsctl start', result.err)
         self.assertIn('tsctl start', json.loads(harness.tsctl('info', '--json', path).out)['empty_reason'])
@@ -605,7 +605,7 @@ class Switch(harness.Case):
         self.assertEqual(self.pauses(trace), [True, False] * (len(trace.of('pause')) // 2))
         self.assertGreaterEqual(len(trace.of('pause')), 2 * CYCLES)
         self.assertEqual(trace.counts['kernel'],
-                         sum(1 for row in trace.of('api') if row['name'] == 'cuLaunchKernel'))
+                         sum(1 for row in trace.of('api') if row['name'] == self.launch))
         self.assertLess(trace.counts['kernel'], launches)
         print('%d cycles, %.1f ms each; %d launches, %d recorded; %s; resident %d KiB before, %d after' % (
             CYCLES, took_ms, launches, trace.counts['kernel'], after, resident_before // 1024, resident // 1024))
@@ -640,10 +640,13 @@ class Switch(harness.Case):
         started_ns = max(row['start_ns'] for row in trace.of('pause') if not row['paused'])
         self.assertEqual(sum(1 for row in trace.of('kernel') if row['start_ns'] > started_ns), 11 * THREADS)
         self.assertEqual(trace.counts['kernel'],
-                         sum(1 for row in trace.of('api') if row['name'] == 'cuLaunchKernel'))
+                         sum(1 for row in trace.of('api') if row['name'] == self.launch))
         # It was stopped whenever it was started, and the other way round.
         self.assertEqual(self.pauses(trace), [True, False] * (len(trace.of('pause')) // 2))
 
+
+# The two others are programs of CUDA's.
+SwitchOverHip = harness.over_hip(Switch, but=['test_forks_while_stopped', 'test_stopped_while_the_applications_profiler_has_cupti'])
 
 COPYING = '''
 import ctypes, os, sys

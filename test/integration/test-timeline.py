@@ -88,12 +88,12 @@ class Timeline(harness.Case):
 
     def test_programs(self):
         for name, arguments in (('pipeline', []), ('graph', []), ('threads', []), ('workers', ['2', '2', '2'])):
-            path = self.recorded([harness.app(name, 'driver'), *arguments], '--stacks', 'none')
+            path = self.recorded([self.app(name), *arguments], '--stacks', 'none')
             self.check(path, '--width', '37')
             os.unlink(path)
 
     def test_window(self):
-        path = self.recorded([harness.app('pipeline', 'driver')], '--stacks', 'none')
+        path = self.recorded([self.app('pipeline')], '--stacks', 'none')
         rows = harness.Trace(path).of(*harness.DEVICE_TYPES)
         found = self.check(path, '--width', '11', '--from', '@%d' % (rows[50]['start_ns'] + 1),
                            '--to', '@%d' % (rows[250]['end_ns'] - 1))
@@ -102,7 +102,7 @@ class Timeline(harness.Case):
         self.assertLessEqual(causes, {'host', 'call', 'dispatch', 'dependency', 'end'})
 
     def test_drawing(self):
-        path = self.recorded([harness.app('pipeline', 'driver')], '--stacks', 'none')
+        path = self.recorded([self.app('pipeline')], '--stacks', 'none')
         for locale, width in (('C', 20), ('C.UTF-8', 33)):
             result = harness.run([harness.TSCTL, 'timeline', '--width', str(width), path],
                                  harness.environment(LC_ALL=locale))
@@ -133,6 +133,9 @@ class Timeline(harness.Case):
             result = harness.tsctl('timeline', *arguments)
             self.assertEqual((result.status, len(result.err.splitlines())), (2, 1), result)
             self.assertIn(words, result.err)
+
+
+TimelineOverHip = harness.over_hip(Timeline)
 
 
 if __name__ == '__main__':

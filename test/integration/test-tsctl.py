@@ -158,6 +158,41 @@ class Usage(harness.Case):
         self.assertEqual(human.status, 0, human)
         self.assertIn('not', human.out)
 
+    def test_coverage(self):
+        """Each entry point of the tables has a state; the counts of a release are those of its entry points."""
+        result = harness.tsctl('devices', '--coverage', '--json')
+        self.assertEqual((result.status, result.err), (0, ''), result)
+        coverage = json.loads(result.out)['coverage']
+        interfaces = {one['interface']: one for one in coverage if 'release' not in one}
+        self.assertEqual(set(interfaces), {'CUDA driver', 'CUDA runtime', 'HIP'})
+        for one in interfaces.values():
+            states = [point['state'] for point in one['entry_points']]
+            for state in ('intercepted', 'passed', 'unknown'):
+                self.assertEqual(states.count(state), one[state], (one['interface'], state))
+            self.assertEqual(set(states), {'intercepted', 'passed', 'unknown'} if one['vendor'] == 'nvidia' else
+                             {'intercepted', 'passed'})
+        hip = {point['name']: point for point in interfaces['HIP']['entry_points']}
+        for name, state, release in (('hipLaunchKernel', 'intercepted', '4.2'), ('hipGetDevice', 'passed', '4.2'),
+                                     ('hipMallocAsync', 'intercepted', '5.1'), ('hipLaunchKernelExC', 'intercepted', '6.5')):
+            self.assertEqual(hip[name], {'name': name, 'state': state, 'release': release})
+        driver = {point['name']: point['state'] for point in interfaces['CUDA driver']['entry_points']}
+        self.assertEqual((driver['cuLaunchKernel'], driver['cuDriverGetVersion']), ('intercepted', 'passed'))
+
+        def number(release):
+            return [int(part) for part in release.split('.')]
+
+        releases = [one for one in coverage if one['interface'] == 'HIP' and 'release' in one]
+        self.assertEqual([one['release'] for one in releases], sorted((one['release'] for one in releases), key=number))
+        for one in releases:
+            of_release = [point['state'] for point in hip.values()
+                          if 'release' in point and number(point['release']) <= number(one['release'])]
+            self.assertEqual((of_release.count('intercepted'), of_release.count('passed')), (one['intercepted'], one['passed']))
+        page = harness.tsctl('devices', '--coverage')
+        self.assertEqual((page.status, page.err), (0, ''), page)
+        self.assertRegex(page.out, r'(?m)^HIP +6\.2 +%d +%d +0$' % next(
+            (one['intercepted'], one['passed']) for one in releases if one['release'] == '6.2'))
+        self.assertRegex(page.out, r'(?m)^intercepted +4\.2 +hipLaunchKernel$')
+
     def test_status(self):
         env = harness.environment(TRACESMITH_CONTROL=self.path('nobody.sock'))
         result = harness.tsctl('status', '--json', env=env)

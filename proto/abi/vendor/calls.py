@@ -16,6 +16,7 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py symbol-nodes TABLE            HIP: their version script
        calls.py hip-arguments TABLE           HIP: where the arguments are that device rows need
        calls.py slots TABLE                   HIP: the places of the dispatch tables
+       calls.py coverage TABLE ...            what the shim does with each entry point
        calls.py nodes TABLE RELEASE           HIP: the version script of the facade of a release, as 6.2
 Everything goes to standard output.
 
@@ -706,7 +707,7 @@ def print_wrapper(call):
     if call.arguments:
         print(fill_initializer('const %s params =' % call.structure(), call.names(), ';', 1))
     print(fill('int32_t (*next)(%s) = next_call(%d);' % (call.types(), call.slots['slot'][0]), 1))
-    print("""	struct hip_frame frame;
+    print("""	struct ts_hip_frame frame;
 	int32_t result;
 
 	if (!enter(&frame, %d, %s))""" % (number, '&params' if call.arguments else 'NULL'))
@@ -796,6 +797,31 @@ def print_slots(tables):
         print_list(name + '_STEPS', ['X(%d, %d)' % item for item in sorted(ends.items())])
 
 
+def coverage_of(interface, calls):
+    """(name, state, release that has it first) of each entry point. The release is known of HIP alone."""
+    if interface.hip:
+        return [(call.name, 'INTERCEPTED' if call.wrapped() else 'PASSED', call.values.get('node', '')) for call in calls]
+    rows = [(form.number, form.callback, 'PASSED' if call.kind in UNWATCHED or 'quiet' in call.flags else 'INTERCEPTED')
+            for call in calls for form in call.ids]
+    known = {number for number, _, _ in rows}
+    rows += [(number, 'callback id %d' % number, 'UNKNOWN') for number in range(1, max(known)) if number not in known]
+    return [(name, state, '') for _, name, state in sorted(rows)]
+
+
+def print_coverage(tables):
+    print(banner('the entry points of the vendors\' interfaces, for `tsctl devices --coverage`.'))
+    print("""/*
+ * X(name, state, release): state is INTERCEPTED (recorded), PASSED (known, and not recorded) or
+ * UNKNOWN (a callback id below the highest one that the table has no name for). release: the first with the
+ * entry point; \"\": not known.
+ */
+#pragma once""")
+    for interface, calls in tables:
+        print()
+        print_list('TS_COVERAGE_' + {'driver': 'CUDA_DRIVER', 'runtime': 'CUDA_RUNTIME', 'hip': 'HIP'}[interface.word],
+                   ['X("%s", %s, "%s")' % row for row in coverage_of(interface, calls)])
+
+
 def release_key(release):
     return [int(part) for part in release.split('.')]
 
@@ -828,6 +854,7 @@ def main():
         {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
          'refused': print_refused, 'effects': print_effects, 'accesses': print_accesses,
          'capture': print_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers, 'slots': print_slots,
+         'coverage': print_coverage,
          'nodes': print_nodes, 'symbols': print_symbols, 'symbol-nodes': print_symbol_nodes,
          'hip-arguments': print_hip_arguments}[command](tables, *section)
     return 0

@@ -39,6 +39,12 @@ static int exec_session(struct ts_replay *replay, uint32_t session)
 	if (r == TS_EXEC_E_NOT_CAPTURED)
 		return r;
 	replay->now.session = session;
+	/* A capture that ended before its first operation has only the reason. */
+	if (!r && replay->program->n == 1 && replay->program->ended)
+		return ts_replay_complain(replay, true, "%s: session %u: nothing was captured: %s",
+					  replay->path, session,
+					  ts_replay_why_ended(replay) ?: "unknown reason")
+			       ?: 1;
 	r = r ?: ts_replay_select(replay->asked, replay->program);
 	if (!r)
 		r = replay->asked->dry_run ? ts_replay_exec_plan(replay) : ts_replay_exec(replay);

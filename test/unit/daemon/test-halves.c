@@ -119,6 +119,39 @@ TS_TEST(wild_ids_are_safe)
 	ts_halves_free(halves);
 }
 
+/* CUDA's ids and HIP's, which come in turns, are each followed in a window of their own. */
+TS_TEST(two_vendors)
+{
+	const uint64_t second = TS_OP_ID_SECOND;
+	uint64_t n_api = 0, n_device = 0;
+	struct ts_halves *halves;
+
+	ts_check_int(ts_halves_new(&halves), 0);
+	for (uint64_t id = 1; id <= 1000; id++) {
+		ts_halves_api(halves, id, 0, true);
+		ts_halves_api(halves, second + id, 0, true);
+		if (id % 10)
+			ts_check_int(ts_halves_device(halves, id), id);
+		if (id % 5)
+			ts_check_int(ts_halves_device(halves, second + id), second + id);
+	}
+	ts_halves_count(halves, true, &n_api, &n_device);
+	ts_check_int(n_api, 100 + 200);
+	ts_check_int(n_device, 0);
+	/* Device rows without a call, of each vendor. */
+	ts_halves_device(halves, 2000);
+	ts_halves_device(halves, second + 3000);
+	/* A nested call's rows belong to the outer call. */
+	ts_halves_api(halves, second + 4001, second + 4002, true);
+	ts_check_int(ts_halves_device(halves, second + 4002), second + 4001);
+	ts_halves_count(halves, true, &n_api, &n_device);
+	ts_check_int(n_api, 300);
+	ts_check_int(n_device, 2);
+	ts_check(ts_halves_memory(halves) > 2 * sizeof(*halves));
+	ts_halves_trim(halves);
+	ts_halves_free(halves);
+}
+
 TS_TEST(ids_that_calls_share_leave_the_window_where_it_is)
 {
 	uint64_t n_api = 0, n_device = 0;

@@ -330,15 +330,28 @@ static double percent(uint64_t ns, uint64_t of_ns)
 	return of_ns ? 100.0 * (double)ns / (double)of_ns : 0;
 }
 
+/* True if another process's GPU has the same number: GPUs of two vendors, or of two hosts. */
+static bool is_number_shared(const Ts__Rpc__AnalysisReport *report, size_t of)
+{
+	for (size_t i = 0; i < report->n_devices; i++)
+		if (i != of && report->devices[i]->has_device && report->devices[of]->has_device &&
+		    report->devices[i]->device == report->devices[of]->device)
+			return true;
+	return false;
+}
+
 static void print_devices(const Ts__Rpc__AnalysisReport *report)
 {
 	uint64_t all_ns = report->end_ns - report->start_ns;
 
 	for (size_t i = 0; i < report->n_devices; i++) {
 		const Ts__Rpc__TimelineDevice *device = report->devices[i];
-		char name[32] = "unknown GPU";
+		char name[64] = "unknown GPU";
 
-		if (device->has_device)
+		if (is_number_shared(report, i))
+			snprintf(name, sizeof(name), "GPU %" PRIu32 " of session %" PRIu32,
+				 device->device, device->session);
+		else if (device->has_device)
 			snprintf(name, sizeof(name), "GPU %" PRIu32, device->device);
 		printf("%s: busy %.1f %% (compute %.1f %%, copies %.1f %%, both at once %.1f %%)\n",
 		       name, percent(device->busy_ns, all_ns), percent(device->compute_ns, all_ns),

@@ -5,6 +5,7 @@
  */
 #include "proto/abi/base.h"
 #include "replay/vgpu/vgpu.h"
+#include "tools/tsctl/machine/coverage.h"
 #include "tools/tsctl/machine/gpu.h"
 #include "tools/tsctl/machine/kernel-events-check.h"
 #include "tools/tsctl/machine/paths.h"
@@ -170,9 +171,12 @@ static void print_shapes(const Ts__Rpc__DevicesInfo *info)
 
 struct asked {
 	bool json;
+	bool coverage;
 };
 
 static const struct ts_option command_options[] = {
+	{"coverage", 0, TS_OPTION_FLAG(struct asked, coverage),
+	 .help = "list the vendors' entry points: intercepted, passed or unknown"},
 	{"json", 'j', TS_OPTION_FLAG(struct asked, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object"},
 	{0},
@@ -188,6 +192,13 @@ static int run_devices(int argc, char **argv)
 	if (ts_options_parse(&ts_command_devices, argc, argv, &asked, &operands) ||
 	    ts_no_operands(&operands))
 		return TS_EXIT_BAD;
+	if (asked.coverage) {
+		ts_coverage_fill(&pool, &info);
+		if (asked.json)
+			return ts_json_print(&info.base);
+		ts_coverage_print(&info);
+		return ts_finish_output(TS_EXIT_OK);
+	}
 	ts_gpu_fill_driver(&pool, &info);
 	ts_gpu_fill_cupti(&pool, &info);
 	ts_gpu_fill_hip(&pool, &info);
@@ -213,7 +224,7 @@ const struct ts_command ts_command_devices = {
 	.name = "devices",
 	.summary = "list real and virtual GPUs, the driver and CUPTI",
 	.is_minor = true,
-	.text = "usage: tsctl devices [--json]\n"
+	.text = "usage: tsctl devices [--coverage] [--json]\n"
 		"\n"
 		"List the GPUs, the driver, the CUPTI and the HIP of programs that start here,\n"
 		"and another tool that holds CUPTI. List the other vendors that can be recorded,\n"
@@ -222,7 +233,7 @@ const struct ts_command ts_command_devices = {
 		"filter is in force, and the system calls that TraceSmith then makes.\n"
 		"\n",
 	.example = "devices",
-	.help_column = 10,
+	.help_column = 15,
 	.is_help_narrow = true,
 	.options = command_options,
 	.run = run_devices,

@@ -123,8 +123,12 @@ static int get_version(int32_t *version)
 
 static int get_uuid(struct ts_hip_uuid *uuid, int32_t device)
 {
-	return uuid ? START(cuDeviceGetUuid_v2((struct ts_cu_uuid *)uuid, device))
-		    : TS_HIP_ERROR_INVALID_VALUE;
+	int r = uuid ? START(cuDeviceGetUuid_v2((struct ts_cu_uuid *)uuid, device))
+		     : TS_HIP_ERROR_INVALID_VALUE;
+
+	if (!r)
+		uuid_to_hip(uuid->bytes);
+	return r;
 }
 
 /* AMD's devices have banks of four bytes, and no switch for it: 1 is that size. */

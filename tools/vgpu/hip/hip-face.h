@@ -123,6 +123,17 @@ static inline struct ts_cuda_dim3 dim3(struct ts_hip_dim3 d)
 	return (struct ts_cuda_dim3){d.x, d.y, d.z};
 }
 
+/*
+ * Makes a UUID of the virtual GPU one of HIP's. A device of CUDA and one of HIP are two, also in
+ * one trace, and readers tell devices apart by their UUIDs.
+ */
+static inline void uuid_to_hip(char bytes[16])
+{
+	bytes[12] = 'h';
+	bytes[13] = 'i';
+	bytes[14] = 'p';
+}
+
 /* Arguments of a launch in one buffer, for the driver, whose list ends with another word. */
 struct launch_extra {
 	void *words[5];

@@ -124,6 +124,7 @@ int get_properties(struct ts_hip_device_prop_r0600 *prop, int32_t device)
 	memset(prop, 0, sizeof(*prop));
 	memcpy(prop->name, known.name, sizeof(prop->name));
 	memcpy(&prop->uuid, &known.uuid, sizeof(prop->uuid));
+	uuid_to_hip(prop->uuid.bytes);
 #define SAME(field)    prop->field = known.field
 #define A(field, name) (void)get_attribute(&prop->field, TS_HIP_DEVICE_ATTRIBUTE_##name, device)
 	SAME(total_global_mem);

@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "proto/abi/vendor/hip.h"
 #include "proto/abi/vendor/hip_slots.h"
+#include "test/unit/inject/hip/fake-hip.h"
 
 enum slot {
 #define SLOT_OF(slot, name, kind) SLOT_##name = (slot),
@@ -40,6 +42,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct work *queue, **last = &queue;
 static size_t n_submitted, n_done;
 static unsigned n_devices = 2;
+static char contexts[2];
 static __thread int32_t current;
 
 static uint64_t now(void)
@@ -154,8 +157,26 @@ static int32_t get_count(int32_t *ret)
 static int32_t set_device(int32_t to)
 {
 	enter(1);
+	/* Where a signal would come; its handler may leave the call by longjmp(). */
+	if (to == FAKE_HIP_SIGNAL)
+		raise(SIGUSR1);
 	current = to;
 	return leave(to >= 0 && to < (int32_t)n_devices ? 0 : 101);
+}
+
+/* A context is the device itself, as in the runtime. */
+static int32_t retain_context(void **ret, int32_t of)
+{
+	enter(10);
+	*ret = &contexts[of];
+	return leave(0);
+}
+
+static int32_t set_context(void *context)
+{
+	enter(11);
+	current = (int32_t)((char *)context - contexts);
+	return leave(0);
 }
 
 static int32_t get_properties(struct ts_hip_device_prop_r0600 *prop, int32_t of)
@@ -251,6 +272,7 @@ static void start(void)
 	int (*import)(const char *, void *, uint32_t, void **, uint64_t, void *) = NULL;
 	void *tables[1] = {&table};
 	uint64_t id = 0;
+	pthread_attr_t attributes;
 	pthread_t thread;
 
 	table.size = sizeof(table);
@@ -269,7 +291,14 @@ static void start(void)
 	table.slots[SLOT_hipStreamCreateWithFlags - 1] = (void *)create_stream;
 	table.slots[SLOT_hipStreamDestroy - 1] = (void *)destroy_stream;
 	table.slots[SLOT_hipDeviceSynchronize - 1] = (void *)synchronize;
-	pthread_create(&thread, NULL, device, NULL);
+	table.slots[SLOT_hipDevicePrimaryCtxRetain - 1] = (void *)retain_context;
+	table.slots[SLOT_hipCtxSetCurrent - 1] = (void *)set_context;
+	table.slots[SLOT_hipCtxPushCurrent - 1] = (void *)set_context;
+	/* The application may have made the default size of stacks impossible. */
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 1 << 20);
+	pthread_create(&thread, &attributes, device, NULL);
+	pthread_attr_destroy(&attributes);
 	pthread_detach(thread);
 	*(void **)&import = dlsym(RTLD_DEFAULT, "rocprofiler_register_library_api_table");
 	if (import)
@@ -309,6 +338,9 @@ EXPORT(hipLaunchKernel,
 EXPORT(hipStreamCreateWithFlags, (void **ret, uint32_t flags), (ret, flags))
 EXPORT(hipStreamDestroy, (void *stream), (stream))
 EXPORT(hipDeviceSynchronize, (void), ())
+EXPORT(hipDevicePrimaryCtxRetain, (void **ret, int32_t of), (ret, of))
+EXPORT(hipCtxSetCurrent, (void *context), (context))
+EXPORT(hipCtxPushCurrent, (void *context), (context))
 
 __attribute__((visibility("default"))) void hipRegisterTracerCallback(ts_hip_tracer_callback to);
 void hipRegisterTracerCallback(ts_hip_tracer_callback to)

@@ -5,13 +5,15 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proto/abi/vendor/hip.h"
+#include "test/unit/inject/hip/fake-hip.h"
 
 #define CHECK(condition)                                                   \
 	do {                                                               \
@@ -20,19 +22,6 @@
 			_exit(1);                                          \
 		}                                                          \
 	} while (0)
-
-int32_t hipGetDeviceCount(int32_t *ret);
-int32_t hipGetLastError(void);
-int32_t hipSetDevice(int32_t to);
-int32_t hipMalloc(void **ret, size_t n_bytes);
-int32_t hipFree(void *at);
-int32_t hipMemcpy(void *to, const void *from, size_t n_bytes, int32_t kind);
-int32_t hipMemsetAsync(void *to, int32_t value, size_t n_bytes, void *stream);
-int32_t hipLaunchKernel(const void *function, struct ts_hip_dim3 grid, struct ts_hip_dim3 block,
-			void **args, size_t shared, void *stream);
-int32_t hipStreamCreateWithFlags(void **ret, uint32_t flags);
-int32_t hipStreamDestroy(void *stream);
-int32_t hipDeviceSynchronize(void);
 
 static const char kernel[] = "_Z5scalePffi";
 
@@ -110,12 +99,70 @@ static void forked(long n)
 	launch_many(&n);
 }
 
+static sigjmp_buf before;
+
+static void leave_call(int signal)
+{
+	(void)signal;
+	siglongjmp(before, 1);
+}
+
+/* Launches from frames below those of the call that was left, which they overwrite. */
+static __attribute__((noinline)) void launch_deep(int depth)
+{
+	volatile char frame[256];
+
+	memset((char *)frame, depth, sizeof(frame));
+	if (depth)
+		launch_deep(depth - 1);
+	else
+		CHECK(launch(3, NULL) == 0);
+	CHECK(frame[0] == (char)depth);
+}
+
+/* A signal's handler leaves a call by longjmp(), so the call has no end. */
+static void jumped(long n)
+{
+	CHECK(signal(SIGUSR1, leave_call) != SIG_ERR);
+	if (!sigsetjmp(before, 1))
+		hipSetDevice(FAKE_HIP_SIGNAL);
+	while (n--)
+		launch_deep(40);
+}
+
+/* Launches on the device of each context that becomes the current one. */
+static void with_contexts(long n)
+{
+	void *contexts[2];
+
+	for (int i = 0; i < 2; i++)
+		CHECK(hipDevicePrimaryCtxRetain(&contexts[i], i) == 0);
+	CHECK(hipCtxSetCurrent(contexts[1]) == 0);
+	while (n--)
+		CHECK(launch(3, NULL) == 0);
+	CHECK(hipCtxPushCurrent(contexts[0]) == 0);
+	CHECK(launch(3, NULL) == 0);
+}
+
+/* Before the first call: no thread of the default kind can be made. */
+static void without_threads(void)
+{
+	pthread_attr_t attributes;
+
+	pthread_attr_init(&attributes);
+	CHECK(pthread_attr_setstacksize(&attributes, (size_t)1 << 48) == 0);
+	CHECK(pthread_setattr_default_np(&attributes) == 0);
+	pthread_attr_destroy(&attributes);
+}
+
 int main(int argc, char **argv)
 {
 	long n = argc > 2 ? atol(argv[2]) : 0;
 	int32_t n_devices;
 
 	CHECK(argc > 2);
+	if (!strcmp(argv[1], "no-threads"))
+		without_threads();
 	CHECK(hipGetDeviceCount(&n_devices) == 0 && n_devices == 2);
 	if (!strcmp(argv[1], "kinds"))
 		all_kinds(n);
@@ -123,8 +170,12 @@ int main(int argc, char **argv)
 		threads(n);
 	else if (!strcmp(argv[1], "fork"))
 		forked(n);
+	else if (!strcmp(argv[1], "jump"))
+		jumped(n);
+	else if (!strcmp(argv[1], "contexts"))
+		with_contexts(n);
 	/* Ends with work on the device: no wait. */
-	else if (!strcmp(argv[1], "launches"))
+	else if (!strcmp(argv[1], "launches") || !strcmp(argv[1], "no-threads"))
 		launch_many(&n);
 	/* Uses the runtime, but submits nothing. */
 	else

@@ -14,10 +14,11 @@ static struct ts_record_kernel kernel;
 static struct ts_record_memcpy copies[2];
 static struct ts_record_memset set;
 static struct ts_record_memory memory[2];
-static struct ts_record_object streams[2];
+static struct ts_record_object streams[3];
 static struct ts_record_sync sync_record;
 static struct ts_record_api failed;
 static uint64_t n_copies, n_streams, n_failed;
+static uint64_t n_kernels_of[2];
 
 static void note(const struct ts_record *record)
 {
@@ -36,6 +37,8 @@ static void note(const struct ts_record *record)
 		break;
 	case TS_RECORD_KERNEL:
 		kernel = *(const struct ts_record_kernel *)record;
+		ts_check(kernel.place.device < 2);
+		n_kernels_of[kernel.place.device]++;
 		ts_check(kernel.end >= record->time);
 		break;
 	case TS_RECORD_MEMCPY:
@@ -51,7 +54,7 @@ static void note(const struct ts_record *record)
 		memory[1] = *(const struct ts_record_memory *)record;
 		break;
 	case TS_RECORD_STREAM:
-		streams[n_streams++ % 2] = *(const struct ts_record_object *)record;
+		streams[n_streams++ % 3] = *(const struct ts_record_object *)record;
 		break;
 	case TS_RECORD_SYNC:
 		sync_record = *(const struct ts_record_sync *)record;
@@ -62,7 +65,7 @@ static void note(const struct ts_record *record)
 }
 
 /* Runs the application to its end, and checks that it saw no difference. */
-static void run(const char *what, const char *n)
+static void run_to(enum ts_session_state state, const char *what, const char *n)
 {
 	pid_t pid;
 	int status;
@@ -83,7 +86,12 @@ static void run(const char *what, const char *n)
 	ts_check_int(waitpid(pid, &status, 0), pid);
 	ts_check_int(status, 0);
 	ts_check(fake.got_bye);
-	ts_check_int(fake.control->state, TS_SESSION_ENDED);
+	ts_check_int(fake.control->state, state);
+}
+
+static void run(const char *what, const char *n)
+{
+	run_to(TS_SESSION_ENDED, what, n);
 	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
 		ts_check_int(fake.lost[i], 0);
 }
@@ -128,14 +136,17 @@ TS_TEST(every_kind_of_call)
 	ts_check_int(set.value, 7);
 	ts_check_int(set.async, 1);
 	/* The kernels and the set ran in the created stream, the copies in the null stream. */
-	ts_check_int(n_streams, 2);
-	ts_check_int(streams[0].action, TS_OBJECT_CREATED);
-	ts_check_int(streams[1].action, TS_OBJECT_DESTROYED);
-	ts_check_int(streams[0].object_flags, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING);
-	ts_check_int(streams[0].stream, streams[1].stream);
-	ts_check_int(kernel.place.stream, streams[0].stream);
-	ts_check_int(set.place.stream, streams[0].stream);
-	ts_check(copies[0].place.stream != streams[0].stream);
+	ts_check_int(n_streams, 3);
+	ts_check_int(streams[0].action, TS_OBJECT_SEEN);
+	ts_check_int(streams[0].object_flags, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL);
+	ts_check_int(streams[1].action, TS_OBJECT_CREATED);
+	ts_check_int(streams[2].action, TS_OBJECT_DESTROYED);
+	ts_check_int(streams[1].object_flags, TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING);
+	ts_check_int(streams[1].stream, streams[2].stream);
+	ts_check_int(streams[2].device, 1);
+	ts_check_int(kernel.place.stream, streams[1].stream);
+	ts_check_int(set.place.stream, streams[1].stream);
+	ts_check_int(copies[0].place.stream, streams[0].stream);
 	/* The allocation that succeeded, and its free; the failed one makes no row. */
 	ts_check_int(fake.n_records[TS_RECORD_ALLOC], 1);
 	ts_check_int(fake.n_records[TS_RECORD_FREE], 1);
@@ -174,6 +185,35 @@ TS_TEST(other_version)
 	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 0);
 	ts_check_int(fake.control->hip_version, 90000000);
 	ts_check_int(fake.control->interfaces, TS_INTERFACE_HIP_TABLES);
+	fake_daemon_close(&fake);
+}
+
+/* The calls after one that longjmp() left are recorded; that one is counted. */
+TS_TEST(call_left_by_longjmp)
+{
+	run_to(TS_SESSION_ENDED, "jump", "20");
+	ts_check_int(n_calls[TS_HIP_CALL_hipSetDevice], 0);
+	ts_check_int(n_calls[TS_HIP_CALL_hipLaunchKernel], 20);
+	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 20);
+	ts_check_int(fake.lost[TS_LOSS_UNFINISHED], 1);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(contexts_choose_the_device)
+{
+	run("contexts", "7");
+	ts_check_int(n_kernels_of[0], 1);
+	ts_check_int(n_kernels_of[1], 7);
+	fake_daemon_close(&fake);
+}
+
+/* Without the flush thread nothing is recorded, and the trace gives the reason. */
+TS_TEST(no_flush_thread)
+{
+	run_to(TS_SESSION_REFUSED, "no-threads", "5");
+	ts_check_int(fake.n_records[TS_RECORD_API], 0);
+	ts_check_int(fake.control->reason, TS_EMPTY_NO_MEMORY);
+	ts_check(strstr(fake.control->reason_text, "flush thread"));
 	fake_daemon_close(&fake);
 }
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of fake-hip.c that hip-app.c calls. */
+#pragma once
+
+#include "proto/abi/vendor/hip.h"
+
+/* hipSetDevice() of this number raises SIGUSR1 inside the call. */
+#define FAKE_HIP_SIGNAL (-77)
+
+int32_t hipGetDeviceCount(int32_t *ret);
+int32_t hipGetLastError(void);
+int32_t hipSetDevice(int32_t to);
+int32_t hipMalloc(void **ret, size_t n_bytes);
+int32_t hipFree(void *at);
+int32_t hipMemcpy(void *to, const void *from, size_t n_bytes, int32_t kind);
+int32_t hipMemsetAsync(void *to, int32_t value, size_t n_bytes, void *stream);
+int32_t hipLaunchKernel(const void *function, struct ts_hip_dim3 grid, struct ts_hip_dim3 block,
+			void **args, size_t shared, void *stream);
+int32_t hipStreamCreateWithFlags(void **ret, uint32_t flags);
+int32_t hipStreamDestroy(void *stream);
+int32_t hipDeviceSynchronize(void);
+int32_t hipDevicePrimaryCtxRetain(void **ret, int32_t of);
+int32_t hipCtxSetCurrent(void *context);
+int32_t hipCtxPushCurrent(void *context);
