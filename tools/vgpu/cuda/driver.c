@@ -10,8 +10,8 @@
 #include "tools/vgpu/cuda/driver.h"
 
 /*
- * Maximum depth of a thread's stack; NVIDIA's driver documents no limit. Small: several libraries have
- * this file, and their thread-local storage must fit into the loader's reserve for dlopen().
+ * Maximum depth of a thread's stack; NVIDIA's driver documents no limit. Small: several libraries
+ * have this file, and their thread-local storage must fit into the loader's reserve for dlopen().
  */
 #define STACK_MAX 32
 
