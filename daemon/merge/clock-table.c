@@ -120,6 +120,24 @@ static uint32_t find(const struct ts_clock_table *table, uint64_t ticks)
 	return low;
 }
 
+/*
+ * Span of the pairs that give the rate behind the last pair. Two pairs around a flush lie
+ * microseconds apart: the errors of their readings would change the rate, and times far behind them
+ * by microseconds.
+ */
+#define OPEN_SPAN_NS UINT64_C(10000000)
+
+/* Returns the last pair that lies a span before the i-th pair, else the first one. */
+static const struct ts_clock_pair *span_before(const struct ts_clock_table *table, uint32_t i)
+{
+	const uint64_t until = pair_at(table, i)->monotonic_ns;
+	uint32_t k = i - 1;
+
+	while (k && until - pair_at(table, k)->monotonic_ns < OPEN_SPAN_NS)
+		k--;
+	return pair_at(table, k);
+}
+
 uint64_t ts_clock_table_search(struct ts_clock_table *table, uint64_t ticks)
 {
 	const struct ts_clock_pair *from, *to;
@@ -152,7 +170,7 @@ uint64_t ts_clock_table_search(struct ts_clock_table *table, uint64_t ticks)
 		 * stays.
 		 */
 		if (i)
-			table->rate = rate_between(pair_at(table, i - 1), from);
+			table->rate = rate_between(span_before(table, i), from);
 		table->segment_to = UINT64_MAX;
 	}
 	table->segment_from = from->ticks;

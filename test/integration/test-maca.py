@@ -4,6 +4,7 @@
 
 libmcpti has MetaX's prefix, ids of calls, lengths of records and a clock of its own that runs fast by a thousandth.
 """
+import collections
 import os
 import shutil
 
@@ -107,6 +108,41 @@ class Maca(harness.Case):
                    'print(us.mcGetDeviceCount(ctypes.byref(count)), count.value)')
         result, traces = self.preload(['python3', '-c', program])
         self.assertEqual((result.status, result.out, traces), (0, '100 7\n', []), result)
+
+
+class Ascend(harness.Case):
+    """MSPTI's layouts, by a stand-in: other numbers and lengths, 64-bit ids, CLOCK_REALTIME, one record that comes last."""
+    MSPTI = os.path.join(harness.APPS, 'libmspti.so')
+
+    def check(self, trace, has_library):
+        session, = trace.info['sessions']
+        self.assertEqual(session['interfaces'], ['mspti'] if has_library else [])
+        if not has_library:
+            self.assertEqual(session['empty_reason'], 'no_cupti')
+            self.assertIn('add it to LD_PRELOAD', session['empty_text'])
+            return
+        self.check_sound(trace)
+        calls = collections.Counter(row['name'] for row in trace.of('api'))
+        self.assertEqual(calls, {'aclrtSetDevice': 1, 'aclrtMemcpy': 3, 'aclrtLaunchKernel': 10})
+        self.assertEqual({row['domain'] for row in trace.of('api')}, {'acl'})
+        self.assertEqual([(row['name'], row['stream']) for row in trace.of('kernel')], [('MatMul', 5)] * 10)
+        self.assertEqual([(row['kind'], row['bytes']) for row in trace.of('memcpy')], [('htod', 4096)] * 3)
+        self.assertEqual(trace.lost, {})
+        launches = {row['op_id'] for row in trace.of('api') if row['name'] == 'aclrtLaunchKernel'}
+        self.assertEqual({row['op_id'] for row in trace.of('kernel')}, launches)
+
+    def test_preloaded(self):
+        argv = [harness.app('acl-calls')]
+        result, traces = self.preload(argv, LD_PRELOAD=self.MSPTI)
+        self.assertEqual((result.status, result.out, result.err), (0, 'acl-calls: 0 failed\n', ''))
+        self.assertEqual(len(traces), 1)
+        self.check(self.finished_trace(traces[0]), True)
+
+    def test_not_preloaded(self):
+        result, traces = self.preload([harness.app('acl-calls')])
+        self.assertEqual((result.status, result.out, result.err), (0, 'acl-calls: 0 failed\n', ''))
+        self.assertEqual(len(traces), 1)
+        self.check(harness.Trace(traces[0]), False)
 
 
 def add(name, arguments, vgpu):

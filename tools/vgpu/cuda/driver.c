@@ -9,8 +9,11 @@
 
 #include "tools/vgpu/cuda/driver.h"
 
-/* Maximum depth of a thread's stack; NVIDIA's driver documents no limit. */
-#define STACK_MAX 64
+/*
+ * Maximum depth of a thread's stack; NVIDIA's driver documents no limit. Small: several libraries have
+ * this file, and their thread-local storage must fit into the loader's reserve for dlopen().
+ */
+#define STACK_MAX 32
 
 struct driver driver = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,

@@ -24,6 +24,8 @@
 #include "tools/vgpu/cupti/cupti-internal.h"
 
 #define RECORD_ALIGNMENT 8
+/* Longest record of any kind. */
+#define LONGEST 256
 
 struct ts_cupti_buffer {
 	pthread_mutex_t lock;
@@ -38,6 +40,8 @@ struct ts_cupti_buffer {
 	uint32_t n_pending;
 	bool full;
 	bool delivered;
+	/* For a record of a face whose records are shorter; used between reserve and commit. */
+	uint8_t room[LONGEST] __attribute__((aligned(RECORD_ALIGNMENT)));
 };
 
 enum which {
@@ -247,12 +251,7 @@ static bool request(size_t n_bytes)
 	return true;
 }
 
-/* Longest record of any kind. */
-#define LONGEST 256
-
-static __thread uint8_t room[LONGEST] __attribute__((aligned(RECORD_ALIGNMENT)));
-
-/* Gives the thread's own room if this face's record is shorter than the newest CUPTI's. */
+/* Gives the buffer's room if this face's record is shorter than the newest CUPTI's. */
 static void place_record(uint32_t kind, size_t n_bytes, struct ts_cupti_slot *slot)
 {
 	const size_t n_full = ts_cupti_record_bytes(kind, TS_CUPTI_API_VERSION);
@@ -260,8 +259,8 @@ static void place_record(uint32_t kind, size_t n_bytes, struct ts_cupti_slot *sl
 	slot->record = slot->buffer->data + slot->offset;
 	if (n_bytes >= n_full)
 		return;
-	memset(room, 0, n_full);
-	slot->record = room;
+	memset(slot->buffer->room, 0, n_full);
+	slot->record = slot->buffer->room;
 }
 
 bool ts_cupti_buffer_reserve(uint32_t kind, struct ts_cupti_slot *ret_slot)
@@ -299,8 +298,8 @@ void ts_cupti_buffer_commit(const struct ts_cupti_slot *slot, bool pending)
 	const struct ts_cupti_activity *record = slot->record;
 	const size_t n_bytes = ts_cupti_face_bytes(record->kind);
 
-	if (slot->record == room)
-		memcpy(buffer->data + slot->offset, room, n_bytes);
+	if (slot->record == buffer->room)
+		memcpy(buffer->data + slot->offset, buffer->room, n_bytes);
 	buffer->used += n_bytes;
 	buffer->n_records++;
 	if (pending)
