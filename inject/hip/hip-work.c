@@ -100,7 +100,7 @@ void ts_hip_works_done(struct ts_hip_works *works, uint64_t op_id)
 		return;
 	slot = slot_of(works, op_id);
 	state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
-	/* If a writer comes between the two, the state differs; then this call is not waited for. */
+	/* If a writer comes in between, the state differs, and the later call stays pending. */
 	if (state & STATE_PENDING && !(state & STATE_BUSY) &&
 	    __atomic_load_n(&slot->words[0], __ATOMIC_ACQUIRE) == op_id)
 		(void)__atomic_compare_exchange_n(&slot->state, &state, state & ~STATE_PENDING,

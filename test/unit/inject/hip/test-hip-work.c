@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of facts of HIP's work: pending work, calls that replace another's, threads. */
+/* The table of HIP's work: pending calls, calls that take another's place, several threads. */
 #include <pthread.h>
 
 #include "inject/hip/hip-work.h"
