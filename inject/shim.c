@@ -323,8 +323,7 @@ static void start_cuda(struct ts_shim *shim, const struct ts_pti_vendor *vendor)
 		reason = ts_recorder_start(shim, text, sizeof(text));
 	if (!reason)
 		__atomic_fetch_or(&shim->control->interfaces,
-				  vendor ? TS_INTERFACE_PTI << (vendor - ts_pti_vendors)
-					 : TS_INTERFACE_CUPTI,
+				  vendor ? TS_INTERFACE_PTI << vendor->id : TS_INTERFACE_CUPTI,
 				  __ATOMIC_RELAXED);
 	if (*ts_loaded.nvtx_holder)
 		ts_names_missing(shim, ts_loaded.nvtx_holder);

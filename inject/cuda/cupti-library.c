@@ -307,7 +307,7 @@ enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callbac
 		 */
 		name_holder(cupti, holder, sizeof(holder));
 		snprintf(ret_text, n_text_bytes, "another tool holds %s: %s",
-			 cupti->vendor == ts_pti_vendors ? "CUPTI" : cupti->vendor->name,
+			 cupti->vendor->id == TS_PTI_CUPTI ? "CUPTI" : cupti->vendor->name,
 			 *holder ? holder : "its name is unknown");
 		return TS_EMPTY_CUPTI_HELD;
 	}

@@ -99,6 +99,7 @@ enum ts_pti_state {
 };
 
 struct ts_pti_vendor {
+	enum ts_pti_id id;	  /* its place in the table */
 	const char *name;	  /* of the library, as in `interfaces` of a session: "mcpti" */
 	const char *maker;	  /* "MetaX MACA" */
 	const char *library;	  /* prefix of the file's name */
@@ -262,6 +263,7 @@ static const struct ts_pti_call ts_mspti_calls[] = {
 static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 	[TS_PTI_CUPTI] =
 		{
+			.id = TS_PTI_CUPTI,
 			.name = "cupti",
 			.maker = "NVIDIA CUDA",
 			.library = "libcupti",
@@ -276,6 +278,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 		},
 	[TS_PTI_MCPTI] =
 		{
+			.id = TS_PTI_MCPTI,
 			.name = "mcpti",
 			.maker = "MetaX MACA",
 			.library = "libmcpti",
@@ -303,6 +306,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 		},
 	[TS_PTI_MUPTI] =
 		{
+			.id = TS_PTI_MUPTI,
 			.name = "mupti",
 			.maker = "Moore Threads MUSA",
 			.library = "libmupti",
@@ -327,6 +331,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 		},
 	[TS_PTI_MSPTI] =
 		{
+			.id = TS_PTI_MSPTI,
 			.name = "mspti",
 			.maker = "Huawei Ascend",
 			.library = "libmspti",
@@ -350,6 +355,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 		},
 	[TS_PTI_TOPSPTI] =
 		{
+			.id = TS_PTI_TOPSPTI,
 			.name = "topspti",
 			.maker = "Enflame GCU",
 			.library = "libtopspti",
@@ -363,6 +369,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 		},
 	[TS_PTI_HGPTI] =
 		{
+			.id = TS_PTI_HGPTI,
 			.name = "hgpti",
 			.maker = "T-Head PPU",
 			.library = "libhgpti",
