@@ -134,7 +134,9 @@ static int fill_code(struct ts_kernel_facts *facts, struct code *code,
 		drop_source(facts, code);
 		return -ENOMEM;
 	}
-	memcpy(code->bytes, bytes, from->definition.n);
+	/* Code in a file has no bytes here, and `bytes` may be NULL. */
+	if (from->definition.n)
+		memcpy(code->bytes, bytes, from->definition.n);
 	code->n_bytes = from->definition.n;
 	code->n_source = source_bytes(from);
 	facts->n_bytes += code->n_source;
