@@ -134,7 +134,7 @@ static const char *resolve(struct ts_cupti *cupti, void *library)
 	cupti->cuptiSubscribe_v2 = NULL;
 #define TS_FAMILY_REQUIRE_(name, arguments)                                          \
 	if (!cupti->name && (void *)&cupti->name != (void *)&cupti->cuptiGetVersion) \
-		return #name + 5;
+		return &#name[5];
 	TS_CUPTI_REQUIRED(TS_FAMILY_REQUIRE_)
 #undef TS_FAMILY_REQUIRE_
 	return NULL;
