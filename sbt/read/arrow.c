@@ -127,9 +127,16 @@ static int column_schema(struct ArrowSchema *to, const struct ts_column *column)
 	return 0;
 }
 
+/* Rows of sessions have a column of this name themselves. */
+static bool has_own_session(const struct shared *shared)
+{
+	return ts_row_column(shared->schema, "session") >= 0;
+}
+
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
 	const struct shared *shared = ((struct stream *)stream->private_data)->shared;
+	bool is_pending = !has_own_session(shared);
 	struct schema *own;
 	int r = schema_make(out, "+s", "");
 
@@ -137,10 +144,14 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 		return r;
 	own = out->private_data;
 	out->children = own->pointers;
-	r = schema_make(&own->children[0], "I", "session");
+	if (is_pending)
+		r = schema_make(&own->children[0], "I", "session");
 	for (unsigned c = 0; !r; c++) {
-		own->pointers[out->n_children] = &own->children[out->n_children];
-		out->n_children++;
+		if (is_pending) {
+			own->pointers[out->n_children] = &own->children[out->n_children];
+			out->n_children++;
+		}
+		is_pending = true;
 		while (c < shared->schema->n_columns &&
 		       !ts_sbt_columns_values(shared->columns, (int)c))
 			c++;
@@ -224,6 +235,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 	struct stream *own_stream = stream->private_data;
 	struct shared *shared = own_stream->shared;
 	const int64_t n = (int64_t)ts_sbt_columns_rows(shared->columns);
+	bool is_pending = !has_own_session(shared);
 	struct array *own;
 	int r;
 
@@ -236,10 +248,15 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 	own = out->private_data;
 	out->n_buffers = 1;
 	out->children = own->pointers;
-	r = array_make(&own->children[0], shared, n, ts_sbt_columns_sessions(shared->columns));
+	if (is_pending)
+		r = array_make(&own->children[0], shared, n,
+			       ts_sbt_columns_sessions(shared->columns));
 	for (unsigned c = 0; !r; c++) {
-		own->pointers[out->n_children] = &own->children[out->n_children];
-		out->n_children++;
+		if (is_pending) {
+			own->pointers[out->n_children] = &own->children[out->n_children];
+			out->n_children++;
+		}
+		is_pending = true;
 		while (c < shared->schema->n_columns &&
 		       !ts_sbt_columns_values(shared->columns, (int)c))
 			c++;
@@ -300,9 +317,8 @@ static uint64_t count_strings(const struct ts_sbt_reader *reader)
 }
 
 /*
- * Makes the dictionary: the texts from id 0 to the highest id of the columns. An id without a
- * string has the empty text. Ids of a file count from 1, so a higher id than the number of strings
- * is damage, and would cost memory without bound.
+ * Makes the dictionary: the texts from id 0 to the highest id of the columns. Ids of a file count
+ * from 1, so an id without a string is damage.
  */
 static int make_dictionary(struct ts_sbt_reader *reader, struct shared *shared)
 {
@@ -312,11 +328,14 @@ static int make_dictionary(struct ts_sbt_reader *reader, struct shared *shared)
 	if (highest > count_strings(reader))
 		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, 0,
 					  "a row names string %u, which the trace lacks", highest);
-	for (uint32_t id = 0; !r && id <= highest; id++) {
+	for (uint64_t id = 0; !r && id <= highest; id++) {
 		size_t n_bytes = 0;
-		const char *text = id ? ts_sbt_reader_string(reader, id, &n_bytes) : NULL;
+		const char *text = id ? ts_sbt_reader_string(reader, (uint32_t)id, &n_bytes) : NULL;
 		int32_t at = (int32_t)shared->texts.n;
 
+		if (id && !text)
+			return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, 0,
+						  "string %u cannot be read", (uint32_t)id);
 		r = ts_buffer_append(&shared->offsets, &at, sizeof(at));
 		r = r ?: add_text(&shared->texts, text ? text : "", n_bytes);
 		if (!r && shared->texts.n > INT32_MAX)

@@ -225,10 +225,11 @@ static uint32_t take_kept(struct gathering *g, const struct ts_block_columns *co
 		n_kept += g->keep[i];
 	for (unsigned c = 0; n_kept && c < to->schema->n_columns; c++) {
 		const struct ts_column *column = &to->schema->columns[c];
-		uint8_t *at = to->values[c] + to->n_rows * column->width;
+		uint8_t *at;
 
 		if (!to->values[c])
 			continue;
+		at = to->values[c] + to->n_rows * column->width;
 		ts_block_columns_put(columns, column, g->scratch);
 		for (uint32_t i = 0; i < columns->n_rows; i++) {
 			if (!g->keep[i])

@@ -28,7 +28,7 @@ class _Functions(ctypes.Structure):
     ]
 
 
-_lock = threading.Lock()
+_process = ctypes.CDLL(None)
 _found: Optional[_Functions] = None
 
 
@@ -36,14 +36,19 @@ def functions() -> Optional[_Functions]:
     """The recording library's functions; None: this process is not recorded (yet)."""
     global _found
     if _found is None:
-        with _lock:
-            try:
-                found = _Functions.in_dll(ctypes.CDLL(None), 'tracesmith_annotate_1')
-            except ValueError:
-                return None
-            if found.n_bytes >= ctypes.sizeof(_Functions):
-                _found = found
+        # Without a lock: threads that look at once find the same, and a forked child inherits no lock that is held.
+        try:
+            found = _Functions.in_dll(_process, 'tracesmith_annotate_1')
+        except ValueError:
+            return None
+        if found.n_bytes >= ctypes.sizeof(_Functions):
+            _found = found
     return _found
+
+
+def _bytes(name: str) -> bytes:
+    """A name as UTF-8; it never fails, because a program must not end only where it is recorded."""
+    return str(name).encode('utf-8', 'replace')
 
 
 def is_recorded() -> bool:
@@ -60,11 +65,12 @@ class annotate:
 
     def __enter__(self) -> 'annotate':
         found = functions()
+        name = _bytes(self._name or 'range')
         pushed = getattr(self._local, 'pushed', [])
         pushed.append(found)
         self._local.pushed = pushed
         if found:
-            found.push(None, (self._name or 'range').encode())
+            found.push(None, name)
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -86,13 +92,13 @@ def mark(name: str) -> None:
     """Records that something happened now."""
     found = functions()
     if found:
-        found.mark(None, name.encode())
+        found.mark(None, _bytes(name))
 
 
 def counter(name: str, value: float) -> None:
     """Records a value of a counter; whole numbers stay exact."""
     found = functions()
     if found and isinstance(value, int) and -2**63 <= value < 2**63:
-        found.counter_i64(None, name.encode(), value)
+        found.counter_i64(None, _bytes(name), value)
     elif found:
-        found.counter(None, name.encode(), float(value))
+        found.counter(None, _bytes(name), float(value))

@@ -8,7 +8,7 @@ import subprocess
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
 from . import _library
-from ._errors import CommandError
+from ._errors import CommandError, NotInstalled
 
 Time = Union[int, float]
 
@@ -51,9 +51,13 @@ def frames(stack: Dict[str, Any]) -> List[str]:
 
 def run(arguments: Sequence[str], accept: Iterable[int] = (0,)) -> Any:
     """Runs tsctl; returns its status and its output."""
-    child = subprocess.run([_library.tsctl(), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           encoding='utf-8', errors='replace')
-    if child.returncode not in accept:
+    path = _library.tsctl()
+    try:
+        child = subprocess.run([path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               encoding='utf-8', errors='replace')
+    except OSError as why:
+        raise NotInstalled('%s: %s' % (path, why.strerror)) from why
+    if child.returncode not in accept or (child.returncode and not child.stdout.strip()):
         raise CommandError(child.stderr.strip() or 'tsctl %s ended with %d' % (arguments[0], child.returncode), child.returncode)
     return child.returncode, child.stdout
 

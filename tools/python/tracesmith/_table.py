@@ -48,10 +48,13 @@ class Column:
     give the strings. Columns of bytes (a UUID, a build id) have `bytes` as values.
     """
 
-    def __init__(self, table: 'Table', field: _library.Field, data: memoryview) -> None:
+    def __init__(self, table: 'Table', field: _library.Field, columns: _Columns, address: Optional[int]) -> None:
         self._table = table
         self._field = field
-        self.data = data
+        # NumPy's arrays hold this object, so it holds the memory by itself, also if somebody releases `data`.
+        self._columns = columns
+        self._address = address
+        self.data = columns.view(address, field.width, field.format)
 
     @property
     def name(self) -> str:
@@ -93,8 +96,9 @@ class Column:
         typestr = '<%s%d' % (kind, field.width)
         if field.role == _library.OCTETS:
             shape, typestr = (len(self), field.width), '|u1'
-        # NumPy keeps this object, which `data` belongs to.
-        return {'version': 3, 'shape': shape, 'typestr': typestr, 'data': self.data}
+        if not shape[0]:
+            return {'version': 3, 'shape': shape, 'typestr': typestr, 'data': b''}
+        return {'version': 3, 'shape': shape, 'typestr': typestr, 'data': (self._address, True)}
 
     def __repr__(self) -> str:
         shown = ', '.join(repr(self[i]) for i in range(min(5, len(self))))
@@ -157,10 +161,14 @@ class Table:
         options = _library.ColumnsOptions(type=self._schema.type, session=chosen.get('session', 0))
         for field in columns:
             options.columns |= 1 << field.place
+        for key in ('session', 'device', 'context', 'stream', 'thread'):
+            if not (key == 'session') <= chosen.get(key, 1) < 2**32:
+                raise TraceError('%s=%r: no such %s' % (key, chosen[key], key))
         if 'start' in chosen:
-            options.from_ns = self.trace.instant(chosen['start'])
+            options.from_ns = min(max(self.trace.instant(chosen['start']), 0), 2**64 - 1)
         if 'end' in chosen:
-            options.to_ns = self.trace.instant(chosen['end'])
+            # 0 would be no limit.
+            options.to_ns = min(max(self.trace.instant(chosen['end']), 1), 2**64 - 1)
         for key, bit in (('device', BY_DEVICE), ('context', BY_CONTEXT), ('stream', BY_STREAM), ('thread', BY_THREAD)):
             if key in chosen:
                 options.filter |= bit
@@ -180,7 +188,7 @@ class Table:
         self._sessions = columns.view(lib.ts_sbt_columns_sessions(columns.pointer), 4, 'I')
         for field in fields:
             values = lib.ts_sbt_columns_values(columns.pointer, field.place)
-            self._loaded[field.name] = Column(self, field, columns.view(values, field.width, field.format))
+            self._loaded[field.name] = Column(self, field, columns, values)
 
     def load(self) -> 'Table':
         """Reads all columns at once; returns the table."""

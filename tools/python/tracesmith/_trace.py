@@ -14,12 +14,14 @@ from ._errors import Error, TraceError
 from ._table import Table, Time, _Columns
 
 MAX_PARTS = 65536
+CAPSULE_NAME = b'arrow_array_stream\0'
 Path = Union[str, 'os.PathLike[str]']
 STATES = {1: 'finished', 2: 'growing', 3: 'truncated'}
 
-_pythonapi_new = ctypes.pythonapi.PyCapsule_New
+# An object of its own: other packages set the argument types of those that ctypes.pythonapi hands out.
+_pythonapi_new = ctypes.PyDLL(None)['PyCapsule_New']
 _pythonapi_new.restype = ctypes.py_object
-_pythonapi_new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_pythonapi_new.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
 _malloc = ctypes.CDLL(None).malloc
 _malloc.restype, _malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 _free = ctypes.CDLL(None).free
@@ -158,13 +160,16 @@ class Trace(Questions):
         length = ctypes.c_size_t()
         with self._lock:
             pointer = self._lib.ts_sbt_reader_string(self._own(), number, ctypes.byref(length))
-            text = ctypes.string_at(pointer, length.value).decode(errors='replace') if pointer else ''
+            if not pointer:
+                raise TraceError('%s: string %d cannot be read: the trace is damaged' % (self.path, number))
+            text = ctypes.string_at(pointer, length.value).decode(errors='replace')
         self._strings[number] = text
         return text
 
     def find_strings(self, name: str, pattern: str) -> List[int]:
         """Ids of the names in rows of a type that match a pattern, ascending."""
         ids = set(Table(self, name, columns=['name'])['name'])
+        pattern = pattern.replace('[', '[[]')
         return sorted(number for number in ids if fnmatch.fnmatchcase(self.string(number), pattern))
 
     def stack(self, session: int, number: int) -> List[int]:
@@ -244,7 +249,9 @@ class Trace(Questions):
         return columns
 
     def _arrow_stream(self, columns: _Columns) -> Any:
-        stream = _malloc(ctypes.sizeof(_library.ArrowStream))
+        # The capsule keeps a pointer to its name, which therefore lies in the same memory.
+        n_bytes = ctypes.sizeof(_library.ArrowStream)
+        stream = _malloc(n_bytes + len(CAPSULE_NAME))
         if not stream:
             raise MemoryError('%s: no memory' % self.path)
         with self._lock:
@@ -253,7 +260,8 @@ class Trace(Questions):
                 _free(stream)
                 self._check(result)
         destructor = ctypes.cast(self._lib.ts_sbt_arrow_capsule_free, ctypes.c_void_p)
-        return _pythonapi_new(stream, b'arrow_array_stream', destructor)
+        ctypes.memmove(stream + n_bytes, CAPSULE_NAME, len(CAPSULE_NAME))
+        return _pythonapi_new(stream, stream + n_bytes, destructor)
 
     def __repr__(self) -> str:
         return '<Trace %s%s>' % (self.path, '' if self._reader else ', closed')

@@ -38,6 +38,8 @@ class TracingSession:
 
     def seal(self) -> None:
         """Writes the rows so far, so that a reader sees them."""
+        if not self._session:
+            raise Error('%s: the writer is finished' % self._writer.path)
         self._writer._check(self._lib.ts_sbt_session_writer_seal(self._session, None, 0))
         self._n_pending = 0
 
@@ -67,6 +69,7 @@ class SBTWriter:
         self._lib = _library.library()
         self._sessions: List[TracingSession] = []
         self._writer = ctypes.c_void_p()
+        self._pid = os.getpid()
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         except OSError as why:
@@ -114,8 +117,8 @@ class SBTWriter:
         return session
 
     def finish(self) -> None:
-        """Writes what is left, and the file's end."""
-        if not self._writer:
+        """Writes what is left, and the file's end. In a forked child it does nothing: the file is the parent's."""
+        if not self._writer or os.getpid() != self._pid:
             return
         try:
             for session in self._sessions:
@@ -125,6 +128,8 @@ class SBTWriter:
             self._close()
 
     def _close(self) -> None:
+        if os.getpid() != self._pid:
+            return
         for session in self._sessions:
             session._free()
         self._sessions = []

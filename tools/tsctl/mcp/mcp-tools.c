@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,7 @@
 enum kind {
 	ARGUMENT_TRACE,	 /* a name of list_traces; an operand */
 	ARGUMENT_TEXT,	 /* `option`=TEXT */
+	ARGUMENT_EDIT,	 /* a text, but not @FILE */
 	ARGUMENT_NUMBER, /* `option`=NUMBER */
 	ARGUMENT_FLAG,	 /* `option`, if true */
 };
@@ -135,7 +137,7 @@ static const struct tool tools[] = {
 	{"what_if",
 	 "Compute the duration with an edit in virtual time, like `kernel gemm*=2x`, `copy htod=2x` or `gap=0`.",
 	 {"replay"},
-	 {TRACE, {"edit", ARGUMENT_TEXT, "--what-if", "the edit; `help` lists the forms", true}}},
+	 {TRACE, {"edit", ARGUMENT_EDIT, "--what-if", "the edit; `help` lists the forms", true}}},
 };
 
 static void add_text(struct json_object *to, const char *key, const char *text)
@@ -149,6 +151,7 @@ static struct json_object *describe_argument(const struct argument *argument)
 {
 	static const char *const types[] = {[ARGUMENT_TRACE] = "string",
 					    [ARGUMENT_TEXT] = "string",
+					    [ARGUMENT_EDIT] = "string",
 					    [ARGUMENT_NUMBER] = "integer",
 					    [ARGUMENT_FLAG] = "boolean"};
 	struct json_object *described = json_object_new_object();
@@ -333,8 +336,10 @@ static pid_t begin(char *const argv[], int *ret_fd)
 	if (!pid) {
 		int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-		/* Own group, so that a time limit ends all of it. */
+		/* Own group, so that a time limit ends all of it. It ends with the server, too. */
 		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGPIPE, SIG_DFL);
 		dup2(nothing, STDIN_FILENO);
 		dup2(ends[1], STDOUT_FILENO);
 		dup2(ends[1], STDERR_FILENO);
@@ -435,6 +440,8 @@ static struct json_object *take_argument(const struct ts_mcp_folders *folders,
 			return failed("`%s` has to be a text", argument->name);
 		text = json_object_get_string(value);
 	}
+	if (argument->kind == ARGUMENT_EDIT && text[0] == '@')
+		return failed("`%s` cannot name a file", argument->name);
 	if (argument->kind == ARGUMENT_TRACE && !is_allowed(folders, text))
 		return failed("no trace is named %s; list_traces lists the traces", text);
 	return add_word(words, argument->option, text) ? NULL : failed("no memory%s", "");
