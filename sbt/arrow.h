@@ -4,10 +4,11 @@
  * and pyarrow read it. The structs are those of Arrow's specification ("The Arrow C data
  * interface", "The Arrow C stream interface"), and their guards let several headers define them.
  *
- * The stream gives one record batch. Its first column is `session`, unless the row type has a column
- * of this name; the others are those of the row type. Numbers keep their width and sign. Times stay nanoseconds of CLOCK_MONOTONIC. A column of
- * strings is dictionary-encoded: the index is the string's id in the file. The dictionary has the
- * texts up to the highest used id; the text of id 0 is empty. Invalid UTF-8 becomes U+FFFD.
+ * The stream gives one record batch. Its first column is `session`, unless the row type has a
+ * column of this name; the others are those of the row type. Numbers keep their width and sign.
+ * Times stay nanoseconds of CLOCK_MONOTONIC. A column of strings is dictionary-encoded: the index is
+ * the string's id in the file. The dictionary has the texts up to the highest used id; the text of
+ * id 0 is empty. Invalid UTF-8 becomes U+FFFD.
  */
 #pragma once
 
@@ -68,7 +69,8 @@ struct ArrowArrayStream {
  * Creates a stream of the columns. Call it in the reader's thread, because it reads the texts of
  * strings. The stream holds a reference to the columns and does not need the reader later. The
  * consumer calls its release(). -ENOMEM: no memory. TS_SBT_E_CORRUPT: a row names a string that the
- * trace lacks, or a string up to that one cannot be read. TS_SBT_E_LIMIT: the texts have more than 2 GiB.
+ * trace lacks, or a string up to that one cannot be read. TS_SBT_E_LIMIT: the texts have more than
+ * 2 GiB.
  */
 int ts_sbt_arrow_stream(struct ts_sbt_reader *reader, struct ts_sbt_columns *columns,
 			struct ArrowArrayStream *ret_stream);

@@ -26,6 +26,8 @@ sys.path.insert(0, os.path.join(SOURCE, 'test', 'apps'))
 import truth as truth_module  # noqa: E402
 
 SHIM = os.path.join(BUILD, 'inject', 'libtsinject.so')
+# With functions of vendors whose drivers load no tool; a Case whose `pti` is true preloads it.
+PTI_SHIM = os.path.join(BUILD, 'inject', 'libtsinject-pti.so')
 TSCTL = os.path.join(BUILD, 'tools', 'tsctl', 'tsctl')
 # tsctl's, by the name that the loader looks for.
 LIBRARY = os.path.join(BUILD, 'tools', 'library', 'libtracesmith.so.0')
@@ -125,6 +127,8 @@ def environment(**changes):
     # What a test finds out about files of this build is nobody else's to keep.
     env['TRACESMITH_SYMBOL_CACHE'] = ''
     env['XDG_RUNTIME_DIR'] = RUNTIME
+    if SHIM == PTI_SHIM:
+        env['TRACESMITH_INJECT'] = SHIM
     env.update({key: value for key, value in changes.items() if value is not None})
     return env
 
@@ -283,6 +287,7 @@ class Case(unittest.TestCase):
     """A test in an empty folder of its own. `form`: of the programs of test/apps that it runs."""
     maxDiff = 4000
     form = 'driver'
+    pti = False
 
     def app(self, name):
         return app(name, self.form)
@@ -297,7 +302,17 @@ class Case(unittest.TestCase):
         """The call that waits for all work."""
         return WAITS_FOR_ALL[self.form]
 
+    def use_pti(self):
+        """Preloads libtsinject-pti.so until the test's end."""
+        def use(path):
+            global SHIM
+            SHIM = path
+        self.addCleanup(use, SHIM)
+        use(PTI_SHIM)
+
     def setUp(self):
+        if self.pti:
+            self.use_pti()
         self.folder = tempfile.mkdtemp(prefix='ts-test-')
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.truth_path = os.path.join(self.folder, 'truth')

@@ -26,6 +26,8 @@ PROGRAMS = {
 
 
 class Maca(harness.Case):
+    pti = True
+
     def check_stream_operations(self, trace, n_events, n_waits):
         """The shim does not read the arguments of MetaX's calls, so it names no event."""
         super().check_stream_operations(trace, 0, 0)
@@ -112,6 +114,7 @@ class Maca(harness.Case):
 
 class Ascend(harness.Case):
     """MSPTI's layouts, by a stand-in: other numbers and lengths, 64-bit ids, CLOCK_REALTIME, one record that comes last."""
+    pti = True
     MSPTI = os.path.join(harness.APPS, 'libmspti.so')
 
     def check(self, trace, has_library):

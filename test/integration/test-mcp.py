@@ -100,6 +100,7 @@ class Mcp(harness.Case):
                 ('gaps', {'trace': path, 'least': 'soon'}, 'soon'),
                 ('view', {'trace': path, 'type': '--output'}, 'unknown row type'),
                 ('view', {'trace': path, 'errors': 1}, '`errors` has to be true or false'),
+                ('what_if', {'trace': path, 'edit': '@/etc/passwd'}, '`edit` cannot name a file'),
                 ('state', {'trace': path, 'at': '99s'}, 'tsctl state')):
             text, is_error = self.call(name, **arguments)
             self.assertTrue(is_error, (name, arguments, text))
@@ -110,11 +111,11 @@ class Mcp(harness.Case):
         answers = self.exchange('{"id": 1', '[]', '7', '{} {}', '{"id": 5, "method": 8}', '{"jsonrpc": "2.0", "id": 6, "method": "tools/call"}',
                                 '{"id": 7, "method": "tools/call", "params": {"name": "rm"}}',
                                 '{"id": 8, "method": "tools/call", "params": {"name": "info", "arguments": [1]}}',
-                                '{"id": 9, "method": "' + 'x' * 100000 + '"}', '[' * 5000, '\0', '{"id": {"a": []}, "method": "ping"}',
+                                '{"id": 9, "method": "' + 'x' * 100000 + '"}', '[' * 5000, '\0', '{"id": {"a": []}, "method": "ping"}', '{"id": NaN, "method": "ping"}',
                                 '{"method": "exit"}', '{"id": 1, "result": {}}', '{"id": 99, "method": "ping"}')
         self.assertEqual(answers[-1], {'jsonrpc': '2.0', 'id': 99, 'result': {}})
         codes = [answer['error']['code'] for answer in answers if 'error' in answer]
-        self.assertEqual(codes, [-32700, -32600, -32600, -32700, -32602, -32602, -32602, -32601, -32700, -32700], answers)
+        self.assertEqual(codes, [-32700, -32600, -32600, -32700, -32600, -32602, -32602, -32602, -32601, -32700, -32700, -32600, -32600], answers)
 
     def test_long_line(self):
         server = subprocess.run([harness.TSCTL, 'mcp', self.traces], input='"' + 'x' * 3000000, stdout=subprocess.PIPE,

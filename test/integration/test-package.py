@@ -99,11 +99,17 @@ check(kernels.where(start=middle), lambda row: row.end_ns >= middle)
 check(kernels.where(end=middle, name='saxpy'), lambda row: row.start_ns <= middle and row.name == 'saxpy')
 assert len(kernels.where(name='nothing of the kind')) == 0 == len(kernels.where(start=1e9))
 assert list(kernels.where(name='nothing')) == []
+assert len(kernels.where(end=0)) == 0 and len(kernels.where(start=-1)) == len(rows)
+assert len(kernels.where(name='sa[x]py')) == 0
 two = kernels.select('start_ns', 'name')
 assert two.columns == ['start_ns', 'name'] and two['start_ns'].data == kernels['start_ns'].data
 for wrong, error in ((lambda: trace.table('kernels'), tracesmith.TraceError), (lambda: kernels.select('when'), tracesmith.TraceError),
                      (lambda: kernels['when'], KeyError), (lambda: len(trace.calls.where(name='x')), tracesmith.TraceError),
-                     (lambda: len(kernels.where(thread=1)), tracesmith.TraceError)):
+                     (lambda: len(kernels.where(thread=1)), tracesmith.TraceError),
+                     (lambda: len(kernels.where(session=2**32 + 1)), tracesmith.TraceError),
+                     (lambda: len(kernels.where(session=0)), tracesmith.TraceError),
+                     (lambda: trace.what_if('nonsense!!'), tracesmith.CommandError),
+                     (lambda: trace.replay(on='nope'), tracesmith.CommandError)):
     try:
         wrong()
     except error as why:
@@ -162,7 +168,7 @@ with tracesmith.open('own.sbt') as trace:
     assert trace.file_state == 'finished' and trace.metadata['command'] == 'by hand'
     assert trace.ranges['name'].texts()[:4] == ['load 0', 'load 1', 'load 2', 'load 0']
     assert len(trace.ranges.where(name='load 1')) == 333
-for wrong in (lambda: tracesmith.SBTWriter('own.sbt'), lambda: session.emit('range', start_ns=1)):
+for wrong in (lambda: tracesmith.SBTWriter('own.sbt'), lambda: session.emit('range', start_ns=1), session.seal):
     try:
         wrong()
     except tracesmith.Error as error:
@@ -170,6 +176,24 @@ for wrong in (lambda: tracesmith.SBTWriter('own.sbt'), lambda: session.emit('ran
     else:
         raise AssertionError('no error')
 ''')
+        # A forked child leaves the parent's file alone.
+        self.python('''
+import os, sys, tracesmith
+with tracesmith.SBTWriter('forked.sbt') as writer:
+    session = writer.session(pid=7)
+    session.emit('mark', start_ns=1, name='before')
+    session.seal()
+    pid = os.fork()
+    if not pid:
+        sys.exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    for i in range(1000):
+        session.emit('mark', start_ns=2 + i, name='after')
+        session.seal()
+assert len(tracesmith.open('forked.sbt').marks) == 1001
+''')
+        result = harness.tsctl('verify', self.path('forked.sbt'))
+        self.assertEqual(result.status, 0, result)
         result = harness.tsctl('verify', self.path('own.sbt'))
         self.assertEqual(result.status, 0, result)
         self.assertIn('load 2', harness.tsctl('view', '--type', 'range', self.path('own.sbt')).out)
@@ -193,6 +217,8 @@ with tracesmith.open(path) as trace:
     assert (trace.file_state, len(trace.sets)) == ('growing', 5)
     assert [row.value for row in trace.counters.where(name='loss')] == [0, 0.5, 1, 1.5, 2]
     assert trace.ranges['name'].texts() == ['epoch']
+with tracesmith.annotate('\\udcff'):
+    pass
 @tracesmith.annotate()
 def step():
     assert cudart.cudaMemset(memory, 1, ctypes.c_size_t(4096)) == 0

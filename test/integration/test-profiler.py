@@ -129,7 +129,7 @@ class Profiler(harness.Case):
 
 class Maca(Profiler):
     """Another vendor's library, used by CUPTI's names."""
-    form, launch = 'maca', 'mcModuleLaunchKernel'
+    form, launch, pti = 'maca', 'mcModuleLaunchKernel', True
     test_first = test_first_keep = test_injection_held = None
 
 

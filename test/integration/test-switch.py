@@ -704,7 +704,7 @@ for line in sys.stdin:
 
 class Maca(Switch):
     """Another vendor's library: its ids are probed by another call."""
-    form = 'maca'
+    form, pti = 'maca', True
 
 
 # Of the tests, those of the shim's side.

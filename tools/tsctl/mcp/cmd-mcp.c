@@ -30,8 +30,8 @@
 #define RPC_OWN	    (-32603)
 
 /*
- * The protocol's versions that this server speaks, the newest first. 2025-03-26 is not among them: it
- * demands batches of messages.
+ * The protocol's versions that this server speaks, the newest first. 2025-03-26 is not among them:
+ * it demands batches of messages.
  */
 static const char *const versions[] = {"2025-06-18", "2024-11-05"};
 
