@@ -292,7 +292,7 @@ static void print_overhead(const Ts__Rpc__SessionInfo *session)
 	printf("\n    capture for replay took %s in the program's threads",
 	       ts_out_duration(figure, session->capture->ns));
 	if (ns)
-		printf(", %.2f %% of the session's length",
+		printf(",\n    %.2f %% of the session's length",
 		       100.0 * (double)session->capture->ns / (double)ns);
 }
 
