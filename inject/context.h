@@ -122,9 +122,9 @@ static inline bool ts_shim_is_recording(const struct ts_shim *shim)
 }
 
 /*
- * True if recording is stopped, by the application's own switch or by the daemon on request. This
- * function reports the request only: cuda/pause.h decides by a call's id whether the call is left
- * out.
+ * True if recording is stopped: by a function that the application called, or by `tsctl stop`. Do
+ * not decide by this function whether a call is recorded: cuda/pause.h decides that by the call's
+ * id.
  */
 static inline bool ts_shim_is_stopped(const struct ts_shim *shim)
 {

@@ -19,11 +19,13 @@
 struct ts_clock_table {
 	struct ts_clock_pair *pairs; /* room for TS_CLOCK_TABLE_PAIRS; ascending in ticks and ns */
 	uint32_t n;
-	uint64_t n_backward; /* epochs that began because the clock went back */
+	/* epochs that began because a new pair had lower ticks than the last pair */
+	uint64_t n_backward;
 	uint64_t max_error_ns;
 	/*
-	 * Cache of the last segment, so that most conversions need no search. While the table has
-	 * no pair, it converts ticks to the same number of ns.
+	 * Cache of the segment that the last conversion used. Most conversions use the same segment
+	 * and need no search. While the table has no pair, it converts ticks to the same number of
+	 * ns.
 	 */
 	uint64_t segment_from;
 	uint64_t segment_to;

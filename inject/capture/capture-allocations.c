@@ -84,7 +84,7 @@ static void put_mapped(struct ts_capture *capture, const struct ts_record_operat
 	else if (*number != HANDLE_CREATED)
 		ts_capture_unsupported(capture, model,
 				       *number == HANDLE_MAPPED
-					       ? "a second cuMemMap of the same memory"
+					       ? "a second cuMemMap of the same cuMemCreate handle"
 					       : "cuMemMap of memory of another process");
 	else
 		*number = HANDLE_MAPPED;

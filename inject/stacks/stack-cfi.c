@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the library that contains an address, and reads the rule there from its call frame
- * information (proto/abi/cfi.h). The stack walker (stack-cache.c) and stack-python.c call this
- * file; this file calls the loader's list of libraries.
+ * Finds the library that contains an address, and reads from its call frame information
+ * (proto/abi/cfi.h) the rule there, or the bounds of the function there. The stack walker
+ * (stack-cache.c) asks for rules, stack-python.c for bounds. This file calls the loader's list of
+ * libraries.
  */
 #include "inject/stacks/stack-cfi.h"
 #include "inject/process/loader.h"

@@ -260,7 +260,10 @@ enum ts_operation_kind {
 	 * operation's call
 	 */
 	TS_OPERATION_HOST_WRITE = 19,
-	/* value: number of enum CUlimit; bytes: the limit */
+	/*
+	 * cuCtxSetLimit: value: the limit that is set (a value of enum CUlimit); bytes: its new
+	 * value
+	 */
 	TS_OPERATION_LIMIT = 20,
 	/*
 	 * object: handle of another context. value 1: kernels may access its device's memory from

@@ -13,10 +13,12 @@
 #pragma once
 
 #define TS_SANDBOX_CALLS(X)                                                                       \
-	X(openat, 0, "/proc/self/status, /dev/null, the clock source, libraries, code to replay") \
+	X(openat, 0,                                                                              \
+	  "opens /proc/self/status, /dev/null, the file of the clock source, libraries, and code" \
+	  " that is captured for replay")                                                         \
 	X(read, 0, "the files that openat opens")                                                 \
 	X(pread64, 0, "libraries")                                                                \
-	X(newfstatat, 0, "libraries, code to replay")                                             \
+	X(newfstatat, 0, "libraries, code that is captured for replay")                           \
 	X(close, 0, "files and sockets of the shim")                                              \
 	X(readlink, 0, "the program's name")                                                      \
 	X(brk, 0, "memory of the C library for threads and libraries")                            \

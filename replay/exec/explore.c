@@ -8,9 +8,9 @@
  *	3. leave_out    drop decisions between these, in ever smaller parts
  *	4. describe     run once more and record the decisions and values
  *
- * The result is a pair of schedules: one with the remaining decisions, and one without the last of
- * them. If there is a time limit, step 1 may use six eighths of the time. Steps 2 and 3 have the
- * seventh eighth, step 4 the last.
+ * The result is the smallest list of decisions found (`kept`). Without the last decision of this
+ * list, the results equal those of the default order. With a time limit, step 1 ends after 6/8 of
+ * the time, steps 2 and 3 after 7/8, and step 4 after 8/8.
  */
 #include "replay/exec/exec-schedule.h"
 

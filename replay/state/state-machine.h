@@ -152,7 +152,8 @@ int ts_state_machine_feed(struct ts_state_machine *machine, const struct ts_sbt_
 
 /*
  * Returns 1 and the next call that never got its device row, or 0 if there is none. Call it after
- * the last row, until it returns 0. The operation has type TS_ROW_API and UNSURE_DEVICE.
+ * the last row, until it returns 0. *ret_op then stands for that call: type TS_ROW_API, unsure bit
+ * TS_STATE_UNSURE_DEVICE.
  */
 int ts_state_machine_unanswered(struct ts_state_machine *machine, struct ts_state_op *ret_op);
 

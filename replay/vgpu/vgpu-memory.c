@@ -437,7 +437,10 @@ static uint64_t padded_bytes(const struct ts_vgpu *vgpu, const struct ts_vgpu_ra
 	uint64_t end = (range->start + range->bytes + unit - 1) / unit * unit;
 	size_t above = ts_vgpu_range_above(vgpu, range->start);
 
-	/* Placed and registered memory may start at any address. */
+	/*
+	 * Placed and registered memory may start at any address, so the next range may begin in
+	 * this range's padding.
+	 */
 	if (above < vgpu->n_ranges && vgpu->ranges[above]->start < end)
 		end = vgpu->ranges[above]->start;
 	return end - range->start;

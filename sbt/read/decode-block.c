@@ -142,7 +142,10 @@ static const char *check_order(struct ts_block_decoder *decoder, const uint8_t *
 	return inside ? NULL : "a row ends after its block's latest end";
 }
 
-/* Returns the array of a time column, or NULL if all rows have the same time, *ret_value. */
+/*
+ * Returns the array of a time column. If all rows have the same time, returns NULL and stores this
+ * time in *ret_value.
+ */
 static const uint64_t *times(const struct ts_block_columns *columns, uint16_t offset,
 			     uint64_t *ret_value)
 {

@@ -204,9 +204,9 @@ static const char *check_sums(const struct ts_row_schema *schema,
 			       ? "a block without events has sums"
 			       : NULL;
 	if (header->earliest_ns != sums->earliest_ns || header->latest_ns != sums->latest_ns)
-		return "a block's times differ from its rows'";
+		return "a block's times differ from the times of its rows";
 	if (header->duration_ns != sums->duration_ns || header->amount_bytes != sums->amount_bytes)
-		return "a block's sums differ from its rows'";
+		return "a block's sums differ from the sums of its rows";
 	return NULL;
 }
 

@@ -92,7 +92,7 @@ class Replay(harness.Case):
             os.unlink(path)
         # What a capture cannot tell is named.
         path = self.capture(program + ['again'])
-        self.assertEqual(self.replay(path)[1][0]['unsupported'], ['a second cuMemMap of the same memory'])
+        self.assertEqual(self.replay(path)[1][0]['unsupported'], ['a second cuMemMap of the same cuMemCreate handle'])
 
     def test_graph(self):
         self.check_app('graph', '5')
@@ -263,7 +263,7 @@ class Replay(harness.Case):
         """The program goes on; what was captured before is done again; what it was and what it took is told."""
         result, path = self.record([harness.app('pipeline', 'driver'), '5'], '--vgpu=small', '--capture', 'replay:256K')
         self.assertEqual((result.status, result.out), (0, 'pipeline: 5 rounds of 4 buffers\n'), result)
-        self.assertRegex(result.err, r'; captured [0-9.]+ KiB in .* of its threads\' time; CAPTURE ENDED EARLY: the capture for replay reached its limit \(see --capture\)\n$')
+        self.assertRegex(result.err, r'; captured [0-9.]+ KiB for replay, which took .* in the program\'s threads; CAPTURE ENDED EARLY: the capture for replay reached its limit \(see --capture\)\n$')
         traced = harness.Trace(path)
         self.assertEqual(traced.counts['kernel'], self.truth().n_launches())
         capture = traced.info['sessions'][0]['capture']

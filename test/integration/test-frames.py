@@ -238,7 +238,7 @@ class Frames(harness.Case):
         self.assertGreater(live['ns'], 0)
         told = program.tsctl('sessions').out
         self.assertIn('of 2.00 KiB captured', told)
-        self.assertIn(' % of its time: the capture for replay reached its limit (see --capture)', told)
+        self.assertIn(' % of the session\'s length: the capture for replay reached its limit (see --capture)', told)
         self.assertIn('CAPTURE ENDED EARLY: the capture for replay reached its limit (see --capture)', program.end())
         self.replay(program.trace)
         capture = self.capture_of(program.trace)

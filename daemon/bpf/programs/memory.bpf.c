@@ -2,7 +2,7 @@
 /*
  * Memory pressure: a thread that has to reclaim memory before it gets some, and a process that the
  * kernel kills to get memory. The programs are raw tracepoints and each is attached separately,
- * because not every kernel has all of them.
+ * because not every kernel has all of these tracepoints.
  */
 #include "daemon/bpf/programs/shared.bpf.h"
 

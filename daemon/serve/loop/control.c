@@ -85,6 +85,16 @@ static bool may_open(struct ts_client_connection *client, uint32_t request_id,
 	return true;
 }
 
+/* Tells the client why the trace cannot be opened: `error` is a negative errno. */
+static void cannot_open(struct ts_client_connection *client, uint32_t request_id, int error)
+{
+	char why[128];
+
+	snprintf(why, sizeof(why), "the daemon cannot open the session's trace for reading: %s",
+		 strerror(-error));
+	ts_client_connection_error(client, request_id, error, why);
+}
+
 static void ask_session(struct ts_client_connection *client, uint32_t request_id, uint32_t wait_ms,
 			Ts__Rpc__Query *query, const struct ts_question_files *files)
 {
@@ -107,12 +117,14 @@ static void ask_recording(struct ts_client_connection *client, uint32_t request_
 	if (!may_open(client, request_id, trace->recording))
 		return;
 	r = ts_recording_open_all(trace->recording, fds, TS_FRAME_MAX_FDS, &files.n);
-	if (r) {
+	if (r == -E2BIG) {
 		ts_client_connection_error(
 			client, request_id, r,
-			r == -E2BIG
-				? "the recording has too many files for one query; query its files one by one"
-				: "the daemon cannot open the session's trace");
+			"the recording has too many files for one query; query its files one by one");
+		return;
+	}
+	if (r) {
+		cannot_open(client, request_id, r);
 		return;
 	}
 	query->has_in_file = trace->number != 0;
@@ -135,8 +147,7 @@ static void answer_opened(struct ts_client_connection *client, uint32_t request_
 		return;
 	r = ts_recording_open(trace->recording, &fd);
 	if (r) {
-		ts_client_connection_error(client, request_id, r,
-					   "the daemon cannot open the session's trace");
+		cannot_open(client, request_id, r);
 		return;
 	}
 	r = ts_answer_opened(trace->number, trace->in_file, trace->recording,

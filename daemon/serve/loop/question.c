@@ -269,7 +269,10 @@ static ssize_t send_files(struct ts_question *question, const struct ts_question
 	return n;
 }
 
-/* Sends the checked request with the files. The message fits into an empty socket buffer. */
+/*
+ * Sends the checked request to the worker, with the files. The message fits into an empty socket
+ * buffer.
+ */
 static int send_question(struct ts_question *question, Ts__Rpc__Query *query,
 			 const struct ts_question_files *files)
 {

@@ -276,7 +276,8 @@ static struct ts_observed *session_of(struct ts_observer *observer,
 	count_session(observer, 1);
 	observer->sum.n_sessions++;
 	ts_log(TS_LOG_INFO,
-	       "pid %" PRIu32 ", uid %" PRIu32 " calls the GPU without a preloaded libtsinject.so",
+	       "recording the calls of pid %" PRIu32 ", uid %" PRIu32
+	       " by probes: it has no preloaded libtsinject.so",
 	       event->pid, event->uid);
 	return observed;
 }

@@ -476,8 +476,9 @@ static void take_probes(struct lane *lane, const struct ts_prober_answer *answer
 	/* If the file got no probes, keep its entry, so that it is not queued again. */
 	if (answer->error)
 		ts_log(TS_LOG_WARNING, "calls of %s are not recorded: %s", shown(lane->jobs, path),
-		       answer->error == -ENOENT ? "the library has none of the recorded functions"
-						: strerror(-answer->error));
+		       answer->error == -ENOENT
+			       ? "it has none of the functions whose calls the daemon records"
+			       : strerror(-answer->error));
 	else
 		ts_log(TS_LOG_DEBUG, "calls of %s are recorded", shown(lane->jobs, path));
 	drop_job(lane);

@@ -100,10 +100,10 @@ enum ts_pti_state {
 
 struct ts_pti_vendor {
 	enum ts_pti_id id;	  /* its place in the table */
-	const char *name;	  /* of the library, as in `interfaces` of a session: "mcpti" */
+	const char *name;	  /* the library's name, as in `interfaces` of a session: "mcpti" */
 	const char *maker;	  /* "MetaX MACA" */
 	const char *library;	  /* prefix of the file's name */
-	const char *prefix;	  /* of the functions' names */
+	const char *prefix;	  /* prefix of the functions' names */
 	const char *other_prefix; /* a second set of the same functions; NULL: none */
 	const char *paths[4];	  /* for dlopen(), in this order */
 	const char *runtime;	  /* prefix of the runtime's file name; it shows the vendor */

@@ -17,7 +17,7 @@
 
 /*
  * True if text output omits the frame. `path`: the file mapped at the frame's address, or NULL.
- * `function`: mangled or demangled, or NULL. `python`: the stack has Python frames.
+ * `function`: its name, mangled or demangled, or NULL. `python`: the stack has Python frames.
  */
 bool ts_frame_is_hidden(const char *path, const char *function, bool python);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cache of launch sites by session and stack id. Row sums and memory answers call this file; this
- * file calls codeplace.c.
+ * Cache of launch sites by session and stack id. The sums of rows, and the answers on memory and on
+ * errors, call this file; this file calls codeplace.c.
  */
 #include "replay/report/stacks/launchsite.h"
 

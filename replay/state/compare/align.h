@@ -4,10 +4,13 @@
  * replay/state.
  *
  * If the sequences differ, the search finds the nearest place where TS_ALIGN_RUN names in a row
- * agree again. It skips at most TS_ALIGN_REACH names in both sequences together. A replaced name is
- * an exception: if the place is more than 2 names away, and the names after the next names agree,
- * the next name of one sequence replaces that of the other. If there is no such place, or after
- * *budget comparisons, the remaining names are not aligned.
+ * agree again. It skips at most TS_ALIGN_REACH names in both sequences together.
+ *
+ * A replaced name is an exception. Example: a x b and a y b, and no run of TS_ALIGN_RUN equal names
+ * begins within 2 names. Then x replaces y, because the one name after each of them (b) agrees.
+ *
+ * If no run is found and at most TS_ALIGN_REACH names remain, they are names in one sequence only.
+ * If more remain, or after *budget comparisons, the remaining names are not aligned.
  */
 #pragma once
 

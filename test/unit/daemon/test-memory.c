@@ -22,7 +22,7 @@
 #define SMALL_RING_BYTES (64u * 1024)
 #define LARGE_RING_BYTES (64 * MIB) /* half of it exceeds a block of records */
 
-/* Bound for an idle session, beside names, ids and incomplete operations. */
+/* Bound for an idle session, not counting names, ids and incomplete operations. */
 #define IDLE_BYTES (3 * MIB / 2)
 
 /*

@@ -292,7 +292,10 @@ static struct ts_exec_program *endless(struct maker *maker, struct ts_sbt_reader
 	PUT(maker, .kind = TS_OPERATION_SYNC, .flags = TS_OPERATION_SYNC_CONTEXT);
 	*ret_reader = maker_finish(maker);
 	ts_check_int(ts_exec_program_new(*ret_reader, 1, &program), 0);
-	/* With one thread, the kernel soon reaches a point that checks whether to go on. */
+	/*
+	 * With one GPU thread, the block has one warp and its turns are short. The engine checks
+	 * the time limit and the cancellation after a few turns, so it soon stops the kernel.
+	 */
 	for (size_t i = 0; i < program->n; i++)
 		if (program->operations[i].kind == TS_OPERATION_LAUNCH)
 			program->operations[i].block_x = 1;

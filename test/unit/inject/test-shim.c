@@ -14,9 +14,10 @@ static struct ts_record_event last_event;
 static struct ts_record_object last_object;
 /* the application's standard input; -1: the application inherits the test's */
 static int app_input = -1;
-/* true: the shim is loaded through CUDA_INJECTION64_PATH and not preloaded */
+/* true: CUDA_INJECTION64_PATH loads the shim, not LD_PRELOAD */
 static bool only_injected;
-static bool slow_send; /* messages go out late */
+/* true: slow-send.c delays each message of the shim to the daemon */
+static bool slow_send;
 
 static pid_t start(const char *what, const char *n, const char *holder)
 {

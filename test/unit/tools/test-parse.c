@@ -421,9 +421,9 @@ TS_TEST(hidden_options_are_known_and_not_suggested)
 	ts_check(given.called);
 	check_bad("--secre", "unknown option --secre; `tsctl help try` lists the options");
 	check_bad("--secert", "unknown option --secert; `tsctl help try` lists the options");
-	/* Without the hidden option, only one name has this prefix. */
-	check_bad("--ses", "option --ses needs a value");
-	check_bad("--ses 3", "option --ses: did you mean --session? options are not abbreviated");
+	/* `--secret` begins with --se, too, but is hidden. So --session is the only candidate. */
+	check_bad("--se", "option --se needs a value");
+	check_bad("--se 3", "option --se: did you mean --session? options are not abbreviated");
 }
 
 TS_TEST(operands_of_a_trace)

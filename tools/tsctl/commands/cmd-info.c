@@ -289,10 +289,11 @@ static void print_overhead(const Ts__Rpc__SessionInfo *session)
 	uint64_t ns = session->end_ns > session->start_ns ? session->end_ns - session->start_ns : 0;
 	char figure[TS_OUT_FIGURE_BYTES];
 
-	printf("\n    capture took %s of its threads' time",
+	printf("\n    capture for replay took %s in the program's threads",
 	       ts_out_duration(figure, session->capture->ns));
 	if (ns)
-		printf(", %.2f %%", 100.0 * (double)session->capture->ns / (double)ns);
+		printf(",\n    %.2f %% of the session's length",
+		       100.0 * (double)session->capture->ns / (double)ns);
 }
 
 /* Prints the captures that can be replayed, and what they lack. */

@@ -192,7 +192,8 @@ const char *ts_live_capture(const Ts__Rpc__LiveCapture *capture, uint64_t start_
 	char bytes[TS_OUT_FIGURE_BYTES], most[TS_OUT_FIGURE_BYTES];
 	const char *state = capture->state ? capture->state : "?";
 	bool is_window = !strcmp(state, "open") || !strcmp(state, "closed");
-	int n = snprintf(text, n_text_bytes, "%s%.8s, %s%s%s captured, %.2f %% of its time",
+	int n = snprintf(text, n_text_bytes,
+			 "%s%.8s, %s%s%s captured, %.2f %% of the session's length",
 			 is_window ? "window " : "capture: ", state,
 			 ts_out_bytes(bytes, capture->bytes), capture->max_bytes ? " of " : "",
 			 capture->max_bytes ? ts_out_bytes(most, capture->max_bytes) : "",

@@ -103,7 +103,7 @@ static void put_capture(struct ts_watchscreen *screen, const Ts__Rpc__LiveCaptur
 	char bytes[TS_OUT_FIGURE_BYTES], most[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES];
 
 	put(screen, capture->ended ? TS_STYLE_YELLOW : TS_STYLE_PLAIN,
-	    "  capture %s: %s%s%s, %s of its threads' time%s%s",
+	    "  capture %s: %s%s%s, took %s in the program's threads%s%s",
 	    capture->state ? capture->state : "?", ts_out_bytes(bytes, capture->bytes),
 	    capture->max_bytes ? " of " : "",
 	    capture->max_bytes ? ts_out_bytes(most, capture->max_bytes) : "",

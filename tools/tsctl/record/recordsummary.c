@@ -93,7 +93,8 @@ static size_t format_captured(const Ts__Rpc__RecordingSummary *summary, char *te
 
 	if (!summary->captured)
 		return 0;
-	at = (size_t)snprintf(text, n_text, "; captured %s in %s of its threads' time",
+	at = (size_t)snprintf(text, n_text,
+			      "; captured %s for replay, which took %s in the program's threads",
 			      ts_out_bytes(bytes, summary->captured_bytes),
 			      ts_out_duration(took, summary->captured_ns));
 	if (summary->unsupported)

@@ -5,7 +5,10 @@
  */
 #include "tools/vgpu/cuda/driver.h"
 
-/* A context stores the vendor's limits up to CU_LIMIT_PERSISTING_L2_CACHE_SIZE. */
+/*
+ * A context stores the limits of enum CUlimit from 0 to CU_LIMIT_PERSISTING_L2_CACHE_SIZE (6). The
+ * virtual GPU lacks the later ones.
+ */
 #define N_LIMITS 7
 
 /*

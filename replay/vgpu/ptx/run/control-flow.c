@@ -480,9 +480,10 @@ static int call_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
 					     ? ""
 					     : ": kernels that launch kernels are not supported"));
 	if (code->n_params != in->n)
-		return STOP(ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
-					 "call of %s with the wrong number of parameters",
-					 code->name));
+		return STOP(ts_ptx_fault(
+			w, in, lane, TS_PTX_FAULT_ILLEGAL,
+			"call of %s with the wrong number of parameters or return values",
+			code->name));
 	if (local + code->local_bytes > w->block->local_stride ||
 	    caller->depth + 1 > TS_PTX_MAX_CALL_DEPTH)
 		return STOP(

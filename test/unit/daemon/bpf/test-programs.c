@@ -303,7 +303,10 @@ TS_TEST(memory)
 #define START_NS UINT64_C(5000000000)
 #define SPAN_NS	 UINT64_C(10000000)
 
-/* Makes a process of OWNER and GROUP that a session of this user watches. */
+/*
+ * Makes a process with user id OWNER and group id GROUP, and lets a session of the user OWNER watch
+ * it.
+ */
 static void make_victim(uint32_t pid)
 {
 	struct ts_bpf_traced settings = {
