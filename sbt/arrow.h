@@ -7,8 +7,8 @@
  * The stream gives one record batch. Its first column is `session`, unless the row type has a
  * column of this name; the others are those of the row type. Numbers keep their width and sign.
  * Times stay nanoseconds of CLOCK_MONOTONIC. A column of strings is dictionary-encoded: the index
- * is the string's id in the file. The dictionary has the texts up to the highest used id; the text of
- * id 0 is empty. Invalid UTF-8 becomes U+FFFD.
+ * is the string's id in the file. The dictionary has the texts up to the highest used id; the text
+ * of id 0 is empty. Invalid UTF-8 becomes U+FFFD.
  */
 #pragma once
 

@@ -18,6 +18,7 @@
 #include "inject/context.h"
 #include "inject/process/loader.h"
 #include "inject/ring/unlocked.h"
+#include "inject/stacks/unwinder.h"
 #include "proto/abi/amdcode.h"
 #include "proto/abi/tablehash.h"
 #include "proto/abi/vendor/hip.h"
@@ -30,6 +31,12 @@
 
 /* Names are compared within the process alone, where nobody chooses them to collide. */
 #define NAME_SEED 0x68697021u
+
+/* Bounds of what a bundle's entry may state. */
+#define MAX_ID_BYTES	4096u
+#define MAX_ENTRY_BYTES (UINT64_C(1) << 40)
+/* No page is smaller. */
+#define PAGE_BYTES 4096u
 
 /* Bit of a module's number; the rest is the id of its definition. */
 #define IS_MODULE 0x80000000u
@@ -198,7 +205,7 @@ static void resolve_program(char path[PATH_MAX])
 	}
 }
 
-/* Returns the bytes of a bundle in memory; 0: too many entries. */
+/* Returns the bytes of a bundle in memory; 0: too many entries, or an impossible one. */
 static uint64_t bundle_bytes(const uint8_t *bundle)
 {
 	const uint8_t *at = bundle + sizeof(struct ts_hip_bundle);
@@ -212,11 +219,26 @@ static uint64_t bundle_bytes(const uint8_t *bundle)
 		struct ts_hip_bundle_entry entry;
 
 		memcpy(&entry, at, sizeof(entry));
+		if (entry.id_bytes > MAX_ID_BYTES || entry.offset > MAX_ENTRY_BYTES ||
+		    entry.size > MAX_ENTRY_BYTES)
+			return 0;
 		at += sizeof(entry) + entry.id_bytes;
 		if (entry.offset + entry.size > n)
 			n = entry.offset + entry.size;
 	}
 	return n > (uint64_t)(at - bundle) ? n : (uint64_t)(at - bundle);
+}
+
+/*
+ * Returns true if the memory can be read. A bundle may state more than there is, in an entry that
+ * the runtime does not use.
+ */
+static bool is_readable(const uint8_t *bytes, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i += PAGE_BYTES)
+		if (!ts_unwinder_can_read(bytes + i))
+			return false;
+	return ts_unwinder_can_read(bytes + n - 1);
 }
 
 /* Finds the bytes of code in memory that the daemon needs. */
@@ -241,7 +263,7 @@ static void take_memory(const uint8_t *image, struct source *ret)
 	}
 	/* An ELF file's metadata is a part of it. */
 	ret->n_image = ret->flags ? 0 : n;
-	if (n && n <= TS_CODE_MAX_BYTES) {
+	if (n && n <= TS_CODE_MAX_BYTES && is_readable(bytes, n)) {
 		ret->bytes = bytes;
 		ret->n_bytes = (uint32_t)n;
 	}
