@@ -431,7 +431,7 @@ static uint32_t id_of(struct ts_shim *shim, uint32_t code, uint32_t device)
 	if (id || !image)
 		return id;
 	id = add_code(shim, NULL, image, device, TS_OBJECT_SEEN);
-	/* Of two threads, the first one's definition stays; both are right. */
+	/* If two threads define the same, the first definition stays; both are right. */
 	if (!__atomic_compare_exchange_n(&shim->hip.code.ids[code - 1], &none, id, false,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		id = none;

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	vendor = &ts_pti_vendors[data[0] % TS_PTI_VENDORS];
 	data++;
 	n_bytes--;
-	/* Of its own length, so that a sanitizer sees each read beyond it. */
+	/* The copy has the input's length, so that a sanitizer sees each read beyond it. */
 	buffer = malloc(n_bytes ? n_bytes : 1);
 	if (!buffer)
 		abort();

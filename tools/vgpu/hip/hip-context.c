@@ -5,7 +5,7 @@
  */
 #include "tools/vgpu/hip/hip-face.h"
 
-/* Of the thread: the last call's result, and the last error, which a success leaves as it is. */
+/* The thread's last result, and its last error. A success leaves the last error as it is. */
 static __thread int32_t last_result, last_error;
 
 /* CUDA's errors that HIP has no number for. */

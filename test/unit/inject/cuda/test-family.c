@@ -146,7 +146,7 @@ TS_TEST(refusals_name_the_vendor)
 	for (v = 0; v < TS_PTI_VENDORS; v++) {
 		const struct ts_pti_vendor *vendor = &ts_pti_vendors[v];
 
-		/* Of the others, MSPTI alone is not searched for. */
+		/* MSPTI is the only other library that is not searched for. */
 		if (vendor->state != TS_PTI_REFUSED && vendor != mspti)
 			continue;
 		ts_check(ts_family_load(&cupti, vendor, &family, &config, text, sizeof(text)) !=

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What differs between the releases of libamdhip64: numbers, layouts, tables, the tracer's record
+ * Differences between the releases of libamdhip64: numbers, layouts, tables, the tracer's record
  * of a call, new functions. Built once for each library, with HIP_MAJOR. The releases of one
  * library are selected by the spec's setting, hip=MAJOR.MINOR.
  */
