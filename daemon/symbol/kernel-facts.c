@@ -315,7 +315,7 @@ static void read_code(struct ts_kernel_facts *facts, struct code *code)
 
 	code->is_read = true;
 	if (!code->target) {
-		note_unread(facts, code, "the session has too many codes");
+		note_unread(facts, code, "the session has more GPU code than the daemon keeps");
 		return;
 	}
 	if (facts->worker_ns >= TS_KERNEL_FACTS_MS * UINT64_C(1000000)) {

@@ -169,6 +169,6 @@ TS_TEST(bounded)
 	ts_check_int(add_function(facts, 1, n, ""), 0);
 	ts_check(!ts_kernel_facts_find(facts, 1));
 	ts_check_int(ts_kernel_facts_unread(facts, &why), 1);
-	ts_check(strstr(why, "too many codes"));
+	ts_check(strstr(why, "more GPU code than the daemon keeps"));
 	ts_kernel_facts_free(facts);
 }
