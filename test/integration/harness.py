@@ -288,7 +288,7 @@ class Case(unittest.TestCase):
     maxDiff = 4000
     form = 'driver'
     pti = False
-    slack_ns = 1000  # between the times of a call and of its work
+    call_slack_ns = 1000  # between the times of a call and of its work
 
     def app(self, name):
         return app(name, self.form)
@@ -384,7 +384,7 @@ class Case(unittest.TestCase):
         self.check_joined(trace)
 
     def check_joined(self, trace):
-        slack_ns = self.slack_ns + 2 * trace.info.get('clock_error_ns', 0)
+        slack_ns = self.call_slack_ns + 2 * trace.info.get('clock_error_ns', 0)
         calls = {(row['session'], row['op_id']): row for row in trace.of('api')}
         self.assertEqual(len(calls), trace.counts.get('api', 0), 'operation ids repeat')
         # A device row that came long before its call is told by the id of the driver's call within it, which both name.

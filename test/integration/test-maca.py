@@ -115,7 +115,7 @@ class Maca(harness.Case):
 class Ascend(harness.Case):
     """MSPTI's layouts, by a stand-in: other numbers and lengths, 64-bit ids, CLOCK_REALTIME, one record that comes last."""
     pti = True
-    slack_ns = 20000  # the pairs of CLOCK_REALTIME are milliseconds apart, and a busy machine interrupts their reading
+    call_slack_ns = 20000  # the pairs of CLOCK_REALTIME are milliseconds apart, and a busy machine interrupts their reading
     MSPTI = os.path.join(harness.APPS, 'libmspti.so')
 
     def check(self, trace, has_library):
