@@ -441,7 +441,8 @@ static void change_node(struct ts_capture *capture, struct graph *graph, size_t 
 		node->event = (uint64_t)(uintptr_t)to;
 		break;
 	default:
-		graph->missing = "a graph whose nodes were changed";
+		graph->missing =
+			"a graph with changed nodes of a type that capture does not support";
 		break;
 	}
 }
@@ -479,7 +480,9 @@ static void change(struct ts_capture *capture, uint32_t cbid,
 		i++;
 	if (i == graph->n_nodes) {
 		/* The handle belongs to the original graph, from before an update. */
-		graph->missing = "a graph that was updated, and then changed";
+		graph->missing =
+			"an executable graph whose nodes were changed by handles of its original graph "
+			"after cuGraphExecUpdate";
 		return;
 	}
 	switch (cbid) {

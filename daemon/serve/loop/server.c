@@ -452,8 +452,9 @@ static void count_descriptors(struct ts_server *server)
 		return;
 	ts_log(TS_LOG_WARNING,
 	       "the limit of %" PRIu64 " open files allows %" PRIu64
-	       " sessions at once, a quarter of them for one user, instead of %" PRIu64
-	       "; raise the limit (LimitNOFILE=) or lower --max-traces",
+	       " sessions at once instead of %" PRIu64
+	       ", and one user at most a quarter of these; raise the limit (LimitNOFILE=) or lower "
+	       "--max-traces",
 	       (uint64_t)limit.rlim_cur, most, limits->max_sessions);
 	limits->max_sessions = most;
 	if (limits->max_sessions_user > ts_users_quarter(most))

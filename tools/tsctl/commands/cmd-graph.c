@@ -417,7 +417,8 @@ static const struct ts_option command_options[] = {
 	 .help = "print the chain that led to the latest end, and its time\n"
 		 "in kernels, copies, launch latency, host and waits"},
 	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct asked, format), .words = format_names,
-	 .metavar = "FORMAT", .expects = "expected `dot` or `json`, or `text` with --critical-path",
+	 .metavar = "FORMAT",
+	 .expects = "expected `dot`, `json` or `text` (`text` requires --critical-path)",
 	 .help = "write dot (for Graphviz; default), json (one object a\n"
 		 "line: nodes with slack, edges, the critical path and its\n"
 		 "sums) or text (requires --critical-path; its default)"},

@@ -253,7 +253,7 @@ static void print_report(const void *data, const struct ts_about *about,
 			      report->n_never_freed, report->never_freed);
 	}
 	if (report->unknown_frees)
-		printf("\n%s of memory whose allocation is not in the trace.\n",
+		printf("\n%s: the allocation of the freed memory is not in the trace.\n",
 		       ts_out_counted(counted, report->unknown_frees, "free"));
 	if (report->lost_frees)
 		printf("\n%s at a live address: the earlier free is not in the trace.\n",

@@ -281,7 +281,7 @@ static void print_report(const void *data, const struct ts_about *about,
 	print_events(asked, report);
 	print_allocations(asked, report);
 	if (report->unknown_frees)
-		printf("\n%s of memory whose allocation is not in the trace.\n",
+		printf("\n%s: the allocation of the freed memory is not in the trace.\n",
 		       ts_out_counted(counted, report->unknown_frees, "free"));
 	if (report->incomplete)
 		printf("\nThe trace ends before all operations ended: the dependencies of "

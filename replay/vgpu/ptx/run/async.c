@@ -76,9 +76,10 @@ static int mbarrier_one(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	case TS_PTX_MBARRIER_ARRIVE_DROP:
 		n = in->aux == TS_PTX_MBARRIER_ARRIVE_EXPECT_TX ? 1 : optional(w, in->b, lane, 1);
 		if (n > b.pending)
-			return ts_ptx_fault(w, in, lane, TS_PTX_FAULT_ILLEGAL,
-					    "%u arrivals at an mbarrier that waits for %u", n,
-					    b.pending);
+			return ts_ptx_fault(
+				w, in, lane, TS_PTX_FAULT_ILLEGAL,
+				"%u arrivals at an mbarrier whose phase expects only %u more", n,
+				b.pending);
 		if (in->aux == TS_PTX_MBARRIER_ARRIVE_EXPECT_TX)
 			b.tx += optional(w, in->b, lane, 0);
 		if (in->aux == TS_PTX_MBARRIER_ARRIVE_DROP)
