@@ -248,3 +248,13 @@ bool ts_hip_is_stream_destroy(uint32_t call)
 {
 	return call == TS_HIP_CALL_hipStreamDestroy;
 }
+
+bool ts_hip_is_module_unload(uint32_t call)
+{
+	return call == TS_HIP_CALL_hipModuleUnload || call == TS_HIP_CALL_hipLibraryUnload;
+}
+
+bool ts_hip_is_graph_destroy(uint32_t call)
+{
+	return call == TS_HIP_CALL_hipGraphDestroy || call == TS_HIP_CALL_hipGraphExecDestroy;
+}

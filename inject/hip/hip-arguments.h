@@ -36,3 +36,5 @@ uint32_t ts_hip_sync_type_of(uint32_t call);
 /* Returns the stream that a successful call created. NULL: none. */
 void *ts_hip_created_stream(const void *params);
 bool ts_hip_is_stream_destroy(uint32_t call);
+bool ts_hip_is_module_unload(uint32_t call);
+bool ts_hip_is_graph_destroy(uint32_t call);

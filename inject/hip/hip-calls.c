@@ -203,6 +203,68 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 	ts_hip_works_put(&shim->hip.works, &work);
 }
 
+/*
+ * While a stream capture is active, an allocation or a free in a stream may make a graph node and
+ * change no memory.
+ */
+static bool is_in_graph(const struct ts_shim *shim, uint32_t id, const void *params)
+{
+	return __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) &&
+	       ts_hip_stream_of(id, params).is_async;
+}
+
+/*
+ * Forgets the object that a call is about to destroy. It has to be before the call: as soon as the
+ * runtime has destroyed the object, it may give the same handle or address to another thread, whose
+ * object would be forgotten. `frame` keeps the facts for the call's rows, and for keep_object().
+ */
+static void forget_object(struct ts_shim *shim, struct ts_hip_frame *frame, uint32_t id,
+			  unsigned kind, const void *params)
+{
+	struct ts_stream_table *streams = &shim->hip.streams;
+	const uint32_t device = current_device();
+	struct ts_access access;
+
+	if (kind == TS_CUPTI_CLASS_FREE && !is_in_graph(shim, id, params) &&
+	    ts_access_of(TS_API_HIP, id, params, &access)) {
+		frame->is_known =
+			ts_hip_memory_remove(&shim->hip.memory, access.dst, &frame->allocation);
+		if (!frame->is_known)
+			frame->allocation = (struct ts_hip_allocation){access.dst, 0, 0, device};
+	} else if (kind == TS_CUPTI_CLASS_STREAM && ts_hip_is_stream_destroy(id)) {
+		frame->handle = (uint64_t)(uintptr_t)ts_hip_stream_of(id, params).handle;
+		frame->is_known = ts_stream_table_find_handle(streams, frame->handle,
+							      &frame->context, &frame->stream);
+		if (frame->is_known)
+			ts_stream_table_remove(streams, frame->context, frame->handle);
+	} else if (kind == TS_CUPTI_CLASS_MODULE && ts_hip_is_module_unload(id)) {
+		ts_hip_follow_module(shim, id, params, device);
+	} else if (kind == TS_CUPTI_CLASS_GRAPH && ts_hip_is_graph_destroy(id)) {
+		ts_hip_graph_follow(shim, id, params);
+		if (id == TS_HIP_CALL_hipGraphExecDestroy)
+			ts_stream_table_remove(
+				&shim->hip.graph_ids, 0,
+				(uint64_t)(uintptr_t)((const struct hipGraphExecDestroy_params *)
+							      params)
+					->graph_exec);
+	}
+}
+
+/*
+ * The call failed, so its memory or stream still exists. A module or a graph whose destruction
+ * failed stays forgotten: its later launches lack facts of their device code, or have a new id.
+ */
+static void keep_object(struct ts_shim *shim, const struct ts_hip_frame *frame)
+{
+	if (!frame->is_known)
+		return;
+	if (frame->handle)
+		ts_stream_table_add(&shim->hip.streams, frame->context, frame->handle,
+				    frame->stream);
+	else
+		ts_hip_memory_add(&shim->hip.memory, &frame->allocation);
+}
+
 bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 {
 	struct ts_shim *shim = &ts_shim;
@@ -234,6 +296,10 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 		shim->hip.first_op_id + __atomic_add_fetch(&shim->hip.n_calls, 1, __ATOMIC_RELAXED);
 	frame->params = params;
 	frame->op_id = call->op_id;
+	frame->handle = 0;
+	frame->allocation.address = 0;
+	frame->is_known = false;
+	forget_object(shim, frame, id, kind, params);
 	call->enter = ts_producer_ticks(&shim->producer);
 	/* After the time: pairs with ts_hip_follow(). */
 	call->left_out = __atomic_load_n(&shim->hip.stopped, __ATOMIC_SEQ_CST) ||
@@ -250,7 +316,8 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 }
 
 /* Follows the creation and destruction of streams. HIP reuses handles. */
-static void follow_stream(struct ts_shim *shim, uint32_t id, const void *params)
+static void follow_stream(struct ts_shim *shim, const struct ts_hip_frame *frame, uint32_t id,
+			  const void *params)
 {
 	struct ts_stream_table *streams = &shim->hip.streams;
 	struct ts_record_object object = {.action = TS_OBJECT_CREATED};
@@ -272,12 +339,10 @@ static void follow_stream(struct ts_shim *shim, uint32_t id, const void *params)
 					      : TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
 		ts_stream_table_add(streams, object.context, object.handle, object.stream);
 		record_stream(shim, &object);
-	} else if (ts_hip_is_stream_destroy(id)) {
-		object.handle = (uint64_t)(uintptr_t)ts_hip_stream_of(id, params).handle;
-		if (!ts_stream_table_find_handle(streams, object.handle, &object.context,
-						 &object.stream))
-			return;
-		ts_stream_table_remove(streams, object.context, object.handle);
+	} else if (frame->is_known) {
+		object.handle = frame->handle;
+		object.context = frame->context;
+		object.stream = frame->stream;
 		object.device = object.context - 1;
 		object.action = TS_OBJECT_DESTROYED;
 		record_stream(shim, &object);
@@ -293,24 +358,14 @@ static uint32_t memory_kind(const struct ts_access *access)
 	return TS_CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
 }
 
-/*
- * Finds the memory that a call allocated or freed, and follows it. Returns false if the call names
- * none.
- */
-static bool follow_memory(struct ts_shim *shim, uint32_t id, const void *params, bool *ret_is_free,
-			  struct ts_hip_allocation *ret)
+/* Finds the memory that a call allocated, and follows it. Returns false if the call names none. */
+static bool follow_allocation(struct ts_shim *shim, uint32_t id, const void *params,
+			      struct ts_hip_allocation *ret)
 {
 	struct ts_access access;
 
-	*ret_is_free = ts_call_table_class(TS_API_HIP, id) == TS_CUPTI_CLASS_FREE;
-	if (*ret_is_free) {
-		if (!ts_access_of(TS_API_HIP, id, params, &access))
-			return false;
-		if (!ts_hip_memory_remove(&shim->hip.memory, access.dst, ret))
-			*ret = (struct ts_hip_allocation){access.dst, 0, 0, current_device()};
-		return true;
-	}
-	if (!ts_access_of_alloc(TS_API_HIP, id, params, 0, &access))
+	if (is_in_graph(shim, id, params) ||
+	    !ts_access_of_alloc(TS_API_HIP, id, params, 0, &access))
 		return false;
 	*ret = (struct ts_hip_allocation){access.dst, access.dst_bytes, memory_kind(&access),
 					  current_device()};
@@ -325,8 +380,11 @@ static void record_memory(struct ts_shim *shim, struct ts_thread *thread, uint32
 {
 	const struct ts_hip_stream stream = ts_hip_stream_of(id, params);
 	struct ts_record_memory *out;
-	uint32_t device = allocation->device;
+	uint32_t device = allocation->device, numbered = TS_NO_DEVICE;
 
+	/* Before the record is reserved: the stream's first use makes a record of its own. */
+	if (stream.is_async)
+		numbered = stream_id(shim, &device, stream.handle, stream.per_thread);
 	out = ts_thread_reserve(thread, is_free ? TS_RECORD_FREE : TS_RECORD_ALLOC, sizeof(*out),
 				shim->producer.clock, time);
 	if (!out)
@@ -337,8 +395,7 @@ static void record_memory(struct ts_shim *shim, struct ts_thread *thread, uint32
 	out->bytes = allocation->bytes;
 	out->device = shim->hip.first_device + device;
 	out->context = context_of(shim, device);
-	out->stream = stream.is_async ? stream_id(shim, &device, stream.handle, stream.per_thread)
-				      : TS_NO_DEVICE;
+	out->stream = numbered;
 	out->async = stream.is_async;
 	out->memory_kind = (uint8_t)allocation->kind;
 	ts_thread_commit(thread, sizeof(*out));
@@ -350,11 +407,14 @@ static void record_sync(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 {
 	const struct ts_hip_stream stream = ts_hip_stream_of(id, params);
 	const uint32_t type = ts_hip_sync_type_of(id);
-	uint32_t device = current_device();
+	uint32_t device = current_device(), numbered = TS_NO_DEVICE;
 	struct ts_record_sync *out;
 
 	if (type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN)
 		return;
+	/* Before the record is reserved, as in record_memory(). */
+	if (type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE)
+		numbered = stream_id(shim, &device, stream.handle, stream.per_thread);
 	out = ts_thread_reserve(thread, TS_RECORD_SYNC, sizeof(*out), shim->producer.clock,
 				ts_tls.call.enter);
 	if (!out)
@@ -363,9 +423,7 @@ static void record_sync(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	out->end = time;
 	out->op_id = ts_tls.call.op_id;
 	out->sync_type = type;
-	out->stream = type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE
-			      ? stream_id(shim, &device, stream.handle, stream.per_thread)
-			      : TS_NO_DEVICE;
+	out->stream = numbered;
 	out->context = context_of(shim, device);
 	out->result = result;
 	ts_thread_commit(thread, sizeof(*out));
@@ -460,12 +518,6 @@ static void follow_handles(struct ts_shim *shim, uint32_t id, const void *params
 	case TS_HIP_CALL_hipCtxPushCurrent:
 		enter_context(shim, ((const struct hipCtxPushCurrent_params *)params)->ctx);
 		break;
-	case TS_HIP_CALL_hipGraphExecDestroy:
-		ts_stream_table_remove(
-			&shim->hip.graph_ids, 0,
-			(uint64_t)(uintptr_t)((const struct hipGraphExecDestroy_params *)params)
-				->graph_exec);
-		break;
 	default:
 		break;
 	}
@@ -475,15 +527,18 @@ static void follow_handles(struct ts_shim *shim, uint32_t id, const void *params
  * Follows the memory, the streams, the modules and the graphs of a successful call, also while
  * recording is stopped, because later records refer to them.
  */
-static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *params,
+static void follow(struct ts_shim *shim, struct ts_thread *thread, const struct ts_hip_frame *frame,
 		   uint64_t time)
 {
 	const struct ts_call *call = &ts_tls.call;
 	const unsigned kind = ts_call_table_class(TS_API_HIP, call->cbid);
-	struct ts_hip_allocation allocation;
-	bool is_free;
+	struct ts_hip_allocation allocation = frame->allocation;
+	const bool is_free = allocation.address;
+	const void *params = frame->params;
 
 	follow_handles(shim, call->cbid, params);
+	if (ts_hip_is_module_unload(call->cbid) || ts_hip_is_graph_destroy(call->cbid))
+		return;
 	if (kind == TS_CUPTI_CLASS_MODULE) {
 		ts_hip_follow_module(shim, call->cbid, params, current_device());
 		return;
@@ -494,25 +549,20 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const void *p
 		return;
 	}
 	if (kind == TS_CUPTI_CLASS_STREAM) {
-		follow_stream(shim, call->cbid, params);
+		follow_stream(shim, frame, call->cbid, params);
 		return;
 	}
-	/*
-	 * While a stream capture is active, an allocation in a stream may make a graph node and
-	 * allocate nothing.
-	 */
-	if ((kind != TS_CUPTI_CLASS_ALLOC && kind != TS_CUPTI_CLASS_FREE) ||
-	    (__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) &&
-	     ts_hip_stream_of(call->cbid, params).is_async) ||
-	    !follow_memory(shim, call->cbid, params, &is_free, &allocation))
+	if (!is_free && (kind != TS_CUPTI_CLASS_ALLOC ||
+			 !follow_allocation(shim, call->cbid, params, &allocation)))
 		return;
 	if (!call->left_out)
 		record_memory(shim, thread, call->cbid, params, is_free, &allocation, time);
 }
 
-static void record(struct ts_shim *shim, struct ts_thread *thread, const void *params,
+static void record(struct ts_shim *shim, struct ts_thread *thread, const struct ts_hip_frame *frame,
 		   int32_t result)
 {
+	const void *params = frame->params;
 	const struct ts_call *call = &ts_tls.call;
 	const struct ts_call_end end = {
 		.domain = TS_API_HIP,
@@ -529,7 +579,7 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const void *p
 		record_effects(shim, thread, call->cbid, params, result, time);
 	}
 	if (!result)
-		follow(shim, thread, params, time);
+		follow(shim, thread, frame, time);
 }
 
 void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
@@ -566,9 +616,11 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 		/* No daemon has served the ring for long: the ring would be full. */
 		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
 	else if (thread)
-		record(shim, thread, params, result);
-	if (result)
+		record(shim, thread, frame, result);
+	if (result) {
+		keep_object(shim, frame);
 		ts_hip_works_done(&shim->hip.works, call->op_id);
+	}
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
 }

@@ -197,17 +197,39 @@ static int32_t get_version(int32_t *ret)
 	return leave(0);
 }
 
+__attribute__((visibility("default"))) void (*fake_hip_destroyed)(void);
+
+/* If the application wants to hear of destructions: the last stream or memory that was destroyed. */
+static void *reusable;
+
+static void *make(size_t n_bytes)
+{
+	void *made = __atomic_exchange_n(&reusable, NULL, __ATOMIC_ACQ_REL);
+
+	return made ? made : malloc(n_bytes);
+}
+
+static void destroy(void *at)
+{
+	if (!fake_hip_destroyed) {
+		free(at);
+		return;
+	}
+	__atomic_store_n(&reusable, at, __ATOMIC_RELEASE);
+	fake_hip_destroyed();
+}
+
 static int32_t allocate(void **ret, size_t n_bytes)
 {
 	enter(2);
-	*ret = n_bytes < SIZE_MAX / 2 ? malloc(n_bytes) : NULL;
+	*ret = n_bytes < SIZE_MAX / 2 ? make(n_bytes) : NULL;
 	return leave(*ret ? 0 : 2);
 }
 
 static int32_t release(void *at)
 {
 	enter(3);
-	free(at);
+	destroy(at);
 	return leave(0);
 }
 
@@ -246,14 +268,14 @@ static int32_t create_stream(void **ret, uint32_t flags)
 {
 	enter(7);
 	(void)flags;
-	*ret = malloc(16);
+	*ret = make(16);
 	return leave(0);
 }
 
 static int32_t destroy_stream(void *stream)
 {
 	enter(8);
-	free(stream);
+	destroy(stream);
 	return leave(0);
 }
 

@@ -7,6 +7,12 @@
 /* hipSetDevice() of this number raises SIGUSR1 inside the call. */
 #define FAKE_HIP_SIGNAL (-77)
 
+/*
+ * If set: hipStreamDestroy() and hipFree() call it when the object is destroyed, before they
+ * return. The next object that is created, in any thread, has the handle of the destroyed one.
+ */
+extern void (*fake_hip_destroyed)(void);
+
 int32_t hipGetDeviceCount(int32_t *ret);
 int32_t hipGetLastError(void);
 int32_t hipSetDevice(int32_t to);

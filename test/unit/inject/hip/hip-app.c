@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,54 @@ static void with_contexts(long n)
 	CHECK(launch(3, NULL) == 0);
 }
 
+static void *reused_stream, *reused_memory;
+
+static void *create_again(void *data)
+{
+	if (data)
+		CHECK(hipMalloc(&reused_memory, 48) == 0);
+	else
+		CHECK(hipStreamCreateWithFlags(&reused_stream, 0) == 0);
+	return NULL;
+}
+
+static void create_in_another_thread(bool memory)
+{
+	pthread_t id;
+
+	fake_hip_destroyed = NULL;
+	CHECK(pthread_create(&id, NULL, create_again, memory ? &memory : NULL) == 0);
+	pthread_join(id, NULL);
+}
+
+static void stream_is_destroyed(void)
+{
+	create_in_another_thread(false);
+}
+
+static void memory_is_freed(void)
+{
+	create_in_another_thread(true);
+}
+
+/* Another thread gets the handle or the address before the call that destroyed it has returned. */
+static void reused(long n)
+{
+	void *memory, *stream;
+
+	CHECK(hipStreamCreateWithFlags(&stream, TS_HIP_STREAM_NON_BLOCKING) == 0);
+	CHECK(hipMalloc(&memory, 16) == 0);
+	fake_hip_destroyed = stream_is_destroyed;
+	CHECK(hipStreamDestroy(stream) == 0);
+	CHECK(reused_stream == stream);
+	fake_hip_destroyed = memory_is_freed;
+	CHECK(hipFree(memory) == 0);
+	CHECK(reused_memory == memory);
+	while (n--)
+		CHECK(launch(3, stream) == 0);
+	CHECK(hipFree(memory) == 0);
+}
+
 /* Before the first call: no thread of the default kind can be made. */
 static void without_threads(void)
 {
@@ -172,6 +221,8 @@ int main(int argc, char **argv)
 		forked(n);
 	else if (!strcmp(argv[1], "jump"))
 		jumped(n);
+	else if (!strcmp(argv[1], "reused"))
+		reused(n);
 	else if (!strcmp(argv[1], "contexts"))
 		with_contexts(n);
 	/* Ends with work on the device: no wait. */

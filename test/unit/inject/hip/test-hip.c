@@ -207,6 +207,17 @@ TS_TEST(contexts_choose_the_device)
 	fake_daemon_close(&fake);
 }
 
+/* The second stream of a handle keeps its id, and the second allocation of an address its size. */
+TS_TEST(handles_are_reused_at_once)
+{
+	n_streams = 0;
+	run("reused", "5");
+	ts_check_int(n_streams, 3);
+	ts_check_int(kernel.place.stream, 2);
+	ts_check_int(memory[1].bytes, 48);
+	fake_daemon_close(&fake);
+}
+
 /* Without the flush thread nothing is recorded, and the trace gives the reason. */
 TS_TEST(no_flush_thread)
 {
