@@ -60,7 +60,7 @@ struct ts_shim {
 	struct ts_producer producer;
 	struct ts_stack_walker stacks;
 	struct ts_widen widen;
-	uint32_t n_shared_ids; /* calls that share an id with the call before them */
+	uint32_t n_shared_ids; /* calls that have no id of their own from the library */
 	struct ts_cupti cupti;
 	struct ts_family family; /* of the calls of a library like CUPTI */
 	struct ts_stream_table streams;

@@ -159,6 +159,7 @@ uint64_t ts_call_record(struct ts_shim *shim, struct ts_thread *thread,
 	const unsigned kind = ts_call_table_class(end->domain, end->cbid);
 	const bool expects_device =
 		!end->result && !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) &&
+		call->op_id < TS_OP_ID_SHARED &&
 		(kind == TS_CUPTI_CLASS_LAUNCH ||
 		 ts_call_table_expect_device(end->domain, end->cbid, end->params));
 	/*

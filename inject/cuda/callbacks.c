@@ -45,7 +45,17 @@ static bool is_outermost(const struct ts_call *call, uint32_t domain, uint32_t c
 			 const struct ts_cupti_callback_data *data)
 {
 	return call->domain == domain && call->cbid == cbid &&
-	       (call->correlation == data->correlation_id || call->depth == 1);
+	       ((call->correlation == data->correlation_id && data->correlation_id) ||
+		call->depth == 1);
+}
+
+/* Returns the id of a call that comes: the library's, widened; or the shim's, if there is none. */
+static uint64_t library_id(struct ts_shim *shim, const struct ts_cupti_callback_data *data)
+{
+	if (ts_unlikely(!data->correlation_id && shim->cupti.vendor->flags & TS_PTI_BARE_CALLBACK))
+		return TS_OP_ID_SHARED +
+		       __atomic_fetch_add(&shim->n_shared_ids, 1, __ATOMIC_RELAXED);
+	return ts_widen(&shim->widen, data->correlation_id);
 }
 
 /* Links a nested call that has an id of its own. Its device rows may carry this id. */
@@ -68,7 +78,7 @@ static void nest(struct ts_shim *shim, struct ts_call *call, uint32_t correlatio
 static uint64_t op_id_of(struct ts_shim *shim, struct ts_call *call, uint32_t domain, uint32_t cbid,
 			 const struct ts_cupti_callback_data *data, uint64_t op_id)
 {
-	const bool is_shared = data->correlation_id == call->correlation;
+	const bool is_shared = data->correlation_id == call->correlation && data->correlation_id;
 	unsigned kind;
 
 	if (ts_likely(!is_shared))
@@ -86,7 +96,7 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 	 * A pause stops only records. During a pause the shim still widens ids, because it would
 	 * miss their wraps otherwise. It still counts stream captures, too.
 	 */
-	const uint64_t op_id = ts_widen(&shim->widen, data->correlation_id);
+	const uint64_t op_id = library_id(shim, data);
 	const uint32_t generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
 	struct ts_call *call = &ts_tls.call;
 

@@ -143,35 +143,24 @@ void ts_family_enable_calls(struct ts_shim *shim, uint32_t enable, bool followed
 		}
 }
 
-/* MSPTI's data of a callback. */
-struct wide_data {
+/* The words of MSPTI's callback data that the library sets. */
+struct bare_data {
 	uint32_t callback_site;
 	const char *function_name;
-	const void *function_params;
-	const void *function_return_value;
-	const char *symbol_name;
-	uint64_t correlation_id;
-	uint64_t reserved[2];
-	uint64_t *correlation_data;
 };
 
 static struct ts_cupti_callback_data plain_data(const struct ts_pti_vendor *vendor,
 						const void *data)
 {
-	const struct wide_data *wide = data;
+	const struct bare_data *bare = data;
 	struct ts_cupti_callback_data plain;
 
-	if (!(vendor->flags & TS_PTI_WIDE_CALLBACK))
-		plain = *(const struct ts_cupti_callback_data *)data;
-	else
-		plain = (struct ts_cupti_callback_data){
-			.callback_site = wide->callback_site,
-			.function_name = wide->function_name,
-			.function_params = wide->function_params,
-			.function_return_value = (void *)(uintptr_t)wide->function_return_value,
-			.symbol_name = wide->symbol_name,
-			.correlation_id = (uint32_t)wide->correlation_id,
+	if (vendor->flags & TS_PTI_BARE_CALLBACK)
+		return (struct ts_cupti_callback_data){
+			.callback_site = bare->callback_site,
+			.function_name = bare->function_name,
 		};
+	plain = *(const struct ts_cupti_callback_data *)data;
 	if (!(vendor->flags & TS_PTI_ARGUMENTS))
 		plain.function_params = NULL;
 	return plain;

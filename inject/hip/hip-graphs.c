@@ -47,6 +47,7 @@ TS_STATIC_ASSERT(sizeof(struct ts_hip_node_kernel) % 8 == 0, "stored word by wor
 /* ts_hip_summary.different */
 #define SIZES_DIFFER (1u << 0)
 #define CODES_DIFFER (1u << 1)
+#define IS_REPEATED  (1u << 2)
 
 struct ts_hip_summary {
 	uint64_t number;    /* of this entry, from 1; 0: being written */
@@ -166,12 +167,16 @@ static void add_node(struct ts_hip_graphs *graphs, struct ts_hip_graph *graph, c
 		.graph = (uint32_t)(graph - graphs->graphs),
 		.kernel = *kernel,
 	};
+	graphs->nodes[number].kernel.id = ++graphs->n_ids;
 	graph->first = number;
 	if (!handle || !ts_hip_objects_put(&graphs->objects, ts_hip_key(handle), number))
 		graph->has_unknown = true;
 }
 
-/* Adds copies of all nodes. keep_handles: calls will name the copies by the originals' handles. */
+/*
+ * Adds copies of all nodes. keep_handles: calls will name the copies by the originals' handles, and
+ * the copies have the originals' ids.
+ */
 static void copy_nodes(struct ts_hip_graphs *graphs, struct ts_hip_graph *to,
 		       const struct ts_hip_graph *from, bool keep_handles)
 {
@@ -187,8 +192,10 @@ static void copy_nodes(struct ts_hip_graphs *graphs, struct ts_hip_graph *to,
 		next = node.next;
 		add_node(graphs, to, NULL, &node.kernel);
 		/* The table of handles keeps the original. */
-		if (keep_handles && to->first)
+		if (keep_handles && to->first) {
 			graphs->nodes[to->first].handle = node.handle;
+			graphs->nodes[to->first].kernel.id = node.kernel.id;
+		}
 	}
 	to->is_incomplete |= from->is_incomplete;
 	/* Executable graphs do not change with their nodes' graphs. */
@@ -224,13 +231,15 @@ static void forget_summary(struct ts_hip_graphs *graphs, const void *exec)
 	(void)ts_hip_objects_put(&graphs->launches, ts_hip_key(exec), 0);
 }
 
+/* Compares two nodes of a kernel. */
 static uint64_t difference(const struct ts_hip_node_kernel *a, const struct ts_hip_node_kernel *b)
 {
 	const bool same_sizes = !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
 				!memcmp(a->block, b->block, sizeof(a->block)) &&
 				a->dynamic_shared_bytes == b->dynamic_shared_bytes;
 
-	return (same_sizes ? 0 : SIZES_DIFFER) | (a->code == b->code ? 0 : CODES_DIFFER);
+	return IS_REPEATED | (same_sizes ? 0 : SIZES_DIFFER) |
+	       (a->code == b->code ? 0 : CODES_DIFFER);
 }
 
 static struct ts_hip_summary *entry_at(const struct ts_hip_graphs *graphs, uint64_t number)
@@ -339,6 +348,8 @@ bool ts_hip_graph_kernel(const struct ts_hip_graphs *graphs, uint64_t launched, 
 			continue;
 		if (different & CODES_DIFFER)
 			kernel.code = 0;
+		if (different & IS_REPEATED)
+			kernel.id = 0;
 		if (different & SIZES_DIFFER)
 			kernel = (struct ts_hip_node_kernel){.name = name, .code = kernel.code};
 		*ret = kernel;
@@ -468,6 +479,15 @@ static void follow_add(struct ts_hip_graphs *graphs, const struct hipGraphAddKer
 	add_node(graphs, graph, stored(p->graph_node), &kernel);
 }
 
+/* The node stays the same. */
+static void change_kernel(struct ts_hip_node *node, const struct ts_hip_node_kernel *kernel)
+{
+	const uint64_t id = node->kernel.id;
+
+	node->kernel = *kernel;
+	node->kernel.id = id;
+}
+
 static void follow_set(struct ts_hip_graphs *graphs,
 		       const struct hipGraphKernelNodeSetParams_params *p)
 {
@@ -478,7 +498,7 @@ static void follow_set(struct ts_hip_graphs *graphs,
 		return;
 	read_params(p->node_params, &kernel);
 	if (node && kernel.name)
-		node->kernel = kernel;
+		change_kernel(node, &kernel);
 	else if (node)
 		graphs->graphs[node->graph].is_incomplete = true;
 	else
@@ -500,7 +520,7 @@ static void follow_exec_set(struct ts_hip_graphs *graphs,
 		if (graphs->nodes[i].handle == ts_hip_key(p->node))
 			break;
 	if (i && kernel.name)
-		graphs->nodes[i].kernel = kernel;
+		change_kernel(&graphs->nodes[i], &kernel);
 	else
 		exec->is_incomplete = true;
 }

@@ -2,7 +2,7 @@
 /*
  * Kernel nodes of graphs: their grids, and the code of their functions. HIP's record of a kernel in
  * a graph's launch has the kernel's name alone. So a row gets the grid if all nodes of that kernel
- * in the graph have one grid.
+ * in the graph have one grid, and the node if it is the only one of that kernel.
  *
  * Graphs are followed from their creation to their executable form: nodes by call, stream
  * captures, child graphs, clones, updates. If a call adds kernels that its arguments do not show,
@@ -28,6 +28,8 @@ struct ts_shim;
 
 struct ts_hip_node_kernel {
 	uint64_t name; /* hash, by ts_hip_code_name(); 0: the node is free */
+	/* From 1, by creation. An executable graph's node has the id of its original. */
+	uint64_t id;
 	uint32_t grid[3], block[3];
 	uint32_t dynamic_shared_bytes;
 	uint32_t code; /* hip-code.h */
@@ -50,7 +52,7 @@ struct ts_hip_graphs {
 	struct ts_hip_graph *graphs;
 	struct ts_hip_summary *summaries; /* a ring by number: kernels of launched graphs */
 	uint32_t n_nodes, free_node, n_graphs, free_graph;
-	uint64_t n_summaries;
+	uint64_t n_summaries, n_ids;
 	struct ts_hip_objects objects;	/* handle of a node, a graph -> number */
 	struct ts_hip_objects launches; /* executable graph -> its summary */
 	struct ts_hip_captured captured[TS_HIP_MAX_CAPTURED];
@@ -74,7 +76,7 @@ uint64_t ts_hip_graph_launched(struct ts_hip_graphs *graphs, const void *exec);
 /*
  * Finds a kernel by its name. Returns false if the graph is incomplete, or has no such kernel.
  * Grid, block and dynamic shared bytes are 0 if the nodes of the kernel differ in them; so is
- * `code`.
+ * `code`. `id` is 0 if the graph has several nodes of the kernel.
  */
 bool ts_hip_graph_kernel(const struct ts_hip_graphs *graphs, uint64_t launched, uint64_t name,
 			 struct ts_hip_node_kernel *ret);

@@ -129,7 +129,7 @@ static void *open_row(struct ts_shim *shim, struct ts_thread *thread,
 	return out;
 }
 
-/* Finds grid and code of a kernel: the launch has them, or the node of a graph. */
+/* Finds grid and code of a kernel: the launch has them, or the node of a graph, which has an id. */
 static void find_kernel(const struct ts_shim *shim, const struct ts_hip_activity_record *in,
 			const struct ts_hip_work *work, struct ts_hip_node_kernel *ret)
 {
@@ -168,6 +168,7 @@ static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
 		return;
 	out->name = name;
 	out->function = function;
+	out->place.graph_node = kernel.id;
 	memcpy(out->grid, kernel.grid, sizeof(out->grid));
 	memcpy(out->block, kernel.block, sizeof(out->block));
 	out->dynamic_shared_bytes = kernel.dynamic_shared_bytes;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands in for Ascend's libmspti.so, with the layouts of its public headers (cupti_family.h names
- * them): packed records, 64-bit ids, a completion callback without context. ascendcl-standin.c
- * reports its calls here; a tool subscribes, enables kinds and flushes. As with MSPTI, the newest
- * record is delivered only to a client that has unsubscribed. One thread at a time.
+ * them): packed records with 64-bit ids, callbacks without ids, a completion callback without
+ * context. ascendcl-standin.c reports its calls here; a tool subscribes, enables kinds and flushes.
+ * As with MSPTI, the newest record is delivered only to a client that has unsubscribed. One thread
+ * at a time.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +44,7 @@ _Static_assert(sizeof(struct record) == 56, "MSPTI's length");
 struct call_data {
 	uint32_t site;
 	const char *name;
+	/* MSPTI leaves these uninitialised. */
 	const void *params, *result;
 	const char *symbol;
 	uint64_t correlation, reserved[2], *data;
@@ -149,12 +151,13 @@ EXPORT int msptiActivityFlushAll(uint32_t flags)
 
 static void report(uint32_t site, uint32_t cbid, const char *name)
 {
-	static const int success;
-	const struct call_data data = {.site = site,
-				       .name = name,
-				       .result = &success,
-				       .correlation = correlation};
+	struct call_data data;
 
+	/* No address, and an id of an earlier call: words of an old stack frame. */
+	memset(&data, 0x5a, sizeof(data));
+	data.site = site;
+	data.name = name;
+	data.correlation = 1;
 	if (subscriber && enabled[cbid])
 		subscriber(subscriber_data, 1, cbid, &data);
 }

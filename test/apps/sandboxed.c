@@ -42,6 +42,7 @@ static const int own[] = {
 	SYS_clone,	  SYS_wait4,
 	SYS_execve,	  SYS_access,
 	SYS_arch_prctl,	  SYS_set_tid_address,
+	SYS_readlink, /* the loader, for $ORIGIN */
 };
 
 static const int listed[] = {

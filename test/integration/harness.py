@@ -55,8 +55,11 @@ SYNC_CALLS = {
     'context_synchronize': ('cuCtxSynchronize', 'cudaDeviceSynchronize', 'hipDeviceSynchronize',
                             'mcDeviceSynchronize'),
 }
-LAUNCHES = {'driver': 'cuLaunchKernel', 'runtime': 'cudaLaunchKernel', 'hip': 'hipLaunchKernel'}
-WAITS_FOR_ALL = dict(zip(('driver', 'runtime', 'hip'), SYNC_CALLS['context_synchronize']))
+# HIP's forms of a program, by the way into HIP: that of 6.2 has dispatch tables, that of 5.7 exported functions alone.
+HIP_FORMS = {'hip': 'OverHip', 'hip5': 'OverHipSymbols'}
+LAUNCHES = {'driver': 'cuLaunchKernel', 'runtime': 'cudaLaunchKernel', **dict.fromkeys(HIP_FORMS, 'hipLaunchKernel')}
+WAITS_FOR_ALL = {'driver': 'cuCtxSynchronize', 'runtime': 'cudaDeviceSynchronize',
+                 **dict.fromkeys(HIP_FORMS, 'hipDeviceSynchronize')}
 
 
 def _sanitizer():
@@ -475,16 +478,16 @@ class Case(unittest.TestCase):
         self.assertEqual(len(trace.of('stream_wait')), n_waits)
 
 
-def over_hip(case, *names, but=()):
+def over_hip(case, *names, but=(), form='hip'):
     """
-    A class with the tests of `case` over HIP's form of their programs: those of these names, or all but some. The rest needs
-    CUDA.
+    A class with the tests of `case`, whose programs have a form of HIP_FORMS. It has the tests of these names, or all but some:
+    those need CUDA.
     """
     inherited = [name for name in dir(case) if name.startswith('test_')]
     unknown = set(names + tuple(but)) - set(inherited)
     assert not unknown, unknown
     out = {name: None for name in inherited if name in but or (names and name not in names)}
-    return type(case.__name__ + 'OverHip', (case,), dict(out, form='hip', __module__=case.__module__, __doc__=case.__doc__))
+    return type(case.__name__ + HIP_FORMS[form], (case,), dict(out, form=form, __module__=case.__module__, __doc__=case.__doc__))
 
 
 def main():

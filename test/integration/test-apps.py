@@ -113,7 +113,7 @@ class Graphs(harness.Case):
         self.check('runtime')
 
     def test_hip(self):
-        """HIP shows the graph, and no nodes."""
+        """HIP shows the graph. Kernels have nodes, because each is the only one with its name; copies and sets have none."""
         result, path = self.record([harness.app('graph', 'hip'), '7'], '--vgpu', '-q')
         self.assertEqual(result.status, 0, result)
         trace = harness.Trace(path)
@@ -122,6 +122,10 @@ class Graphs(harness.Case):
         calls = collections.Counter(row['op_id'] for row in trace.of(*harness.DEVICE_TYPES))
         self.assertEqual(sorted(calls.values()), [7] * 7)
         self.assertEqual({row['graph'] for row in trace.of(*harness.DEVICE_TYPES)}, graphs)
+        nodes = {(row['name'], row.get('graph_node')) for row in trace.of('kernel')}
+        self.assertEqual(sorted(name for name, _ in nodes), ['nothing', 'saxpy', 'scale'])
+        self.assertEqual(len({node for _, node in nodes if node}), 3, nodes)
+        self.assertEqual({row.get('graph_node') for row in trace.of('memcpy', 'memset')}, {None})
 
 
 class Python(Apps):

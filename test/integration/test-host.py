@@ -310,7 +310,8 @@ class Sampling(Host):
 
     def test_period(self):
         """Five times as often where that is asked for."""
-        result, trace = self.record_samples([harness.app('host-c-pointers'), '10', '100'], '--vgpu',
+        program = harness.app('host-c-pointers') if self.form == 'driver' else self.app('host')
+        result, trace = self.record_samples([program, '10', '100'], '--vgpu',
                                             '--kernel-events=samples:1ms')
         total_ns = sum(measured(result))
         rows = self.samples(trace)
@@ -452,6 +453,9 @@ print(found)
             self.assertEqual(bool(self.of_function(self.samples(trace), 'work')), bool(options))
         self.assertEqual(*found.values())
         self.assertIn('[]]', found[()])
+
+
+SamplingOverHip = harness.over_hip(Sampling, 'test_period')
 
 
 if __name__ == '__main__':

@@ -88,7 +88,7 @@ class Delays(harness.Case):
         inject, control = case.path('inject.sock'), case.path('control.sock')
         daemon = start_service(case, '--kernel-events', inject, control, TRACESMITH_GPU_NODES='/dev/urandom')
         program = subprocess.Popen(
-            [harness.app('delays', 'driver'), data, str(PAGES)], cwd=case.folder, stdin=subprocess.PIPE,
+            [harness.app('delays', cls.form), data, str(PAGES)], cwd=case.folder, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, env=harness.preload_environment('', TRACESMITH_SOCKET=inject,
                                                                    TS_APP_WAIT='1'))
         cls.addClassCleanup(end, program)
@@ -453,7 +453,7 @@ class Counted(harness.Case):
     @needs('syscalls')
     def test_each_call(self):
         """More than the daemon looks at once, by several threads at once, and none too many or too few."""
-        threads, trace = self.run_in_service('syscalls:count', harness.app('calls', 'driver'), '200000', '100000', '3')
+        threads, trace = self.run_in_service('syscalls:count', self.app('calls'), '200000', '100000', '3')
         sums = self.sums(trace)
         self.assertEqual(len(threads), 3)
         for one in threads:
@@ -473,7 +473,7 @@ class Counted(harness.Case):
     def test_all_that_can_be_counted(self):
         with open(self.path('data.bin'), 'wb') as file:
             file.write(os.urandom(PIECE * PIECES))
-        steps, trace = self.run_in_service('sched:count,faults:count,syscalls:count', harness.app('delays', 'driver'),
+        steps, trace = self.run_in_service('sched:count,faults:count,syscalls:count', self.app('delays'),
                                            self.path('data.bin'), str(PAGES))
         sums = self.sums(trace)
         step = {one['what']: one for one in steps}
@@ -499,7 +499,7 @@ class Wishes(harness.Case):
     def delays(self, *options, **env):
         with open(self.path('data.bin'), 'wb') as file:
             file.write(bytes(PIECE))
-        return self.record([harness.app('delays', 'driver'), self.path('data.bin'), '100'], '--vgpu',
+        return self.record([self.app('delays'), self.path('data.bin'), '100'], '--vgpu',
                            *options, **env)
 
     @needs('sched')
@@ -509,11 +509,11 @@ class Wishes(harness.Case):
         path = self.path('recorded.sbt')
         recording = subprocess.Popen(
             [harness.TSCTL, 'record', '-q', '-o', path, '--vgpu', '--kernel-events=sched:10ms', '--',
-             harness.app('delays', 'driver'), self.path('data.bin'), '100'], cwd=self.folder, stdin=subprocess.PIPE,
+             self.app('delays'), self.path('data.bin'), '100'], cwd=self.folder, stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, env=harness.record_environment(XDG_RUNTIME_DIR=self.folder, TS_APP_WAIT='1'))
         self.addCleanup(end, recording)
         # What comes before the daemon has the session is not seen.
-        wait(lambda: 'delays-driver' in harness.tsctl(
+        wait(lambda: 'delays-' + self.form in harness.tsctl(
             'sessions', env=harness.environment(XDG_RUNTIME_DIR=self.folder)).out, recording)
         recording.communicate(b'go\n', harness.SECONDS)
         self.assertEqual(recording.returncode, 0)
@@ -541,7 +541,7 @@ class Wishes(harness.Case):
         path = self.path('recorded.sbt')
         result = harness.run(prefix + [
             harness.TSCTL, 'record', '-f', '-o', path, '--vgpu', '--kernel-events', '--',
-            harness.app('saxpy', 'driver')], harness.record_environment(), cwd=self.folder)
+            self.app('saxpy')], harness.record_environment(), cwd=self.folder)
         self.assertEqual(result.status, 0, result)
         lines = [line for line in result.err.splitlines() if 'kernel events' in line]
         self.assertEqual(len(lines), 1, result)
@@ -638,7 +638,7 @@ class Service(harness.Case):
 
     def start(self):
         program = subprocess.Popen(
-            [harness.app('workers', 'driver'), '1', '1', '1'], cwd=self.folder, stdin=subprocess.PIPE,
+            [self.app('workers'), '1', '1', '1'], cwd=self.folder, stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=harness.preload_environment(
                 '', TRACESMITH_SOCKET=self.inject, TS_APP_WAIT='1'))
         self.addCleanup(end, program)
@@ -710,6 +710,12 @@ class Service(harness.Case):
             self.assertLess(time.monotonic(), limit)
             time.sleep(0.02)
 
+
+# The threads of HIP's calls: what kept them from a launch is told as for CUDA.
+DelaysOverHip = harness.over_hip(Delays)
+CountedOverHip = harness.over_hip(Counted)
+WishesOverHip = harness.over_hip(Wishes, 'test_only_what_is_asked_for', 'test_nothing_is_asked_for', 'test_without_privilege')
+ServiceOverHip = harness.over_hip(Service)
 
 NOBODY = 65534
 # A session of an ordinary user: starts an ordinary program and one of root's, then computes on one CPU before it copies again.

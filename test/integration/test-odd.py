@@ -158,7 +158,7 @@ class Sandboxed(harness.Case):
         super().setUp()
         if harness.SANITIZER:
             self.skipTest('a sanitizer makes calls of its own')
-        self.program = harness.app('sandboxed', 'driver')
+        self.program = self.app('sandboxed')
         if harness.run([self.program, 'own'], harness.alone_environment()).status == harness.SKIPPED:
             self.skipTest('no seccomp filter can be installed here')
 
@@ -205,7 +205,7 @@ class Sandboxed(harness.Case):
     def test_private_daemon_under_an_inherited_one(self):
         """A container's filter was there before the program; a trace comes as without it."""
         env = harness.preload_environment(TS_TRUTH=self.truth_path)
-        result = self.under_filter([harness.app('saxpy', 'driver')], env)
+        result = self.under_filter([self.app('saxpy')], env)
         self.assertEqual(result.status, 0, result)
         traces = self.traces_appear()
         self.assertEqual(len(traces), 1, traces)
@@ -231,6 +231,10 @@ class Sandboxed(harness.Case):
         self.assertIn('Seccomp: ', text)
         for name in free['calls'] + free['start_calls']:
             self.assertRegex(text, r'\b%s\b' % name)
+
+
+SandboxedOverHip = harness.over_hip(Sandboxed, but=['test_reported'])
+SandboxedOverHipSymbols = harness.over_hip(Sandboxed, but=['test_reported'], form='hip5')
 
 
 if __name__ == '__main__':

@@ -36,6 +36,7 @@ class Stacks(harness.Case):
 
 
 StacksOverHip = harness.over_hip(Stacks)
+StacksOverHipSymbols = harness.over_hip(Stacks, form='hip5')
 
 
 if __name__ == '__main__':

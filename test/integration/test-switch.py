@@ -647,6 +647,7 @@ class Switch(harness.Case):
 
 # The two others are programs of CUDA's.
 SwitchOverHip = harness.over_hip(Switch, but=['test_forks_while_stopped', 'test_stopped_while_the_applications_profiler_has_cupti'])
+SwitchOverHipSymbols = harness.over_hip(Switch, 'test_what_is_recorded_is_exact', 'test_a_recording_that_starts_later', form='hip5')
 
 COPYING = '''
 import ctypes, os, sys

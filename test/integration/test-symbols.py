@@ -30,7 +30,7 @@ class Symbols(harness.Case):
             self.assertGreater(symbol['line'], 0)
 
     def test_record(self):
-        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q')
+        result, path = self.record([self.app('saxpy')], '--vgpu', '-q')
         self.assertEqual(result.status, 0, result)
         self.check_main(self.stacks(path))
         text = harness.run([TSCTL, 'view', '--stacks', '--type', 'api', path])
@@ -53,7 +53,7 @@ class Symbols(harness.Case):
 
     def check_nameless(self, worker, why):
         tsctl = self.installed(worker)
-        result = harness.run([tsctl, 'record', '--vgpu', '-o', self.path('run.sbt'), '--', harness.app('saxpy', 'driver')],
+        result = harness.run([tsctl, 'record', '--vgpu', '-o', self.path('run.sbt'), '--', self.app('saxpy')],
                              harness.environment(), cwd=self.folder)
         self.assertEqual(result.status, 0, result)
         self.assertIn('nothing lost; stacks have no names: ' + why, result.err)
@@ -67,7 +67,7 @@ class Symbols(harness.Case):
         self.check_nameless('#!/bin/sh\nexit 127\n', 'the worker ended')
 
     def test_on_demand(self):
-        result, traces = self.preload([harness.app('saxpy', 'driver')])
+        result, traces = self.preload([self.app('saxpy')])
         self.assertEqual(result.status, 0, result)
         path, = traces
         self.assertFalse(any(stack['symbols'] for stack in self.stacks(path)))
@@ -84,13 +84,13 @@ class Symbols(harness.Case):
     def test_same_as_addr2line(self):
         if not shutil.which('addr2line'):
             self.skipTest('no addr2line (Debian: binutils)')
-        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q')
+        result, path = self.record([self.app('saxpy')], '--vgpu', '-q')
         self.assertEqual(result.status, 0, result)
         wanted = {}
         for stack in self.stacks(path):
             for frame in range(1, len(stack['frames'])):
                 symbols = [symbol for symbol in stack['symbols'] if symbol['frame'] == frame]
-                if symbols and '/saxpy-driver' in symbols[0]['module']:
+                if symbols and '/saxpy-' + self.form in symbols[0]['module']:
                     wanted[symbols[0]['offset'] - 1] = symbols
         self.assertGreater(len(wanted), 3)
         for address, symbols in wanted.items():
@@ -107,7 +107,7 @@ class Symbols(harness.Case):
     def test_file_of_another_build(self):
         """The program was built anew since: its old names are gone, and no new ones are made up."""
         program = self.path('program')
-        shutil.copy(harness.app('saxpy', 'driver'), program)
+        shutil.copy(self.app('saxpy'), program)
         result, traces = self.preload([program])
         self.assertEqual(result.status, 0, result)
         shutil.copy(harness.app('pipeline', 'driver'), program)
@@ -116,16 +116,19 @@ class Symbols(harness.Case):
         self.assertEqual(image['result'], 'other_file')
         self.assertEqual(image['named'], 0)
         # It comes back: so do the names.
-        shutil.copy(harness.app('saxpy', 'driver'), program)
+        shutil.copy(self.app('saxpy'), program)
         result = harness.run([TSCTL, 'symbolize', traces[0]])
         self.assertEqual(result.status, 0, result)
         self.check_main(self.stacks(traces[0]))
 
     def test_bad_usage(self):
-        for argv in ([], ['/nonexistent.sbt'], [harness.app('saxpy', 'driver')], ['a', 'b']):
+        for argv in ([], ['/nonexistent.sbt'], [self.app('saxpy')], ['a', 'b']):
             result = harness.run([TSCTL, 'symbolize'] + argv)
             self.assertEqual(result.status, 2, result)
             self.assertEqual(len(result.err.splitlines()), 1, result)
+
+
+SymbolsOverHip = harness.over_hip(Symbols, 'test_record', 'test_on_demand', 'test_same_as_addr2line')
 
 
 if __name__ == '__main__':

@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import re
 import signal
 import stat
 import struct
@@ -320,9 +321,24 @@ class Usage(harness.Case):
         for types in ('kernel,,memcpy', ',kernel', 'kernel,', ''):
             self.check_error(harness.tsctl('view', '--type', types, path), 2, 'a type is empty')
 
+    def test_every_option_of_record_runs_over_hip(self):
+        """The table of test/integration/README.md has each option of the help, with classes that exist."""
+        options = set(re.findall(r'(?<!`)(--[a-z-]+)', harness.tsctl('record', '--help').out.split('\nexample:')[0]))
+        folder = os.path.join(harness.SOURCE, 'test', 'integration')
+        with open(os.path.join(folder, 'README.md'), encoding='utf-8') as stream:
+            rows = re.findall(r'^\| (`--.*?) \| (.*?) \| (.*?) \|$', stream.read(), re.M)
+        self.assertEqual(sorted(option for row in rows for option in re.findall('`(.*?)`', row[0])), sorted(options))
+        for _, scripts, classes in rows:
+            text = ''
+            for script in re.findall('`(.*?)`', scripts):
+                with open(os.path.join(folder, script), encoding='utf-8') as stream:
+                    text += stream.read()
+            for name in re.findall('`(.*?)`', classes):
+                self.assertRegex(text, r'(?m)^(class %s\b|%s = )' % (name, name))
+
     def test_record_quantum(self):
         """Host times are multiples of it, which the trace says; devices' are as they were, and nothing ends before it begins."""
-        result, path = self.record([harness.app('saxpy', 'driver'), '17'], '--vgpu', '-q', '--quantum', '1us')
+        result, path = self.record([self.app('saxpy'), '17'], '--vgpu', '-q', '--quantum', '1us')
         self.assertEqual(result.status, 0, result)
         info = json.loads(harness.tsctl('info', '--json', path).out)
         self.assertEqual(info['metadata']['host_quantum_ns'], '1000')
@@ -412,7 +428,7 @@ class Record(harness.Case):
 
     def test_lost_is_explained(self):
         """The line at the end names what was lost, not what lacks its other half for that, and who tells more."""
-        result, path = self.record([harness.app('stress', 'driver'), '100000', '4'], '--vgpu', '--ring-size', '64K')
+        result, path = self.record([self.app('stress'), '100000', '4'], '--vgpu', '--ring-size', '64K')
         self.assertEqual(result.status, 0, result)
         lost = harness.Trace(path).lost
         if not lost:
@@ -443,7 +459,7 @@ class Record(harness.Case):
         self.assertEqual(len(result.err.splitlines()), 1, result)
         with open(path, encoding='utf-8') as stream:
             self.assertEqual(stream.read(), 'precious')
-        result, _ = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-f')
+        result, _ = self.record([self.app('saxpy')], '--vgpu', '-f')
         self.assertEqual(result.status, 0, result)
         self.check_truth(harness.Trace(path), self.truth())
 
@@ -511,19 +527,19 @@ class Record(harness.Case):
                            cwd=self.folder)
 
     def test_default_name(self):
-        result = harness.run([harness.TSCTL, 'record', '--vgpu', '--', harness.app('saxpy', 'driver')],
+        result = harness.run([harness.TSCTL, 'record', '--vgpu', '--', self.app('saxpy')],
                              harness.record_environment(), cwd=self.folder)
         self.assertEqual(result.status, 0, result)
         names = os.listdir(self.folder)
         self.assertEqual(len(names), 1, names)
-        self.assertRegex(names[0], r'^tracesmith-saxpy-driver-\d+\.sbt$')
+        self.assertRegex(names[0], r'^tracesmith-saxpy-%s-\d+\.sbt$' % self.form)
         self.assertTrue(result.err.startswith('tsctl record: tracesmith-saxpy'), result)
         self.assertIn(names[0], result.err)
         self.assertEqual(len(result.err.splitlines()), 1, result)
 
     def test_profile_is_record(self):
         path = self.path('p.sbt')
-        result = harness.tsctl('profile', '-q', '-o', path, '--vgpu', '--', harness.app('saxpy', 'driver'),
+        result = harness.tsctl('profile', '-q', '-o', path, '--vgpu', '--', self.app('saxpy'),
                                env=harness.record_environment(TS_TRUTH=self.truth_path))
         self.assertEqual(result.status, 0, result)
         self.check_truth(harness.Trace(path), self.truth())
@@ -531,21 +547,21 @@ class Record(harness.Case):
     def test_several_processes(self):
         """All processes of the command are sessions of one file."""
         command = '%s >/dev/null & %s >/dev/null; wait; %s' % (
-            harness.app('saxpy', 'driver'), harness.app('pipeline', 'driver'),
-            harness.app('exits', 'driver'))
+            self.app('saxpy'), self.app('pipeline'),
+            self.app('exits'))
         result, path = self.record(['sh', '-c', command], '--vgpu', '-q', TS_TRUTH=None)
         self.assertEqual(result.status, 0, result)
         trace = harness.Trace(path)
         self.check_sound(trace)
         self.assertEqual(sorted(session['program'] for session in trace.info['sessions']),
-                         ['exits-driver', 'pipeline-driver', 'saxpy-driver'])
+                         [name + '-' + self.form for name in ('exits', 'pipeline', 'saxpy')])
         self.assertEqual({row['session'] for row in trace.of('kernel')}, {1, 2, 3})
         self.assertEqual(trace.lost, {})
 
     def test_ring_sizes(self):
         """Every size that is accepted records; larger rings mean fewer of them, never none. Of a small one some may have to wait."""
         for size in ('64K', '1M', '16M', '64M', '256M'):
-            result, path = self.record([harness.app('threads', 'driver')], '--vgpu', '-q', '-f', '--lossless',
+            result, path = self.record([self.app('threads')], '--vgpu', '-q', '-f', '--lossless',
                                        '--ring-size', size)
             self.assertEqual(result.status, 0, result)
             self.check_truth(harness.Trace(path), self.truth())
@@ -557,7 +573,7 @@ class Record(harness.Case):
     def test_lossless(self):
         """Whoever asks for lossless gets every launch, and the application waits instead."""
         launches = 20000 if harness.SANITIZER else 300000
-        result, path = self.record([harness.app('stress', 'driver'), str(launches), '4'], '--vgpu',
+        result, path = self.record([self.app('stress'), str(launches), '4'], '--vgpu',
                                    '-q', '--lossless', '--ring-size', '256K', seconds=120)
         self.assertEqual(result.status, 0, result)
         trace = harness.Trace(path)
@@ -579,7 +595,7 @@ class Record(harness.Case):
         env = harness.record_environment()
         process = subprocess.Popen(
             [harness.TSCTL, 'record', '-q', '-o', path, '--vgpu', '--', 'sh', '-c',
-             harness.app('saxpy', 'driver') + '; echo ready; read line'], env=env,
+             self.app('saxpy') + '; echo ready; read line'], env=env,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         while b'ready' not in process.stdout.readline():
             pass
@@ -594,7 +610,7 @@ class Record(harness.Case):
         """No process, no socket, no folder outlives a recording; the file is its owner's alone."""
         runtime = self.path('runtime')
         os.mkdir(runtime, 0o700)
-        result, path = self.record([harness.app('saxpy', 'driver')], '--vgpu', '-q',
+        result, path = self.record([self.app('saxpy')], '--vgpu', '-q',
                                    XDG_RUNTIME_DIR=runtime, TMPDIR=runtime)
         self.assertEqual(result.status, 0, result)
         self.assertEqual(os.listdir(runtime), [])
@@ -624,7 +640,7 @@ class Record(harness.Case):
         for seconds in ('2', '8', '32'):
             result = harness.tsctl('record', '-q', '-f', '-o', path, '-d', seconds, '--vgpu', '--', 'sh', '-c',
                                    '"$2"; until %s; do sleep 0.1; done; "$2"; exit 3' % finished, harness.TSCTL, path,
-                                   harness.app('saxpy', 'driver'), env=harness.record_environment())
+                                   self.app('saxpy'), env=harness.record_environment())
             self.assertEqual(result.status, 3, result)
             self.assertEqual(result.out.count('saxpy: 10 launches'), 2, result)
             trace = harness.Trace(path)
@@ -632,6 +648,15 @@ class Record(harness.Case):
                 break
         self.check_sound(trace)
         self.assertEqual(trace.counts['kernel'], 10)
+
+
+# Options of `record`, by each way into HIP.
+OPTION_TESTS = ('test_lost_is_explained', 'test_never_overwrites', 'test_default_name', 'test_profile_is_record',
+                'test_several_processes', 'test_ring_sizes', 'test_lossless', 'test_interrupted', 'test_duration')
+RecordOverHip = harness.over_hip(Record, *OPTION_TESTS)
+RecordOverHipSymbols = harness.over_hip(Record, *OPTION_TESTS, form='hip5')
+QuantumOverHip = harness.over_hip(Usage, 'test_record_quantum')
+QuantumOverHipSymbols = harness.over_hip(Usage, 'test_record_quantum', form='hip5')
 
 
 class Preload(harness.Case):

@@ -81,8 +81,11 @@ enum ts_pti_flag {
 	TS_PTI_RESOURCES = 1 << 1,
 	/* functionParams has the arguments in the order of the base's call. */
 	TS_PTI_ARGUMENTS = 1 << 2,
-	/* Callback data has MSPTI's layout: a 64-bit correlation id, no context. */
-	TS_PTI_WIDE_CALLBACK = 1 << 3,
+	/*
+	 * Callback data has the site of the call and a name alone. Trap: the library leaves the
+	 * result, the arguments and the correlation id uninitialised (ExecuteCallback() of [A]).
+	 */
+	TS_PTI_BARE_CALLBACK = 1 << 3,
 	/* Unsubscribe, then flush for the last time. */
 	TS_PTI_UNSUBSCRIBE_FIRST = 1 << 4,
 	/* There is no clock function: times are CLOCK_REALTIME. */
@@ -339,7 +342,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.paths = {"libmspti.so"},
 			.runtime = "libascendcl",
 			.version = 13,
-			.flags = TS_PTI_SHORT_COMPLETION | TS_PTI_WIDE_CALLBACK |
+			.flags = TS_PTI_SHORT_COMPLETION | TS_PTI_BARE_CALLBACK |
 				 TS_PTI_UNSUBSCRIBE_FIRST | TS_PTI_REALTIME | TS_PTI_PRELOADED,
 			.limit_reached = 3,
 			.multiple_subscribers = 2,
@@ -351,7 +354,9 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 			.state = TS_PTI_UNTESTED,
 			.defects =
 				"kernels have no grid and no block; without LD_PRELOAD of libmspti.so "
-				"there are no calls, copies and sets; physical device numbers",
+				"there are no calls, copies and sets; physical device numbers; "
+				"callbacks have no ids, results and arguments, so calls and device "
+				"rows are not joined",
 		},
 	[TS_PTI_TOPSPTI] =
 		{

@@ -88,6 +88,57 @@ static uint32_t blocks_of(void *exec, const char *name)
 	return kernel.grid[0];
 }
 
+/* Returns the id of the only node of a kernel in the graph's next launch; 0: none, or several. */
+static uint64_t id_of(void *exec, const char *name)
+{
+	struct ts_hip_node_kernel kernel = {0};
+	const uint64_t launched = ts_hip_graph_launched(&shim->hip.graphs, exec);
+
+	(void)ts_hip_graph_kernel(&shim->hip.graphs, launched, ts_hip_code_name(name), &kernel);
+	return kernel.id;
+}
+
+TS_TEST(ids)
+{
+	struct ts_hip_kernel_node_params params = node_params(ADD, 7);
+	uint64_t id;
+
+	begin();
+	create(GRAPH);
+	add(GRAPH, NODE, ADD, 3);
+	add(GRAPH, NODE2, MUL, 5);
+	instantiate(EXEC, GRAPH);
+	id = id_of(EXEC, "add");
+	ts_check(id);
+	ts_check(id_of(EXEC, "mul"));
+	ts_check(id_of(EXEC, "mul") != id);
+	ts_check_int(id_of(EXEC, "other"), 0);
+	/* The second executable graph has the same nodes. */
+	instantiate(OTHER, GRAPH);
+	ts_check_int(id_of(OTHER, "add"), id);
+	/* A change of a node keeps the node. */
+	CALL(hipGraphKernelNodeSetParams, .node = NODE, .node_params = &params);
+	CALL(hipGraphExecKernelNodeSetParams, .graph_exec = OTHER, .node = NODE,
+	     .node_params = &params);
+	CALL(hipGraphExecUpdate, .graph_exec = EXEC, .graph = GRAPH);
+	ts_check_int(id_of(OTHER, "add"), id);
+	ts_check_int(id_of(EXEC, "add"), id);
+	ts_check_int(blocks_of(EXEC, "add"), 7);
+	/* The runtime's record does not show which of two nodes ran. */
+	add(GRAPH, &handles[22], ADD, 7);
+	CALL(hipGraphExecUpdate, .graph_exec = EXEC, .graph = GRAPH);
+	ts_check_int(id_of(EXEC, "add"), 0);
+	ts_check_int(blocks_of(EXEC, "add"), 7);
+	ts_check(id_of(EXEC, "mul"));
+	/* A child graph is a copy with nodes of its own. */
+	CALL(hipGraphDestroyNode, .node = &handles[22]);
+	create(&handles[4]);
+	CALL(hipGraphAddChildGraphNode, .graph = &handles[4], .child_graph = GRAPH);
+	instantiate(EXEC, &handles[4]);
+	ts_check(id_of(EXEC, "add"));
+	ts_check(id_of(EXEC, "add") != id);
+}
+
 TS_TEST(nodes_by_call)
 {
 	begin();
