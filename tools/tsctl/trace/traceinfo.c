@@ -124,8 +124,8 @@ static char *string(struct maker *maker, uint32_t id)
 static void fill_interfaces(struct maker *maker, const struct ts_row_session *row,
 			    Ts__Rpc__SessionInfo *info)
 {
-	static const char *const names[] = {"cupti", "hip_tables", "hip_tracer", "hip_symbols",
-					    "hip_activity"};
+	static const char *const names[] = {"cupti",	   "hip_tables",   "hip_tracer",
+					    "hip_symbols", "hip_activity", "rocprofiler_sdk"};
 
 	info->interfaces =
 		ts_pool_alloc(maker->pool, TS_ARRAY_LEN(names) + TS_PTI_VENDORS, sizeof(char *));
