@@ -178,7 +178,7 @@ struct ts_control {
 #define TS_INTERFACE_HIP_TRACER	     (1u << 2) /* GPU times by hipRegisterTracerCallback() */
 #define TS_INTERFACE_HIP_SYMBOLS     (1u << 3) /* functions that stand before HIP's */
 #define TS_INTERFACE_HIP_ACTIVITY    (1u << 4) /* GPU times by hipInitActivityCallback() */
-#define TS_INTERFACE_ROCPROFILER_SDK (1u << 5) /* GPU times by AMD's rocprofiler-sdk */
+#define TS_INTERFACE_ROCPROFILER_SDK (1u << 6) /* GPU times by AMD's rocprofiler-sdk */
 /* Bit of a library like CUPTI: this one shifted by its enum ts_pti_id. */
 #define TS_INTERFACE_PTI (1u << 8)
 
