@@ -7,6 +7,7 @@
  * with the code. A tool's own id is asked for when work is submitted.
  *
  *	TS_SDK_FAIL=FUNCTION  this function returns an error
+ *	TS_SDK_EARLY=1        the SDK has started when it is loaded, for a tool that is not there
  *	TS_SDK_OLD=1          layouts of 0.4.0 instead of 1.0.0
  *	TS_SDK_ODD=1          a malformed record after each record
  */
@@ -522,6 +523,12 @@ static void finalize(void)
 		if (tools[i].result && tools[i].result->finalize)
 			tools[i].result->finalize(tools[i].result->data);
 	__atomic_store_n(&fini_status, 1, __ATOMIC_RELEASE);
+}
+
+__attribute__((constructor)) static void start_early(void)
+{
+	if (is_set("TS_SDK_EARLY"))
+		init_status = 1;
 }
 
 static void end_client(struct ts_rocprofiler_client_id client)
