@@ -21,6 +21,7 @@
 #include "inject/hip/hip-recorder.h"
 #include "inject/ring/link-thread.h"
 #include "inject/ring/producer.h"
+#include "inject/rocprofiler/rocprofiler-link.h"
 #include "inject/stacks/stack.h"
 
 struct ts_shim {
@@ -98,6 +99,7 @@ struct ts_loaded {
 	bool interposes;
 	int filters; /* seccomp filters at load, from ts_sandbox_count() */
 	struct ts_hip_runtime hip;
+	struct ts_rocprofiler rocprofiler;
 };
 
 extern struct ts_loaded ts_loaded;

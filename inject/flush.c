@@ -318,6 +318,7 @@ static void *thread_main(void *data)
 		report(flush, requests);
 		ts_switch_follow(shim);
 		ts_hip_follow(shim);
+		ts_rocprofiler_flush(shim, requests || remote != control->flushes_done);
 		do_cupti(flush, requests);
 		ended = ts_budget_mark();
 		ts_budget_charge(&flush->budget, &began, &ended);

@@ -174,15 +174,17 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 	const struct ts_call *call = &ts_tls.call;
 	struct ts_hip_work work = {.op_id = call->op_id, .kind = (uint8_t)kind};
 	struct ts_hip_stream stream = ts_hip_stream_of(id, params);
+	const uint32_t traced = __atomic_load_n(&shim->hip.traced, __ATOMIC_RELAXED);
 	struct ts_access access;
 
 	work.device = current_device();
 	work.stream = stream_id(shim, &work.device, stream.handle, stream.per_thread);
 	work.async = stream.is_async;
+	/* rocprofiler-sdk reports no copies that the processor carries out. */
 	work.is_awaited = (kind == TS_CUPTI_CLASS_LAUNCH ||
-			   ts_call_table_expect_device(TS_API_HIP, id, params)) &&
-			  __atomic_load_n(&shim->hip.traced, __ATOMIC_RELAXED) &&
-			  !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
+			   (traced != TS_INTERFACE_ROCPROFILER_SDK &&
+			    ts_call_table_expect_device(TS_API_HIP, id, params))) &&
+			  traced && !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 	if (kind == TS_CUPTI_CLASS_LAUNCH) {
 		ts_hip_launch_of(id, params, &work);
 		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));

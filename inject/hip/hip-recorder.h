@@ -19,9 +19,20 @@
 #include "inject/hip/hip-graphs.h"
 #include "inject/hip/hip-work.h"
 #include "inject/ring/producer.h"
+#include "proto/abi/vendor/hip.h"
 
 struct ts_shim;
-struct ts_hip_activity_record;
+
+/*
+ * Work that rocprofiler-sdk reports: a record with this domain is the first member of a struct
+ * ts_hip_dispatch. HIP's own records do not have the size of a kernel.
+ */
+#define TS_HIP_DOMAIN_SDK 256u
+
+struct ts_hip_dispatch {
+	struct ts_hip_activity_record record;
+	uint32_t grid[3], block[3]; /* of a kernel; 0: not known */
+};
 
 /* Room for slots of HIP's dispatch table; later slots are not wrapped. */
 #define TS_HIP_MAX_SLOTS 640u
@@ -71,6 +82,8 @@ struct ts_hip {
 	const char *(*name_of_pointer)(const void *host_function, void *stream);
 	struct ts_hip_numbered *commands; /* hip-activity.c; NULL: none */
 	struct ts_hip_works works;
+	/* Flush thread: calls at the last flush of rocprofiler-sdk, and time of the next one. */
+	uint64_t flushed_calls, flush_at_ns;
 	uint32_t n_streams;
 	uint32_t n_graph_ids;
 	uint64_t n_calls __attribute__((aligned(TS_CACHE_LINE)));

@@ -4,6 +4,7 @@
  * librocprofiler-register at its first call. This library is preloaded, so its function of that
  * name is called first. It puts the shim's wrappers into the table (hip-wrappers.c), and passes the
  * table on. A tool of rocprofiler-sdk then wraps the wrappers, and both see every call.
+ * rocprofiler-link.c loads the shim's own tool of the SDK before, if the runtime needs it.
  *
  * Trap: if a program loads HIP with RTLD_DEEPBIND, or preloads librocprofiler-register before this
  * library, HIP calls the real function, and the process's HIP calls are not recorded.
@@ -104,6 +105,16 @@ static void take_tables(const char *name, void **tables, uint64_t n_tables)
 		ts_hip_wrap(tables[0], n_bytes);
 }
 
+/* Returns a function of HIP's runtime, the first one of its tables; NULL: another table. */
+static const void *first_function(const char *name, void **tables, uint64_t n_tables)
+{
+	if (!name ||
+	    (strcmp(name, TS_HIP_TABLE_NAME) && strcmp(name, TS_HIP_COMPILER_TABLE_NAME)) ||
+	    !tables || !n_tables || !tables[0] || *(const size_t *)tables[0] < 2 * sizeof(void *))
+		return NULL;
+	return ((void **)tables[0])[1];
+}
+
 __attribute__((visibility("default"))) int rocprofiler_register_library_api_table(
 	const char *name, void *import, uint32_t version, void **tables, uint64_t n_tables,
 	void *ret_id);
@@ -111,11 +122,20 @@ __attribute__((visibility("default"))) int rocprofiler_register_library_api_tabl
 int rocprofiler_register_library_api_table(const char *name, void *import, uint32_t version,
 					   void **tables, uint64_t n_tables, void *ret_id)
 {
-	int saved_errno = errno;
+	int saved_errno = errno, result = REGISTER_NO_TOOLS;
+	const void *function;
 	register_fn next;
 
+	/* Before the wrappers are in the table. */
+	function = first_function(name, tables, n_tables);
 	take_tables(name, tables, n_tables);
+	ts_rocprofiler_prepare(name, function, version);
 	next = next_register();
 	errno = saved_errno;
-	return next ? next(name, import, version, tables, n_tables, ret_id) : REGISTER_NO_TOOLS;
+	if (next)
+		result = next(name, import, version, tables, n_tables, ret_id);
+	saved_errno = errno;
+	ts_rocprofiler_passed(name, version, tables, n_tables, next != NULL);
+	errno = saved_errno;
+	return result;
 }

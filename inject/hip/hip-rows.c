@@ -129,10 +129,15 @@ static void *open_row(struct ts_shim *shim, struct ts_thread *thread,
 	return out;
 }
 
-/* Finds grid and code of a kernel: the launch has them, or the node of a graph, which has an id. */
+/*
+ * Finds grid and code of a kernel: the launch has them, or the node of a graph, which has an id, or
+ * the SDK.
+ */
 static void find_kernel(const struct ts_shim *shim, const struct ts_hip_activity_record *in,
 			const struct ts_hip_work *work, struct ts_hip_node_kernel *ret)
 {
+	const struct ts_hip_dispatch *dispatch = (const struct ts_hip_dispatch *)in;
+
 	memset(ret, 0, sizeof(*ret));
 	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
 		memcpy(ret->grid, work->grid, sizeof(ret->grid));
@@ -142,6 +147,10 @@ static void find_kernel(const struct ts_shim *shim, const struct ts_hip_activity
 	} else if (work->kind == TS_CUPTI_CLASS_GRAPH_LAUNCH && in->kernel_name) {
 		(void)ts_hip_graph_kernel(&shim->hip.graphs, work->graph,
 					  ts_hip_code_name(in->kernel_name), ret);
+	}
+	if (in->domain == TS_HIP_DOMAIN_SDK && dispatch->block[0]) {
+		memcpy(ret->grid, dispatch->grid, sizeof(ret->grid));
+		memcpy(ret->block, dispatch->block, sizeof(ret->block));
 	}
 }
 
@@ -248,6 +257,21 @@ static void record_copy(struct ts_shim *shim, struct ts_thread *thread,
 	ts_thread_commit(thread, sizeof(*out));
 }
 
+/* A copy or a set that a kernel carried out. */
+static void record_carried(struct ts_shim *shim, struct ts_thread *thread,
+			   const struct ts_hip_activity_record *kernel,
+			   const struct ts_hip_work *work)
+{
+	struct ts_hip_activity_record in = *kernel;
+
+	in.kind = TS_HIP_COMMAND_COPY_BUFFER;
+	in.bytes = 0;
+	if (work->kind == TS_CUPTI_CLASS_MEMSET)
+		record_set(shim, thread, &in, work);
+	else
+		record_copy(shim, thread, &in, work);
+}
+
 /* Writes the row of finished work. */
 static void write_row(struct ts_shim *shim, struct ts_thread *thread,
 		      const struct ts_hip_activity_record *in)
@@ -261,9 +285,14 @@ static void write_row(struct ts_shim *shim, struct ts_thread *thread,
 		return;
 	}
 	if (in->op == TS_HIP_ACTIVITY_OP_DISPATCH) {
-		/* A set or a copy may be carried out by a kernel of the runtime. */
+		/*
+		 * A set or a copy may be carried out by a kernel of the runtime. HIP also reports
+		 * the set or the copy itself, rocprofiler-sdk does not.
+		 */
 		if (work.kind == TS_CUPTI_CLASS_LAUNCH || work.kind == TS_CUPTI_CLASS_GRAPH_LAUNCH)
 			record_kernel(shim, thread, in, &work);
+		else if (in->domain == TS_HIP_DOMAIN_SDK)
+			record_carried(shim, thread, in, &work);
 		ts_hip_works_done(&shim->hip.works, work.op_id);
 	} else if (in->op == TS_HIP_ACTIVITY_OP_COPY) {
 		if (in->kind == TS_HIP_COMMAND_FILL_BUFFER)

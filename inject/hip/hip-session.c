@@ -2,7 +2,7 @@
 /*
  * HIP's part in the session's life: begin, devices, stops of recording, end. hip-register.c,
  * hip-calls.c, flush.c and shim.c call this file. This file calls hip-rows.c, hip-work.c and
- * cuda/switch.c.
+ * cuda/switch.c and rocprofiler-link.c.
  *
  *	register the table -> ts_hip_start(): the session exists, wrappers go into the table
  *	first recorded call -> ts_hip_join(): the runtime is ready, so it may be asked
@@ -189,6 +189,8 @@ void ts_hip_join(struct ts_shim *shim)
 		ways |= TS_INTERFACE_HIP_TRACER;
 	else if (ts_hip_activity_install(shim, (const void *)get_version))
 		ways |= TS_INTERFACE_HIP_ACTIVITY;
+	else if (ts_rocprofiler_join(shim))
+		ways |= TS_INTERFACE_ROCPROFILER_SDK;
 	else
 		ts_debug(&shim->config, "HIP runtime %d: no times of the GPU's work", version);
 	/* Without a device, the queries above fail. */
@@ -196,7 +198,8 @@ void ts_hip_join(struct ts_shim *shim)
 		(void)reset_error();
 	__atomic_fetch_or(&shim->control->interfaces, ways, __ATOMIC_RELAXED);
 	__atomic_store_n(&shim->hip.traced,
-			 ways & (TS_INTERFACE_HIP_TRACER | TS_INTERFACE_HIP_ACTIVITY),
+			 ways & (TS_INTERFACE_HIP_TRACER | TS_INTERFACE_HIP_ACTIVITY |
+				 TS_INTERFACE_ROCPROFILER_SDK),
 			 __ATOMIC_RELAXED);
 	ts_futex_set(&shim->hip.joined, TS_HIP_JOINED);
 }

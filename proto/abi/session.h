@@ -173,11 +173,12 @@ struct ts_control {
 };
 
 /* Ways into a vendor's runtime. */
-#define TS_INTERFACE_CUPTI	  (1u << 0) /* CUPTI's callbacks and activity records */
-#define TS_INTERFACE_HIP_TABLES	  (1u << 1) /* the dispatch tables of HIP's runtime */
-#define TS_INTERFACE_HIP_TRACER	  (1u << 2) /* GPU times by hipRegisterTracerCallback() */
-#define TS_INTERFACE_HIP_SYMBOLS  (1u << 3) /* functions that stand before HIP's */
-#define TS_INTERFACE_HIP_ACTIVITY (1u << 4) /* GPU times by hipInitActivityCallback() */
+#define TS_INTERFACE_CUPTI	     (1u << 0) /* CUPTI's callbacks and activity records */
+#define TS_INTERFACE_HIP_TABLES	     (1u << 1) /* the dispatch tables of HIP's runtime */
+#define TS_INTERFACE_HIP_TRACER	     (1u << 2) /* GPU times by hipRegisterTracerCallback() */
+#define TS_INTERFACE_HIP_SYMBOLS     (1u << 3) /* functions that stand before HIP's */
+#define TS_INTERFACE_HIP_ACTIVITY    (1u << 4) /* GPU times by hipInitActivityCallback() */
+#define TS_INTERFACE_ROCPROFILER_SDK (1u << 6) /* GPU times by AMD's rocprofiler-sdk */
 /* Bit of a library like CUPTI: this one shifted by its enum ts_pti_id. */
 #define TS_INTERFACE_PTI (1u << 8)
 

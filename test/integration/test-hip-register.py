@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""AMD's own librocprofiler-register between HIP and the shim: all of test-hip.py passes with it.
+"""AMD's own librocprofiler-register between HIP and the shim: all of test-hip.py and test-hip-sdk.py passes with it.
 
 TS_REGISTER_SOURCE names a folder with the source of rocprofiler-register, or several folders with a colon between them (0.4.0 and
 0.5.0 are tried). The test compiles the library with g++ and Debian's libgoogle-glog-dev and libfmt-dev. Without the variable, the
@@ -72,9 +72,10 @@ class Register(harness.Case):
             print('rocprofiler-register', version, flush=True)
             # The prefix of glog's lines has a time and a thread.
             env = dict(os.environ, TS_REGISTER=folder, GLOG_log_prefix='0')
-            program = [sys.executable, os.path.join(harness.SOURCE, 'test', 'integration', 'test-hip.py')]
-            result = subprocess.run(program, env=env, timeout=250, check=False)
-            self.assertEqual(result.returncode, 0, version)
+            for name in ('test-hip.py', 'test-hip-sdk.py'):
+                program = [sys.executable, os.path.join(harness.SOURCE, 'test', 'integration', name)]
+                result = subprocess.run(program, env=env, timeout=250, check=False)
+                self.assertEqual(result.returncode, 0, (name, version))
 
 
 if __name__ == '__main__':

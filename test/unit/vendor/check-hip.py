@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-HEADERS = ('stddef.h', 'stdint.h', 'proto/abi/vendor/hip.h', 'proto/abi/vendor/hip_calls.h', 'proto/abi/vendor/hip_params.h')
+HEADERS = ('stddef.h', 'stdint.h', 'proto/abi/vendor/hip.h', 'proto/abi/vendor/hip_calls.h', 'proto/abi/vendor/hip_params.h',
+           'proto/abi/vendor/rocprofiler.h')
 
 
 def load(path):

@@ -202,7 +202,7 @@ static void print_interfaces(const Ts__Rpc__TraceInfo *info)
 {
 	for (size_t i = 0; i < info->n_sessions; i++) {
 		const Ts__Rpc__SessionInfo *session = info->sessions[i];
-		bool has_times = false, by_symbols = false;
+		bool has_times = false, by_symbols = false, by_sdk = false;
 
 		if (!session->hip_version)
 			continue;
@@ -210,12 +210,15 @@ static void print_interfaces(const Ts__Rpc__TraceInfo *info)
 			has_times |= !strcmp(session->interfaces[k], "hip_tracer") ||
 				     !strcmp(session->interfaces[k], "hip_activity");
 			by_symbols |= !strcmp(session->interfaces[k], "hip_symbols");
+			by_sdk |= !strcmp(session->interfaces[k], "rocprofiler_sdk");
 		}
 		printf("  session %u: HIP %u.%u.%u by its %s%s\n", session->session,
 		       session->hip_version / 10000000, session->hip_version / 100000 % 100,
 		       session->hip_version % 100000,
 		       by_symbols ? "exported functions" : "dispatch tables",
-		       has_times ? "" : "; this version reports no times of the GPU's work");
+		       by_sdk	   ? ", with times of rocprofiler-sdk"
+		       : has_times ? ""
+				   : "; this version reports no times of the GPU's work");
 	}
 }
 

@@ -11,8 +11,10 @@
 #include "proto/rpc/json.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define INJECTION_ENVIRONMENT "CUDA_INJECTION64_PATH"
 #define CUPTI_ENVIRONMENT     "TRACESMITH_CUPTI"
@@ -244,6 +246,29 @@ static bool has_tables(void *library)
 	       (needs(library, "librocprofiler-register") || !needs(library, "libhsa-runtime64"));
 }
 
+/* True if rocprofiler-sdk is beside the runtime, or the loader finds it. */
+static bool has_sdk(struct ts_pool *pool, void *library)
+{
+	static const char *const names[] = {"librocprofiler-sdk.so", "librocprofiler-sdk.so.1",
+					    "librocprofiler-sdk.so.0"};
+	const char *runtime = library_path(pool, library);
+	const char *slash = runtime ? strrchr(runtime, '/') : NULL;
+	char path[PATH_MAX];
+	void *sdk;
+
+	for (size_t i = 0; slash && i < TS_ARRAY_LEN(names); i++) {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - runtime), runtime, names[i]);
+		if (!access(path, R_OK))
+			return true;
+	}
+	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++) {
+		sdk = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+		if (sdk)
+			return true;
+	}
+	return false;
+}
+
 void ts_gpu_fill_hip(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 {
 	static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6",
@@ -265,4 +290,6 @@ void ts_gpu_fill_hip(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 		info->hip->interfaces[info->hip->n_interfaces++] = (char *)"hip_tracer";
 	else if (dlsym(library, "hipInitActivityCallback"))
 		info->hip->interfaces[info->hip->n_interfaces++] = (char *)"hip_activity";
+	else if (has_tables(library) && has_sdk(pool, library))
+		info->hip->interfaces[info->hip->n_interfaces++] = (char *)"rocprofiler_sdk";
 }

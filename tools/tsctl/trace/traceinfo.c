@@ -124,8 +124,10 @@ static char *string(struct maker *maker, uint32_t id)
 static void fill_interfaces(struct maker *maker, const struct ts_row_session *row,
 			    Ts__Rpc__SessionInfo *info)
 {
-	static const char *const names[] = {"cupti", "hip_tables", "hip_tracer", "hip_symbols",
-					    "hip_activity"};
+	static const char *const names[] = {
+		[0] = "cupti",	     [1] = "hip_tables",   [2] = "hip_tracer",
+		[3] = "hip_symbols", [4] = "hip_activity", [6] = "rocprofiler_sdk",
+	};
 
 	info->interfaces =
 		ts_pool_alloc(maker->pool, TS_ARRAY_LEN(names) + TS_PTI_VENDORS, sizeof(char *));
@@ -133,7 +135,7 @@ static void fill_interfaces(struct maker *maker, const struct ts_row_session *ro
 		if (row->interfaces & TS_INTERFACE_PTI << i)
 			info->interfaces[info->n_interfaces++] = (char *)ts_pti_vendors[i].name;
 	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++)
-		if (row->interfaces >> i & 1)
+		if (names[i] && row->interfaces >> i & 1)
 			info->interfaces[info->n_interfaces++] = (char *)names[i];
 }
 

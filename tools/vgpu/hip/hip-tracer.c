@@ -223,6 +223,12 @@ static void attach_sink(void)
 		(void)((const struct ts_vgpu_hooks *)table)->set_sink(&sink);
 }
 
+/*
+ * For the stand-in of rocprofiler-sdk (test/apps/rocprofiler-standin.c). Only hip-sdk's library
+ * exports it.
+ */
+__attribute__((visibility("default"))) void ts_vgpu_trace_hip(void *fn);
+
 static int enable_activity(uint32_t op, int32_t enable)
 {
 	if (enable)
@@ -236,6 +242,11 @@ static void register_callback(void *fn)
 			      memory_order_relaxed);
 	if (fn)
 		attach_sink();
+}
+
+void ts_vgpu_trace_hip(void *fn)
+{
+	register_callback(fn);
 }
 
 static const char *api_name(uint32_t id)
