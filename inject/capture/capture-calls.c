@@ -124,7 +124,10 @@ static void put_image(struct ts_capture *capture, const struct ts_record_operati
 
 	operation.kind = TS_OPERATION_MODULE_LOAD;
 	operation.object = handle_of(module);
-	operation.content = n_bytes ? ts_lane_content(&capture->lane, image, n_bytes) : 0;
+	/* A bundle may state more bytes than there are. */
+	operation.content = n_bytes ? ts_lane_content_rows(&capture->lane, image, n_bytes, 1, 1,
+							   n_bytes, n_bytes, !capture->hip.is_used)
+				    : 0;
 	(void)ts_lane_put(&capture->lane, &operation);
 	ts_window_module(capture, operation.object, operation.context, is_library, true);
 }
@@ -677,12 +680,10 @@ static bool odd_call(struct ts_capture *capture, uint32_t cbid, const void *para
 	}
 }
 
-void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
-		     const struct ts_cupti_callback_data *data,
+void ts_capture_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 		     const struct ts_record_operation *model)
 {
 	struct ts_record_operation own = *model;
-	const void *params = data->function_params;
 
 	/* cuCtxSynchronize() has no parameters. */
 	if (!params && cbid != ID(cuCtxSynchronize))

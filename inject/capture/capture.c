@@ -35,7 +35,6 @@
 struct inside {
 	uint32_t depth;
 	uint32_t correlation;
-	uint32_t cbid;
 	bool has_order;
 	bool unordered;
 	bool copies; /* counted in window.n_copying */
@@ -68,23 +67,31 @@ static void set_state(struct ts_shim *shim, const struct ts_capture_config *conf
 			 __ATOMIC_RELAXED);
 }
 
-void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
-		      const struct ts_capture_config *config)
+bool ts_capture_prepare(struct ts_capture *capture, struct ts_shim *shim,
+			const struct ts_capture_config *config)
 {
 	int r;
 
 	/* The lane has ended already if the capture was refused. */
 	if (capture->shim || !shim->control->lane_bytes ||
 	    __atomic_load_n(&shim->control->lane_ended, __ATOMIC_RELAXED))
-		return;
+		return false;
 	r = ts_lane_init(&capture->lane, &shim->producer, shim->link.memory.lane,
 			 config->max_bytes);
 	ts_debug(&shim->config, "capture: %s", strerror(-r));
 	if (r)
-		return;
+		return false;
 	pthread_mutex_init(&capture->order, NULL);
-	find_driver(capture, config);
 	set_state(shim, config);
+	return true;
+}
+
+void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
+		      const struct ts_capture_config *config)
+{
+	if (!ts_capture_prepare(capture, shim, config))
+		return;
+	find_driver(capture, config);
 	capture->shim = shim;
 }
 
@@ -168,17 +175,17 @@ static void take_order(struct ts_capture *capture)
 }
 
 static struct ts_record_operation begin_operation(struct ts_capture *capture,
-						  const struct ts_cupti_callback_data *data)
+						  const struct ts_captured_call *captured)
 {
 	struct ts_shim *shim = capture->shim;
 	const struct ts_call *call = &ts_tls.call;
 	struct ts_thread *thread = ts_producer_thread(&shim->producer);
 	struct ts_record_operation operation = {
 		.record.time = inside.enter,
-		.op_id = call->depth || call->correlation == data->correlation_id
+		.op_id = call->depth || call->correlation == captured->correlation
 				 ? call->op_id
-				 : ts_widen(&shim->widen, data->correlation_id),
-		.context = data->context_uid,
+				 : ts_widen(&shim->widen, captured->correlation),
+		.context = captured->context,
 		.thread = thread ? thread->id : TS_ID_UNKNOWN,
 		.operation_flags = inside.unordered ? TS_OPERATION_UNORDERED : 0,
 	};
@@ -186,35 +193,33 @@ static struct ts_record_operation begin_operation(struct ts_capture *capture,
 	return operation;
 }
 
-static void capture_call(struct ts_capture *capture, uint32_t cbid,
-			 const struct ts_cupti_callback_data *data)
+static void capture_call(struct ts_capture *capture, const struct ts_captured_call *call)
 {
-	struct ts_record_operation model = begin_operation(capture, data);
+	struct ts_record_operation model = begin_operation(capture, call);
 
-	if (!ts_window_is_open(&capture->window) && ts_capture_work(cbid))
+	if (!ts_window_is_open(&capture->window) && call->work)
 		return;
 	pthread_mutex_lock(&capture->lane.lock);
 	if (ts_lane_goes_on(&capture->lane))
-		ts_capture_call(capture, cbid, data, &model);
+		call->put(capture, call, &model);
 	__atomic_store_n(&capture->shim->control->captured_bytes, capture->lane.n_bytes,
 			 __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&capture->lane.lock);
 }
 
-static void record_unsupported(struct ts_capture *capture, uint32_t cbid,
-			       const struct ts_cupti_callback_data *data)
+static void record_unsupported(struct ts_capture *capture, const struct ts_captured_call *call)
 {
-	const char *name = ts_capture_name(cbid);
-	struct ts_record_operation model = begin_operation(capture, data);
-	uint64_t bit = UINT64_C(1) << cbid % 64;
+	struct ts_record_operation model = begin_operation(capture, call);
+	uint64_t bit = UINT64_C(1) << call->id % 64;
 
-	if (!ts_window_is_open(&capture->window) && ts_capture_work(cbid))
+	if (!ts_window_is_open(&capture->window) && call->work)
 		return;
 	pthread_mutex_lock(&capture->lane.lock);
-	if (!(capture->named[cbid / 64 % TS_ARRAY_LEN(capture->named)] & bit)) {
-		capture->named[cbid / 64 % TS_ARRAY_LEN(capture->named)] |= bit;
+	if (!(capture->named[call->id / 64 % TS_ARRAY_LEN(capture->named)] & bit)) {
+		capture->named[call->id / 64 % TS_ARRAY_LEN(capture->named)] |= bit;
 		model.kind = TS_OPERATION_UNSUPPORTED;
-		model.name = ts_definitions_string(&capture->shim->definitions, name, strlen(name));
+		model.name = ts_definitions_string(&capture->shim->definitions, call->name,
+						   strlen(call->name));
 		(void)ts_lane_put(&capture->lane, &model);
 	}
 	pthread_mutex_unlock(&capture->lane.lock);
@@ -224,9 +229,9 @@ static void record_unsupported(struct ts_capture *capture, uint32_t cbid,
  * Opens or closes a window before the call begins. Waits for the order lock, so no ordered call
  * runs meanwhile.
  */
-static void look_at_window(struct ts_capture *capture, uint32_t cbid)
+static void look_at_window(struct ts_capture *capture, const struct ts_captured_call *call)
 {
-	if (!ts_window_is_due(capture, ts_capture_work(cbid) == TS_CAPTURE_WORK_LAUNCH))
+	if (!ts_window_is_due(capture, call->work == TS_CAPTURE_WORK_LAUNCH))
 		return;
 	take_order(capture);
 	if (inside.has_order)
@@ -243,73 +248,91 @@ static void end_copy(struct ts_capture *capture)
 	inside.copies = false;
 }
 
-static bool begins_capture(uint32_t cbid)
+void ts_capture_enter(struct ts_capture *capture, const struct ts_captured_call *call)
 {
-	return ts_call_table_stream_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid) > 0;
-}
-
-static void enter(struct ts_capture *capture, uint32_t cbid,
-		  const struct ts_cupti_callback_data *data)
-{
-	enum ts_capture_mode mode = ts_capture_mode(cbid);
-	const char *path;
-
 	/*
 	 * A nested driver call has the correlation id of the outer one. Another id means that the
 	 * exit of the previous call was not seen.
 	 */
-	if (inside.depth && inside.correlation == data->correlation_id) {
+	if (inside.depth && inside.correlation == call->correlation) {
 		inside.depth++;
 		return;
 	}
 	give_order(capture);
 	end_copy(capture);
-	inside = (struct inside){.depth = 1, .correlation = data->correlation_id, .cbid = cbid};
+	inside = (struct inside){.depth = 1, .correlation = call->correlation};
 	if (ts_tls.call.depth && ts_tls.call.left_out) {
 		ts_lane_end(&capture->lane, TS_LANE_STOPPED);
 		return;
 	}
-	look_at_window(capture, cbid);
-	inside.copies = capture->window.is_tracked && mode == TS_CAPTURE_AFTER &&
-			ts_capture_work(cbid) == TS_CAPTURE_WORK_COPY;
+	look_at_window(capture, call);
+	inside.copies = capture->window.is_tracked && call->mode == TS_CAPTURE_AFTER &&
+			call->work == TS_CAPTURE_WORK_COPY;
 	if (inside.copies)
 		ts_window_copy_begins(capture);
 	ts_capture_file_drop();
-	path = ts_capture_loaded_file(cbid, data->function_params);
-	if (path)
-		ts_capture_file_read(path);
+	if (call->path)
+		ts_capture_file_read(call->path);
 	inside.enter = ts_producer_ticks(&capture->shim->producer);
-	if (mode == TS_CAPTURE_ORDERED || mode == TS_CAPTURE_BEFORE)
+	if (call->mode == TS_CAPTURE_ORDERED || call->mode == TS_CAPTURE_BEFORE)
 		take_order(capture);
-	if (mode == TS_CAPTURE_BEFORE)
-		capture_call(capture, cbid, data);
-	if (mode == TS_CAPTURE_OF_STREAM && begins_capture(cbid))
+	if (call->mode == TS_CAPTURE_BEFORE)
+		capture_call(capture, call);
+	if (call->mode == TS_CAPTURE_OF_STREAM && call->stream_capture > 0)
 		ts_window_capture_begins(&capture->window);
 }
 
-static void leave(struct ts_capture *capture, uint32_t cbid,
-		  const struct ts_cupti_callback_data *data)
+void ts_capture_leave(struct ts_capture *capture, const struct ts_captured_call *call,
+		      int32_t result)
 {
-	enum ts_capture_mode mode = ts_capture_mode(cbid);
-	int32_t result = data->function_return_value ? *(int32_t *)data->function_return_value : 0;
-
-	if (!inside.depth || inside.correlation != data->correlation_id)
+	if (!inside.depth || inside.correlation != call->correlation)
 		return;
 	if (--inside.depth)
 		return;
-	if (!result && (mode == TS_CAPTURE_ORDERED || mode == TS_CAPTURE_AFTER))
-		capture_call(capture, cbid, data);
-	else if (!result && mode == TS_CAPTURE_UNSUPPORTED)
-		record_unsupported(capture, cbid, data);
+	if (!result && (call->mode == TS_CAPTURE_ORDERED || call->mode == TS_CAPTURE_AFTER))
+		capture_call(capture, call);
+	else if (!result && call->mode == TS_CAPTURE_UNSUPPORTED)
+		record_unsupported(capture, call);
 	/*
 	 * If cuStreamEndCapture() fails because the stream capture was invalidated, the stream
 	 * capture still ends.
 	 */
-	else if (mode == TS_CAPTURE_OF_STREAM && (result || !begins_capture(cbid)))
+	else if (call->mode == TS_CAPTURE_OF_STREAM && (result || call->stream_capture <= 0))
 		ts_window_capture_ends(&capture->window);
 	ts_capture_file_drop();
 	give_order(capture);
 	end_copy(capture);
+}
+
+static void put_driver_call(struct ts_capture *capture, const struct ts_captured_call *call,
+			    const struct ts_record_operation *model)
+{
+	ts_capture_call(capture, call->id, call->params, model);
+}
+
+static void on_call(struct ts_capture *capture, uint32_t cbid,
+		    const struct ts_cupti_callback_data *data, bool entering)
+{
+	const struct ts_captured_call call = {
+		.id = cbid,
+		.mode = ts_capture_mode(cbid),
+		.work = ts_capture_work(cbid),
+		.name = ts_capture_name(cbid),
+		.path = ts_capture_loaded_file(cbid, data->function_params),
+		.stream_capture = ts_call_table_stream_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid),
+		.context = data->context_uid,
+		.correlation = data->correlation_id,
+		.params = data->function_params,
+		.put = put_driver_call,
+	};
+
+	if (entering)
+		ts_capture_enter(capture, &call);
+	else
+		ts_capture_leave(capture, &call,
+				 data->function_return_value
+					 ? *(int32_t *)data->function_return_value
+					 : 0);
 }
 
 static void on_context(struct ts_capture *capture, uint32_t cbid,
@@ -360,10 +383,8 @@ static void capture(struct ts_capture *capture, uint32_t domain, uint32_t cbid, 
 		else if (cbid == TS_CUPTI_CBID_RESOURCE_MODULE_LOADED)
 			ts_window_code(capture, ((const struct ts_cupti_resource_data *)data)
 							->resource_descriptor);
-	} else if (entering) {
-		enter(capture, cbid, data);
 	} else {
-		leave(capture, cbid, data);
+		on_call(capture, cbid, data, entering);
 	}
 	__atomic_fetch_add(&capture->shim->control->captured_ns, ts_clock_monotonic_ns() - begin_ns,
 			   __ATOMIC_RELAXED);

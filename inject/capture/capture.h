@@ -13,6 +13,8 @@
 
 struct ts_shim;
 
+#define TS_CAPTURE_MAX_IDS 1024u
+
 /* Driver functions that supply facts that no call's parameters hold. Each may be NULL. */
 struct ts_capture_graph_driver {
 	int (*nodes)(void *graph, void **nodes, size_t *n);
@@ -41,6 +43,24 @@ struct ts_capture_driver {
 			       const char *name);
 };
 
+/* State of HIP's capture: hip/. Guarded by the lane's lock, except `is_used`. */
+struct ts_capture_hip {
+	bool is_used; /* the session captures HIP's calls, and no others */
+	/* The call in progress, for queries: they may have to put an operation first. */
+	const struct ts_record_operation *model;
+	uint64_t devices;		/* a bit for each device with a context */
+	struct ts_handles code_numbers; /* of modules, by handle; of registered code, by image */
+	struct ts_pages codes;		/* struct hip_code of each number */
+	size_t n_codes;
+	struct ts_handles function_numbers;
+	struct ts_pages functions; /* struct hip_function of each number */
+	size_t n_functions;
+	struct ts_pages names; /* of functions, each ends with NUL */
+	size_t n_name_bytes;
+	struct ts_pages arguments; /* struct ts_capture_argument: of the function last asked for */
+	int n_arguments;	   /* -1: not known */
+};
+
 struct ts_capture {
 	struct ts_shim *shim; /* NULL: this session captures nothing */
 	struct ts_lane lane;
@@ -66,7 +86,9 @@ struct ts_capture {
 	size_t n_events;
 	struct ts_pages pending; /* struct pending: copies to the host without a result yet */
 	size_t n_pending;
-	uint64_t named[1024 / 64]; /* a bit for each call that was named as unsupported */
+	/* a bit for each call that was named as unsupported */
+	uint64_t named[TS_CAPTURE_MAX_IDS / 64];
+	struct ts_capture_hip hip;
 };
 
 /*
@@ -75,6 +97,13 @@ struct ts_capture {
  */
 void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		      const struct ts_capture_config *config);
+
+/*
+ * The part of the start that all vendors share. Returns false if nothing is to be captured. The
+ * caller then finds the functions of `driver`, and sets capture->shim.
+ */
+bool ts_capture_prepare(struct ts_capture *capture, struct ts_shim *shim,
+			const struct ts_capture_config *config);
 
 /*
  * Ends a session's capture; if it has not started, it never starts. Nothing happens without a lane.
@@ -124,6 +153,29 @@ enum ts_capture_work {
 enum ts_capture_work ts_capture_work(uint32_t cbid);
 /* Returns the name of a call, such as "cuLaunchHostFunc". Never NULL. */
 const char *ts_capture_name(uint32_t cbid);
+/* A call of the application that is being captured, of any vendor. */
+struct ts_captured_call {
+	uint32_t id; /* below TS_CAPTURE_MAX_IDS, unique among the captured calls of a process */
+	enum ts_capture_mode mode;
+	enum ts_capture_work work;
+	const char *name;
+	const char *path;   /* of the file that it loads; NULL: none */
+	int stream_capture; /* 1: begins a stream capture, -1: ends one, 0: neither */
+	uint32_t context;
+	uint32_t correlation; /* a nested call has that of the outer one */
+	const void *params;
+	/* Puts the call's operations. Called with the lane's lock held. */
+	void (*put)(struct ts_capture *capture, const struct ts_captured_call *call,
+		    const struct ts_record_operation *model);
+};
+/*
+ * capture.c: a call begins; it returned. The caller sets ts_tls.busy to TS_BUSY_ASKING meanwhile,
+ * and describes the call alike both times.
+ */
+void ts_capture_enter(struct ts_capture *capture, const struct ts_captured_call *call);
+void ts_capture_leave(struct ts_capture *capture, const struct ts_captured_call *call,
+		      int32_t result);
+
 /*
  * attributes.c: names the launch feature of an attribute that a replay cannot repeat. NULL: there
  * is none.
@@ -131,11 +183,10 @@ const char *ts_capture_name(uint32_t cbid);
 const char *ts_capture_launch_lacks(int32_t attribute,
 				    const union ts_cu_launch_attribute_value *value);
 /*
- * capture-calls.c: captures a call that returned, or, in mode BEFORE, a call that begins. The
- * caller holds the lane's lock.
+ * capture-calls.c: captures a driver call that returned, or, in mode BEFORE, a call that begins.
+ * `params`: its structure of arguments. The caller holds the lane's lock.
  */
-void ts_capture_call(struct ts_capture *capture, uint32_t cbid,
-		     const struct ts_cupti_callback_data *data,
+void ts_capture_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 		     const struct ts_record_operation *model);
 
 /*

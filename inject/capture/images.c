@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "inject/capture/capture.h"
+#include "proto/abi/amdcode.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
@@ -77,6 +78,17 @@ static size_t elf_bytes(const uint8_t *image, size_t most)
 	return end;
 }
 
+static size_t compressed_bytes(const uint8_t *image)
+{
+	struct ts_amd_compressed head;
+
+	/* Version 1 does not state its size. */
+	if (ts_amd_compressed_head(image, PTRDIFF_MAX, &head) ||
+	    head.n_content > TS_AMD_MAX_BUNDLE_BYTES)
+		return 0;
+	return (size_t)(head.content - image) + head.n_content;
+}
+
 size_t ts_capture_image_bytes(const void *image, const void **ret_start)
 {
 	struct wrapper wrapper;
@@ -98,10 +110,19 @@ size_t ts_capture_image_bytes(const void *image, const void **ret_start)
 			return 0;
 		memcpy(&magic, image, sizeof(magic));
 	}
+	if (magic == TS_HIP_FAT_BINARY_MAGIC) {
+		*ret_start = image = ((const struct ts_hip_fat_binary_wrapper *)image)->binary;
+		if (!image)
+			return 0;
+	}
 	if (magic == FATBIN_MAGIC) {
 		memcpy(&fatbin, image, sizeof(fatbin));
 		return fatbin.header_bytes + fatbin.bytes;
 	}
+	if (!strncmp(image, TS_HIP_BUNDLE_MAGIC, strlen(TS_HIP_BUNDLE_MAGIC)))
+		return ts_amd_bundle_bytes(image);
+	if (!strncmp(image, TS_HIP_BUNDLE_COMPRESSED_MAGIC, strlen(TS_HIP_BUNDLE_COMPRESSED_MAGIC)))
+		return compressed_bytes(image);
 	if (!memcmp(image, ELFMAG, SELFMAG))
 		return elf_bytes(image, PTRDIFF_MAX);
 	return strlen(image) + 1;
@@ -120,7 +141,9 @@ static size_t bytes_in_file(const uint8_t *file, size_t most)
 		image = elf_bytes(file, most);
 	else if (memcpy(&fatbin, file, sizeof(fatbin)), fatbin.magic == FATBIN_MAGIC)
 		image = last_of(0, fatbin.header_bytes, fatbin.bytes);
-	else
+	else if (!ts_amd_is_bundle(file, most) &&
+		 memcmp(file, TS_HIP_BUNDLE_COMPRESSED_MAGIC,
+			strlen(TS_HIP_BUNDLE_COMPRESSED_MAGIC)) != 0)
 		/* The size of PTX includes a NUL that the file may lack. */
 		image = most + 1;
 	return image <= most + 1 ? image : most;

@@ -222,6 +222,12 @@ static void set_up_clock(struct ts_shim *shim)
  * Enables or disables the callbacks of calls. If !followed, leaves out calls that are followed even
  * while recording is stopped.
  */
+/* True if capture takes CUDA's calls. */
+static bool takes_calls(const struct ts_shim *shim)
+{
+	return shim->capture.shim && !shim->capture.hip.is_used;
+}
+
 static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 {
 	static const uint32_t domains[] = {TS_CUPTI_CB_DOMAIN_RUNTIME_API,
@@ -241,7 +247,7 @@ static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 	for (i = 0; i < TS_ARRAY_LEN(domains); i++)
 		for (cbid = 1; cbid < ts_call_table_n(domains[i]); cbid++)
 			if ((ts_call_table_watched(domains[i], cbid) ||
-			     (shim->capture.shim && ts_capture_wants(domains[i], cbid))) &&
+			     (takes_calls(shim) && ts_capture_wants(domains[i], cbid))) &&
 			    (followed || !ts_call_table_followed(domains[i], cbid)))
 				(void)cupti->cuptiEnableCallback(enable, cupti->subscriber,
 								 domains[i], cbid);
@@ -354,7 +360,7 @@ static ts_cupti_callback_fn handler(const struct ts_shim *shim)
 {
 	if (shim->cupti.vendor->records)
 		return ts_family_handle;
-	return shim->capture.shim ? ts_capture_handle : ts_callbacks_handle;
+	return takes_calls(shim) ? ts_capture_handle : ts_callbacks_handle;
 }
 
 enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
@@ -362,8 +368,10 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	struct ts_cupti *cupti = &shim->cupti;
 	enum ts_empty_reason reason;
 
-	/* Capture knows CUDA's calls alone. */
-	if (!cupti->vendor->records)
+	/* A capture has the calls of one vendor: HIP's, or CUDA's of the libraries like CUPTI. */
+	if (shim->capture.hip.is_used)
+		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
+	else if (!cupti->vendor->records)
 		ts_capture_start(&shim->capture, shim, &shim->config.capture);
 	reason = ts_cupti_subscribe(cupti, handler(shim), shim, ret_text, n_text_bytes);
 	if (reason)

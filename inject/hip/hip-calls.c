@@ -14,6 +14,7 @@
 
 #include "inject/calls/access.h"
 #include "inject/calls/call-record.h"
+#include "inject/capture/hip/hip-capture.h"
 #include "inject/hip/hip-arguments.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/hip/hip-slots.h"
@@ -312,6 +313,8 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 		 kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET)
 		keep_work(shim, id, kind, params);
 	__atomic_store_n(&call->recorded, !call->left_out, __ATOMIC_RELAXED);
+	if (ts_unlikely(shim->capture.hip.is_used))
+		ts_hip_capture_enter(shim, id, params, current_device());
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
 	return true;
@@ -599,6 +602,8 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 	/* Another call began and ended since this call began, so the data of this call is lost. */
 	if (!call->depth || call->domain != TS_API_HIP || call->frame != frame || !gate)
 		return;
+	if (ts_unlikely(shim->capture.hip.is_used))
+		ts_hip_capture_leave(shim, call->cbid, params, current_device(), result);
 	call->depth = 0;
 	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
 	mode = __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED);

@@ -32,9 +32,6 @@
 /* Names are compared within the process alone, where nobody chooses them to collide. */
 #define NAME_SEED 0x68697021u
 
-/* Bounds of what a bundle's entry may state. */
-#define MAX_ID_BYTES	4096u
-#define MAX_ENTRY_BYTES (UINT64_C(1) << 40)
 /* No page is smaller. */
 #define PAGE_BYTES 4096u
 
@@ -54,7 +51,8 @@ static bool map_codes(struct ts_hip_codes *codes)
 		return false;
 	codes->images = ts_unlocked_map(TS_HIP_MAX_CODES * sizeof(*codes->images));
 	state = codes->images && ts_hip_objects_init(&codes->objects, TS_HIP_OBJECT_SLOTS) &&
-				ts_hip_objects_init(&codes->names, TS_HIP_OBJECT_SLOTS)
+				ts_hip_objects_init(&codes->names, TS_HIP_OBJECT_SLOTS) &&
+				ts_hip_objects_init(&codes->texts, TS_HIP_OBJECT_SLOTS)
 			? CODES_MAPPED
 			: CODES_FAILED;
 	__atomic_store_n(&codes->state, state, __ATOMIC_RELEASE);
@@ -86,6 +84,14 @@ void ts_hip_code_init(struct ts_hip_code_ids *ids)
 }
 
 /* ---- the process's part ---- */
+
+bool ts_hip_code_can_read(const uint8_t *bytes, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i += PAGE_BYTES)
+		if (!ts_unwinder_can_read(bytes + i))
+			return false;
+	return ts_unwinder_can_read(bytes + n - 1);
+}
 
 /* Code may lie in a wrapper, as the compiler emits it, or stand for itself. */
 static const void *unwrap(const void *data)
@@ -131,6 +137,29 @@ void ts_hip_code_add_function(struct ts_hip_codes *codes, const void *object, co
 	put(codes, object, value);
 	(void)ts_hip_objects_put(&codes->names, ts_hip_key(object),
 				 name ? ts_hip_code_name(name) : ts_hip_code_name_of(codes, owner));
+	/* Registered names stay as long as their code. */
+	if (name && value && value <= TS_HIP_MAX_CODES)
+		(void)ts_hip_objects_put(&codes->texts, ts_hip_key(object),
+					 (uint64_t)(uintptr_t)name);
+}
+
+const void *ts_hip_code_registered(const struct ts_hip_codes *codes, const void *object,
+				   const char **ret_name, uint32_t *ret_number)
+{
+	const uint64_t number = get(codes, object);
+	const void *image;
+	const char *name;
+
+	if (!number || number > TS_HIP_MAX_CODES)
+		return NULL;
+	image = __atomic_load_n(&codes->images[number - 1], __ATOMIC_RELAXED);
+	name = (const char *)(uintptr_t)ts_hip_objects_get(&codes->texts, ts_hip_key(object));
+	if (!image || !name || !ts_hip_code_can_read((const uint8_t *)name, 1) ||
+	    ts_hip_code_name(name) != ts_hip_code_name_of(codes, object))
+		return NULL;
+	*ret_name = name;
+	*ret_number = (uint32_t)number;
+	return image;
 }
 
 uint64_t ts_hip_code_name(const char *name)
@@ -205,42 +234,6 @@ static void resolve_program(char path[PATH_MAX])
 	}
 }
 
-/* Returns the bytes of a bundle in memory; 0: too many entries, or an impossible one. */
-static uint64_t bundle_bytes(const uint8_t *bundle)
-{
-	const uint8_t *at = bundle + sizeof(struct ts_hip_bundle);
-	struct ts_hip_bundle head;
-	uint64_t n = 0;
-
-	memcpy(&head, bundle, sizeof(head));
-	if (head.n_entries > 64)
-		return 0;
-	for (uint64_t i = 0; i < head.n_entries; i++) {
-		struct ts_hip_bundle_entry entry;
-
-		memcpy(&entry, at, sizeof(entry));
-		if (entry.id_bytes > MAX_ID_BYTES || entry.offset > MAX_ENTRY_BYTES ||
-		    entry.size > MAX_ENTRY_BYTES)
-			return 0;
-		at += sizeof(entry) + entry.id_bytes;
-		if (entry.offset + entry.size > n)
-			n = entry.offset + entry.size;
-	}
-	return n > (uint64_t)(at - bundle) ? n : (uint64_t)(at - bundle);
-}
-
-/*
- * Returns true if the memory can be read. A bundle may state more than there is, in an entry that
- * the runtime does not use.
- */
-static bool is_readable(const uint8_t *bytes, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i += PAGE_BYTES)
-		if (!ts_unwinder_can_read(bytes + i))
-			return false;
-	return ts_unwinder_can_read(bytes + n - 1);
-}
-
 /* Finds the bytes of code in memory that the daemon needs. */
 static void take_memory(const uint8_t *image, struct source *ret)
 {
@@ -255,7 +248,7 @@ static void take_memory(const uint8_t *image, struct source *ret)
 		n = n_metadata;
 		ret->flags = TS_CODE_IS_METADATA;
 	} else if (!memcmp(image, TS_HIP_BUNDLE_MAGIC, 4)) {
-		n = bundle_bytes(image);
+		n = ts_amd_bundle_bytes(image);
 	} else if (!memcmp(image, TS_HIP_BUNDLE_COMPRESSED_MAGIC, 4) &&
 		   !ts_amd_compressed_head(image, SIZE_MAX / 2, &compressed) &&
 		   compressed.n_content < SIZE_MAX / 4) {
@@ -263,7 +256,7 @@ static void take_memory(const uint8_t *image, struct source *ret)
 	}
 	/* An ELF file's metadata is a part of it. */
 	ret->n_image = ret->flags ? 0 : n;
-	if (n && n <= TS_CODE_MAX_BYTES && is_readable(bytes, n)) {
+	if (n && n <= TS_CODE_MAX_BYTES && ts_hip_code_can_read(bytes, n)) {
 		ret->bytes = bytes;
 		ret->n_bytes = (uint32_t)n;
 	}

@@ -32,6 +32,7 @@ struct ts_hip_codes {
 	const void **images;	       /* by number - 1; NULL: unregistered */
 	struct ts_hip_objects objects; /* handle or function -> number of its code */
 	struct ts_hip_objects names;   /* function -> hash of the kernel's name */
+	struct ts_hip_objects texts;   /* registered function -> the program's text of that name */
 	uint32_t n_images;
 	uint32_t state; /* 0: no memory yet, 1: being mapped, 2: mapped, 3: no memory */
 };
@@ -65,6 +66,19 @@ uint64_t ts_hip_code_name_of(const struct ts_hip_codes *codes, const void *objec
 
 /* Returns the number of the code of a function or a handle; 0: unknown. No lock, no system call. */
 uint32_t ts_hip_code_of(const struct ts_hip_codes *codes, const void *object);
+
+/*
+ * Returns the registered image that a host function or variable belongs to, its name there and the
+ * number of its code; NULL: it is not registered.
+ */
+const void *ts_hip_code_registered(const struct ts_hip_codes *codes, const void *object,
+				   const char **ret_name, uint32_t *ret_number);
+
+/*
+ * Returns true if the memory can be read; n is above 0. A bundle may state more than there is, in
+ * an entry that the runtime does not use.
+ */
+bool ts_hip_code_can_read(const uint8_t *bytes, uint64_t n);
 
 /* ---- the session's part ---- */
 

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
+#include "inject/capture/hip/hip-capture.h"
 #include "inject/context.h"
 #include "inject/cuda/renumber.h"
 #include "inject/cuda/switch.h"
@@ -178,8 +179,7 @@ void ts_hip_join(struct ts_shim *shim)
 	if (get_version && !get_version(&version))
 		ts_debug(&shim->config, "HIP runtime %d", version);
 	__atomic_store_n(&shim->control->hip_version, (uint32_t)version, __ATOMIC_RELAXED);
-	/* A capture without HIP's part of the work would be replayed as if it were the whole. */
-	ts_capture_refuse(shim, TS_LANE_HIP);
+	ts_hip_capture_start(shim);
 	if (get_count && !get_count(&n))
 		for (int32_t i = 0; i < n; i++) {
 			define_device(shim, i);

@@ -87,6 +87,22 @@ static bool fill_next(const void *function)
 		{"hipGetLastError", "hip_4.2", TS_HIP_SLOT_hipGetLastError},
 		{"hipPeekAtLastError", "hip_4.2", TS_HIP_SLOT_hipPeekAtLastError},
 		{"hipRuntimeGetVersion", "hip_4.2", TS_HIP_SLOT_hipRuntimeGetVersion},
+		/* Capture level `replay` asks these. */
+		{"hipStreamIsCapturing", "hip_4.3", TS_HIP_SLOT_hipStreamIsCapturing},
+		{"hipGetSymbolAddress", "hip_4.2", TS_HIP_SLOT_hipGetSymbolAddress},
+		{"hipGetSymbolSize", "hip_4.2", TS_HIP_SLOT_hipGetSymbolSize},
+		{"hipGraphGetNodes", "hip_4.4", TS_HIP_SLOT_hipGraphGetNodes},
+		{"hipGraphGetEdges", "hip_4.5", TS_HIP_SLOT_hipGraphGetEdges},
+		{"hipGraphNodeGetType", "hip_4.5", TS_HIP_SLOT_hipGraphNodeGetType},
+		{"hipGraphKernelNodeGetParams", "hip_4.4", TS_HIP_SLOT_hipGraphKernelNodeGetParams},
+		{"hipGraphMemcpyNodeGetParams", "hip_4.4", TS_HIP_SLOT_hipGraphMemcpyNodeGetParams},
+		{"hipGraphMemsetNodeGetParams", "hip_4.4", TS_HIP_SLOT_hipGraphMemsetNodeGetParams},
+		{"hipGraphChildGraphNodeGetGraph", "hip_4.5",
+		 TS_HIP_SLOT_hipGraphChildGraphNodeGetGraph},
+		{"hipGraphEventRecordNodeGetEvent", "hip_4.5",
+		 TS_HIP_SLOT_hipGraphEventRecordNodeGetEvent},
+		{"hipGraphEventWaitNodeGetEvent", "hip_4.5",
+		 TS_HIP_SLOT_hipGraphEventWaitNodeGetEvent},
 	};
 	struct ts_hip_runtime *runtime = &ts_loaded.hip;
 	/* Never closed: the runtime stays loaded, as its functions are kept. */

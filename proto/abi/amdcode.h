@@ -10,6 +10,7 @@
 #include <elf.h>
 
 #include "proto/abi/base.h"
+#include "proto/abi/vendor/hip.h"
 
 /* Reasons for which code is refused. */
 #define TS_AMD_CODE_E_FORMAT	  1 /* none of ELF, bundle, compressed bundle */
@@ -26,6 +27,20 @@
 #define TS_AMD_MAX_BUNDLE_BYTES (UINT64_C(512) << 20)
 #define TS_AMD_ZLIB		0u
 #define TS_AMD_ZSTD		1u
+
+/* Bounds of what a bundle that the runtime loaded may state. */
+#define TS_AMD_LOADED_ENTRIES	  64u
+#define TS_AMD_LOADED_ID_BYTES	  4096u
+#define TS_AMD_LOADED_ENTRY_BYTES (UINT64_C(1) << 40)
+
+/*
+ * Ids of entries with PTX text. The form is clang's: kind, triple, processor. The first is
+ * TraceSmith's; entries of the second form come from clang-offload-bundler, which knows no ptx64.
+ */
+#define TS_AMD_PTX_ID	 "hip-ptx64-tracesmith--ptx"
+#define TS_AMD_NVPTX_IDS "hip-nvptx64-"
+/* Part of the ids of AMD's entries. */
+#define TS_AMD_IDS "-amdgcn-amd-amdhsa-"
 
 #ifndef EM_AMDGPU
 #define EM_AMDGPU 224
@@ -145,4 +160,85 @@ static inline int ts_amd_compressed_head(const uint8_t *code, size_t n_bytes,
 		return TS_AMD_CODE_E_LARGE;
 	*ret = (struct ts_amd_compressed){code + n_head, n_file - n_head, n_bundle, method};
 	return 0;
+}
+
+struct ts_amd_entry {
+	const char *id;
+	uint64_t n_id;
+	uint64_t offset, n_bytes; /* in the bundle; not compared with its size */
+};
+
+/*
+ * Reads the next entry of a bundle that begins with the magic and is n_bytes long. *at and *i begin
+ * with 0. Returns false behind the last entry, and if an entry's head or id lies beyond the end;
+ * then *i is below the number of entries.
+ */
+static inline bool ts_amd_bundle_next(const uint8_t *bundle, size_t n_bytes, size_t *at,
+				      uint64_t *i, struct ts_amd_entry *ret)
+{
+	struct ts_hip_bundle_entry entry;
+	struct ts_hip_bundle head;
+
+	if (n_bytes < sizeof(head))
+		return false;
+	memcpy(&head, bundle, sizeof(head));
+	if (!*i)
+		*at = sizeof(head);
+	if (*i >= head.n_entries || n_bytes - *at < sizeof(entry))
+		return false;
+	memcpy(&entry, bundle + *at, sizeof(entry));
+	if (entry.id_bytes > n_bytes - *at - sizeof(entry))
+		return false;
+	*ret = (struct ts_amd_entry){
+		.id = (const char *)bundle + *at + sizeof(entry),
+		.n_id = entry.id_bytes,
+		.offset = entry.offset,
+		.n_bytes = entry.size,
+	};
+	*at += sizeof(entry) + entry.id_bytes;
+	++*i;
+	return true;
+}
+
+static inline bool ts_amd_is_bundle(const uint8_t *code, size_t n_bytes)
+{
+	return n_bytes >= sizeof(struct ts_hip_bundle) &&
+	       !memcmp(code, TS_HIP_BUNDLE_MAGIC, strlen(TS_HIP_BUNDLE_MAGIC));
+}
+
+/* True if the entry holds PTX, which the virtual GPU runs. */
+static inline bool ts_amd_is_ptx(const struct ts_amd_entry *entry)
+{
+	return (entry->n_id == strlen(TS_AMD_PTX_ID) &&
+		!memcmp(entry->id, TS_AMD_PTX_ID, entry->n_id)) ||
+	       (entry->n_id > strlen(TS_AMD_NVPTX_IDS) &&
+		!memcmp(entry->id, TS_AMD_NVPTX_IDS, strlen(TS_AMD_NVPTX_IDS)));
+}
+
+/*
+ * Returns the bytes of a bundle in memory that the runtime accepted; 0: too many entries, or an
+ * impossible one.
+ */
+static inline uint64_t ts_amd_bundle_bytes(const uint8_t *bundle)
+{
+	const uint8_t *at = bundle + sizeof(struct ts_hip_bundle);
+	struct ts_hip_bundle head;
+	uint64_t n = 0;
+
+	memcpy(&head, bundle, sizeof(head));
+	if (head.n_entries > TS_AMD_LOADED_ENTRIES)
+		return 0;
+	for (uint64_t i = 0; i < head.n_entries; i++) {
+		struct ts_hip_bundle_entry entry;
+
+		memcpy(&entry, at, sizeof(entry));
+		if (entry.id_bytes > TS_AMD_LOADED_ID_BYTES ||
+		    entry.offset > TS_AMD_LOADED_ENTRY_BYTES ||
+		    entry.size > TS_AMD_LOADED_ENTRY_BYTES)
+			return 0;
+		at += sizeof(entry) + entry.id_bytes;
+		if (entry.offset + entry.size > n)
+			n = entry.offset + entry.size;
+	}
+	return n > (uint64_t)(at - bundle) ? n : (uint64_t)(at - bundle);
 }

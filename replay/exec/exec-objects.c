@@ -9,6 +9,7 @@
  */
 #include "replay/exec/exec-objects.h"
 
+#include "proto/abi/amdcode.h"
 #include "proto/abi/grow.h"
 
 #include <elf.h>
@@ -153,6 +154,52 @@ static bool is_whole_elf(const struct ts_exec_content *image)
 	return true;
 }
 
+static bool is_whole_bundle(const struct ts_exec_content *image)
+{
+	struct ts_hip_bundle head;
+	struct ts_amd_entry entry;
+	uint64_t i = 0;
+	size_t at = 0;
+
+	memcpy(&head, image->bytes, sizeof(head));
+	while (ts_amd_bundle_next(image->bytes, image->n, &at, &i, &entry))
+		if (!lies_within(entry.offset, entry.n_bytes, image->n))
+			return false;
+	return i == head.n_entries;
+}
+
+static bool is_compressed(const struct ts_exec_content *image)
+{
+	return image->n >= 4 && !memcmp(image->bytes, TS_HIP_BUNDLE_COMPRESSED_MAGIC, 4);
+}
+
+const char *ts_exec_image_ptx(const struct ts_exec_content *image, struct ts_exec_content *ret_ptx)
+{
+	struct ts_amd_entry entry;
+	Elf64_Ehdr head;
+	uint64_t i = 0;
+	size_t at = 0;
+
+	*ret_ptx = *image;
+	if (is_compressed(image))
+		return "a compressed bundle of HIP's code, which only an AMD GPU runs: use "
+		       "`--on hip`";
+	if (!ts_amd_is_bundle(image->bytes, image->n)) {
+		if (image->n < sizeof(head) || memcmp(image->bytes, ELFMAG, SELFMAG) != 0)
+			return NULL;
+		memcpy(&head, image->bytes, sizeof(head));
+		return head.e_machine == EM_AMDGPU ? "code for AMD GPUs alone: use `--on hip`"
+						   : NULL;
+	}
+	while (ts_amd_bundle_next(image->bytes, image->n, &at, &i, &entry))
+		if (ts_amd_is_ptx(&entry)) {
+			ret_ptx->bytes = image->bytes + entry.offset;
+			ret_ptx->n = entry.n_bytes;
+			return NULL;
+		}
+	return "a bundle of HIP's code without PTX, which only an AMD GPU runs: use `--on hip`";
+}
+
 const char *ts_exec_image_check(const struct ts_exec_content *image)
 {
 	struct fatbin header;
@@ -167,7 +214,10 @@ const char *ts_exec_image_check(const struct ts_exec_content *image)
 				       header.bytes > image->n - header.header_bytes
 			       ? "longer than its captured bytes"
 			       : NULL;
-	if (!memcmp(image->bytes, ELFMAG, SELFMAG) && !is_whole_elf(image))
+	if (header.magic == TS_HIP_FAT_BINARY_MAGIC)
+		return "a wrapper of HIP's code, which holds addresses of the captured process";
+	if ((!memcmp(image->bytes, ELFMAG, SELFMAG) && !is_whole_elf(image)) ||
+	    (ts_amd_is_bundle(image->bytes, image->n) && !is_whole_bundle(image)))
 		return "longer than its captured bytes";
 	/*
 	 * The image is PTX text. It needs no check, because ts_exec_program_content() adds a NUL.

@@ -89,6 +89,13 @@ bool ts_exec_fill_extent(const struct ts_row_operation *operation, uint64_t *ret
 const char *ts_exec_image_check(const struct ts_exec_content *image);
 
 /*
+ * Gets the part of an image that a device which runs PTX loads: the PTX in a bundle of HIP's, else
+ * the whole image. The image has passed ts_exec_image_check(). Returns NULL, or the reason why
+ * there is none. *ret_ptx points into the image; no NUL follows it.
+ */
+const char *ts_exec_image_ptx(const struct ts_exec_content *image, struct ts_exec_content *ret_ptx);
+
+/*
  * Collects the captured addresses of the program's variables. A module's number is the index of its
  * image in the program, from 0. Returns 0 or -ENOMEM.
  */

@@ -159,6 +159,8 @@ extern const struct ts_executor ts_exec_vgpu;
  * limits it. Ignores the options `check`, `debugger` and `schedule`.
  */
 extern const struct ts_executor ts_exec_cuda;
+/* The same through libamdhip64. */
+extern const struct ts_executor ts_exec_hip;
 /*
  * True if a replay left a running kernel on the device. Then no other replay can begin. The process
  * should end by _exit(), because the driver may wait at a normal exit.

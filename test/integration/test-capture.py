@@ -15,6 +15,8 @@ SAME, NONDETERMINISTIC, BAD, DIFFERS = 0, 1, 2, 3
 
 
 class Replay(harness.Case):
+    form = 'driver'
+
     def capture(self, argv, *options, vgpu='small', **kwargs):
         result, path = self.record(argv, '--vgpu=' + vgpu, '--capture', 'replay', *options, **kwargs)
         self.assertEqual(result.status, 0, result)
@@ -35,8 +37,8 @@ class Replay(harness.Case):
             self.assertNotIn('cut', session)
         return sessions
 
-    def check_app(self, name, *arguments, vgpu='small', form='driver'):
-        path = self.capture([harness.app(name, form)] + list(arguments), vgpu=vgpu)
+    def check_app(self, name, *arguments, vgpu='small', form=None):
+        path = self.capture([harness.app(name, form or self.form)] + list(arguments), vgpu=vgpu)
         verified = harness.tsctl('verify', path)
         self.assertEqual(verified.status, 0, verified)
         truth = self.truth()
@@ -66,19 +68,6 @@ class Replay(harness.Case):
 
     def test_network(self):
         self.check_app('network')
-
-    def test_hip_is_named(self):
-        """HIP's calls are not captured: the recording, the trace and the replay give this reason, and the timings are whole."""
-        for level in ('replay', 'window', 'window,launches=1..2'):
-            result, path = self.record([harness.app('saxpy', 'hip')], '--vgpu', '--capture', level, '-f')
-            self.assertEqual(result.status, 0, result)
-            for text in (result.err, harness.tsctl('info', path).out):
-                self.assertRegex(text, r'(?i)ended early: the process uses HIP, whose calls are not captured yet')
-            self.check_truth(harness.Trace(path), self.truth())
-            for options in ((), ('--mode', 'dry-run'), ('--check',), ('--schedules', '2')):
-                status, sessions, result = self.replay(path, *options)
-                self.assertEqual((status, sessions, len(result.err.splitlines())), (BAD, [], 1), result)
-                self.assertIn('nothing was captured: the process uses HIP', result.err)
 
     def test_mapped_memory_and_pools_of_two_devices(self):
         program = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'mapped.py')]
@@ -210,27 +199,27 @@ class Replay(harness.Case):
                 self.assertEqual([point['digest'] for point in session['points']], told)
 
     def test_several_processes(self):
-        path = self.capture(['sh', '-c', '"$0" 2; "$0" 3', harness.app('saxpy', 'driver')])
+        path = self.capture(['sh', '-c', '"$0" 2; "$0" 3', harness.app('saxpy', self.form)])
         self.assertEqual([session['launches'] for session in self.check_same(path)], [2, 3])
 
     def test_again_and_again(self):
-        path = self.capture([harness.app('pipeline', 'driver'), '2'])
+        path = self.capture([harness.app('pipeline', self.form), '2'])
         status, sessions, result = self.replay(path, '--repeat', '3')
         self.assertEqual(status, SAME, result)
         self.assertEqual(sessions[0]['replays'], 3)
 
     def test_dry_run(self):
-        path = self.capture([harness.app('saxpy', 'driver'), '7'])
+        path = self.capture([harness.app('saxpy', self.form), '7'])
         result = harness.tsctl('replay', '--on', 'vgpu', '--mode', 'dry-run', '--json', path)
         self.assertEqual(result.status, 0, result)
         self.assertEqual(json.loads(result.out)['launches'], 7)
 
     def test_copies_are_without(self):
         """What was captured is not in a part of a trace: that is said when it is made, and when somebody wants to replay it."""
-        path = self.capture([harness.app('saxpy', 'driver')])
-        plain, other = self.record([harness.app('saxpy', 'driver')], '--force')[1], self.path('other.sbt')
+        path = self.capture([harness.app('saxpy', self.form)])
+        plain, other = self.record([harness.app('saxpy', self.form)], '--force')[1], self.path('other.sbt')
         os.rename(plain, other)
-        path = self.capture([harness.app('saxpy', 'driver')], '--force')
+        path = self.capture([harness.app('saxpy', self.form)], '--force')
         for name, argv in (('cut', ('--from', '0')), ('dump', ()), ('merge', (other,))):
             part = self.path(name + '.sbt')
             made = harness.tsctl(name, *argv, '-o', part, path)
@@ -253,15 +242,15 @@ class Replay(harness.Case):
 
     def test_contents_are_stored_once(self):
         """As many launches again take few bytes: what is the same is there once, and rows compress."""
-        few = os.path.getsize(self.capture([harness.app('saxpy', 'driver'), '10']))
+        few = os.path.getsize(self.capture([harness.app('saxpy', self.form), '10']))
         os.remove(self.path('recorded.sbt'))
-        many = os.path.getsize(self.capture([harness.app('saxpy', 'driver'), '1010']))
+        many = os.path.getsize(self.capture([harness.app('saxpy', self.form), '1010']))
         # A program that takes its time has more blocks.
         self.assertLess(many - few, 1000 * 300)
 
     def test_a_limit(self):
         """The program goes on; what was captured before is done again; what it was and what it took is told."""
-        result, path = self.record([harness.app('pipeline', 'driver'), '5'], '--vgpu=small', '--capture', 'replay:256K')
+        result, path = self.record([harness.app('pipeline', self.form), '5'], '--vgpu=small', '--capture', 'replay:256K')
         self.assertEqual((result.status, result.out), (0, 'pipeline: 5 rounds of 4 buffers\n'), result)
         self.assertRegex(result.err, r'; captured [0-9.]+ KiB for replay, which took .* in the program\'s threads; CAPTURE ENDED EARLY: the capture for replay reached its limit \(see --capture\)\n$')
         traced = harness.Trace(path)
@@ -276,7 +265,7 @@ class Replay(harness.Case):
     def test_a_killed_program(self):
         """Up to the last operation that it captured, its file can be done again."""
         program = subprocess.Popen(
-            [harness.app('pipeline', 'driver'), '1000000'], cwd=self.folder,
+            [harness.app('pipeline', self.form), '1000000'], cwd=self.folder,
             env=harness.preload_environment('small', TRACESMITH_CAPTURE='replay',
                                             TS_TRUTH=self.truth_path),
             stdout=subprocess.DEVNULL, start_new_session=True)
@@ -322,6 +311,35 @@ class Replay(harness.Case):
         result = harness.tsctl('replay', '--compare-every', '1', path)
         self.assertEqual(result.status, BAD, result)
         self.assertIn('--on vgpu', result.err)
+
+
+class ReplayOverHip(harness.over_hip(
+        Replay, 'test_saxpy', 'test_pipeline', 'test_threads', 'test_devices', 'test_network', 'test_graph', 'test_several_processes',
+        'test_again_and_again', 'test_dry_run', 'test_copies_are_without', 'test_contents_are_stored_once', 'test_a_limit',
+        'test_a_killed_program')):
+    """The same, and what is HIP's own."""
+
+    def test_each_release(self):
+        """Both ways into the runtime, and each major version."""
+        for form, setting in (('hip5', ''), ('hip', ',hip=6.1'), ('hip', ''), ('hip7', '')):
+            for name, launches, results in (('saxpy', 10, 2), ('graph', 21, 7)):
+                arguments = ['7'] if name == 'graph' else []
+                path = self.capture([harness.app(name, form)] + arguments, '-f', vgpu='mi300' + setting)
+                session, = self.check_same(path)
+                self.assertEqual((session['launches'], session['results']), (launches, results), form + setting)
+
+    def test_windows_are_refused(self):
+        """The recording, the trace and the replay give the reason, and the timings are whole."""
+        for level in ('window', 'window,launches=1..2'):
+            result, path = self.record([harness.app('saxpy', 'hip')], '--vgpu', '--capture', level, '-f')
+            self.assertEqual(result.status, 0, result)
+            for text in (result.err, harness.tsctl('info', path).out):
+                self.assertRegex(text, r'(?i)ended early: the process uses HIP, which --capture window does not support')
+            self.check_truth(harness.Trace(path), self.truth())
+            for options in ((), ('--mode', 'dry-run'), ('--check',), ('--schedules', '2')):
+                status, sessions, result = self.replay(path, *options)
+                self.assertEqual((status, sessions, len(result.err.splitlines())), (BAD, [], 1), result)
+                self.assertIn('nothing was captured: the process uses HIP', result.err)
 
 
 if __name__ == '__main__':

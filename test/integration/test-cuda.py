@@ -53,6 +53,8 @@ def symbols():
 
 
 class Cuda(harness.Case):
+    form, executor = 'driver', 'cuda'
+
     def capture(self, argv, *options, vgpu='small'):
         result, path = self.record(argv, '--vgpu=' + vgpu, '--capture', 'replay', *options)
         if result.status == harness.SKIPPED:
@@ -60,10 +62,10 @@ class Cuda(harness.Case):
         self.assertEqual(result.status, 0, result)
         return path
 
-    def replay(self, path, *options, on='cuda', vgpu='small', libraries=harness.VGPU, **kwargs):
+    def replay(self, path, *options, on=None, vgpu='small', libraries=harness.VGPU, **kwargs):
         """(exit status, the JSON of each session, the result)"""
         env = harness.environment(LD_LIBRARY_PATH=libraries, TRACESMITH_VGPU=vgpu)
-        result = harness.tsctl('replay', '--on', on, '--json', *options, path, env=env, **kwargs)
+        result = harness.tsctl('replay', '--on', on or self.executor, '--json', *options, path, env=env, **kwargs)
         return result.status, [json.loads(line) for line in result.out.splitlines()], result
 
     def same(self, path, *options, **kwargs):
@@ -81,11 +83,11 @@ class Cuda(harness.Case):
         subprocess.run(['cc', '-shared', '-fPIC', '-o', os.path.join(folder, 'libcuda.so.1'), '-x', 'c', '-'],
                        input=text, text=True, check=True)
 
-    def check_app(self, name, *arguments, vgpu='small', form='driver', points=True):
-        path = self.capture([harness.app(name, form)] + list(arguments), vgpu=vgpu)
+    def check_app(self, name, *arguments, vgpu='small', form=None, points=True):
+        path = self.capture([harness.app(name, form or self.form)] + list(arguments), vgpu=vgpu)
         truth = self.truth()
         session, = self.same(path, vgpu=vgpu)
-        self.assertEqual(session['executor'], 'cuda')
+        self.assertEqual(session['executor'], self.executor)
         self.assertIn('Virtual GPU', session['device'])
         self.assertTrue(variables(session), session.get('notes'))
         # All that the program read back was compared.
@@ -217,9 +219,14 @@ class Cuda(harness.Case):
                 continue  # A driver is installed here.
             self.assertEqual((result.status, result.out, result.err.count('\n')), (BAD, '', 1), result)
             self.assertIn(said, result.err)
+        # A library of HIP may be installed, with or without a device.
         result = harness.tsctl('replay', '--on', 'hip', path)
-        self.assertEqual((result.status, result.out, result.err.count('\n')), (BAD, '', 1), result)
-        self.assertIn("no code for HIP devices", result.err)
+        if SAID not in result.err:
+            self.assertEqual((result.status, result.out, result.err.count('\n')), (BAD, '', 1), result)
+            self.assertRegex(result.err, 'cannot load libamdhip64|no GPU to replay on: libamdhip64')
+        result = harness.tsctl('replay', '--on', 'bogus', path)
+        self.assertEqual((result.status, result.out), (BAD, ''), result)
+        self.assertIn('the executors are `emulate`, `vgpu`, `cuda`, `hip`', result.err)
 
     def test_no_device(self):
         """A driver without a device, of which nothing more is asked."""
@@ -270,6 +277,23 @@ class Cuda(harness.Case):
                 status, _, result = self.replay(hurt, '--time-limit', '20')
                 self.assertIn(status, VERDICTS, result)
                 self.assertNotIn('Sanitizer', result.err)
+
+
+class HipDevice(harness.over_hip(Cuda, 'test_saxpy', 'test_pipeline', 'test_threads', 'test_devices', 'test_network', 'test_graph',
+                                 'test_ladder', 'test_tensor')):
+    """The same through libamdhip64; and a capture of one vendor's calls on the other vendor's device."""
+    executor = 'hip'
+
+    def test_ptx_of_hip_on_cuda(self):
+        path = self.capture([harness.app('saxpy', 'hip')])
+        session, = self.same(path, on='cuda')
+        self.assertEqual((session['executor'], session['results']), ('cuda', 2))
+
+    def test_cuda_on_hip(self):
+        path = self.capture([harness.app('saxpy', 'driver')])
+        status, (session,), _ = self.replay(path, on='hip')
+        self.assertEqual((status, session['verdict']), (DIFFERS, 'differs'))
+        self.assertIn('no code for AMD GPUs', session['refusal']['why'])
 
 
 if __name__ == '__main__':

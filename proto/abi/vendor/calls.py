@@ -10,6 +10,7 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py refused TABLE                 the names that the facade refuses
        calls.py effects|accesses TABLE ...    what the shim knows of a call by its id
        calls.py capture TABLE                 how the capture treats a call
+       calls.py hip-capture DRIVER TABLE      HIP: the same, and the driver calls that the capture takes its calls for
        calls.py hip-calls TABLE               HIP: the list of calls by TraceSmith's numbers
        calls.py wrappers TABLE                HIP: the shim's functions for the dispatch table
        calls.py symbols TABLE                 HIP: the shim's functions that stand before libamdhip64's
@@ -65,6 +66,9 @@ In a table of `interface hip` an entry is a function of libamdhip64. It has thes
     until=V          the release that exports it no more
     returns=TYPE     void, pointer (void **) or string (const char *); else int32_t
     spt              the default stream is the thread's
+    capture=CALL(ARGUMENTS)
+                     captured as this call of cuda_driver.calls, with these arguments of its own, or numbers; other modes
+                     mean that the shim has a function for it
     = WORK           the function impl_NAME calls it; @stream and @own as above, by spt
     = hand           the facade's impl_NAME is written by hand; what is exported calls it by the table in both cases
 
@@ -269,7 +273,12 @@ def check_entry(call):
     if call.ids and call.kind is None:
         raise ValueError('no class')
     if values.get('capture', 'ordered') not in CAPTURES:
-        raise ValueError('unknown capture mode "%s"' % values['capture'])
+        match = re.fullmatch(r'\w+\(([^()]*)\)', values['capture'])
+        if not call.hip or not match:
+            raise ValueError('unknown capture mode "%s"' % values['capture'])
+        for name in match[1].split(',') if match[1] else []:
+            if not name.isdigit() and name not in call.names():
+                raise ValueError('no argument "%s"' % name)
     if values.get('effect', 'host') not in EFFECTS:
         raise ValueError('unknown effect "%s"' % values['effect'])
     for name in EFFECTS[values.get('effect', 'host')] + ((values['kernel'],) if 'kernel' in values else ()):
@@ -675,6 +684,62 @@ def print_capture(tables):
         print(' \\\n'.join('\tX(%s)' % form.callback for call in chosen for form in call.ids))
 
 
+def argument_type(declaration):
+    return re.sub(r' ?\b\w+$', '', declaration)
+
+
+def converted(wanted, call, name):
+    """An argument of a HIP call, or a number, as an argument of the driver's type."""
+    if name.isdigit():
+        return name
+    if wanted == argument_type(call.declaration(name)):
+        return 'p->' + name
+    return '(%s)%sp->%s' % (wanted, '(uintptr_t)' if '*' in wanted + call.declaration(name) else '', name)
+
+
+def print_hip_capture(tables):
+    (driver, driver_calls), (interface, calls) = tables
+    forms = {form.callback: (call, form) for call in driver_calls for form in call.ids}
+    print(banner('how the capture treats calls of HIP.'))
+    print('#pragma once')
+    taken = [call for call in calls if '(' in call.values.get('capture', '')]
+    for mode in CAPTURES:
+        chosen = [call.name for call in calls if call.values.get('capture') == mode]
+        print('\n#define TS_HIP_CAPTURE_%s_CALLS(X) \\' % mode.upper())
+        print(' \\\n'.join('\tX(%s)' % name for name in chosen))
+    print("""
+/* Returns the driver call that a call of HIP is captured as; 0: none. */
+static uint32_t driver_call_of(uint32_t id)
+{
+	switch (id) {""")
+    for call in taken:
+        print('\tcase %s%s:\n\t\treturn %s%s;' % (interface.enum, call.name, driver.enum, call.values['capture'].partition('(')[0]))
+    print("""\tdefault:
+		return 0;
+	}
+}
+
+/* Calls `use` with that driver call and its arguments. Returns false if there is none. */
+static bool as_driver_call(uint32_t id, const void *params,
+			   void (*use)(void *userdata, uint32_t cbid, const void *as),
+			   void *userdata)
+{
+	switch (id) {""")
+    for call in taken:
+        name, _, names = call.values['capture'][:-1].partition('(')
+        other, form = forms[name]
+        names = names.split(',') if names else []
+        if len(names) != len(other.arguments):
+            raise Bad('%s: %s takes %d arguments' % (call.place, name, len(other.arguments)))
+        print('\tcase %s%s: {' % (interface.enum, call.name))
+        if names:
+            items = [converted(argument_type(text), call, value) for (text, _), value in zip(other.arguments, names)]
+            print('\t\tconst %s *p = params;' % call.structure())
+            print(fill_initializer('const %s as =' % other.structure(), items, ';', 2) + '\n')
+        print('\t\tuse(userdata, %s%s, %s);\n\t\treturn true;\n\t}' % (driver.enum, form.callback, '&as' if names else 'NULL'))
+    print('\tdefault:\n\t\treturn false;\n\t}\n}')
+
+
 def print_hip_calls(tables):
     (interface, calls), = tables
     print(banner('the calls of HIP that TraceSmith knows, by name, number and class.'))
@@ -853,7 +918,7 @@ def main():
     if command != 'check':
         {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
          'refused': print_refused, 'effects': print_effects, 'accesses': print_accesses,
-         'capture': print_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers, 'slots': print_slots,
+         'capture': print_capture, 'hip-capture': print_hip_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers, 'slots': print_slots,
          'coverage': print_coverage,
          'nodes': print_nodes, 'symbols': print_symbols, 'symbol-nodes': print_symbol_nodes,
          'hip-arguments': print_hip_arguments}[command](tables, *section)

@@ -4,6 +4,7 @@
  * exec-cuda.c calls this file.
  */
 #include "replay/exec/cuda/exec-cuda-driver.h"
+#include "replay/exec/exec-objects.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -17,11 +18,19 @@ static bool find(void *library, const char *symbol, void *ret_function)
 	return function;
 }
 
+static const struct ts_exec_cuda_vendor cuda = {
+	.library = TS_EXEC_CUDA_LIBRARY,
+	.interface = "CUDA",
+	.cooperative = "a driver of CUDA 11.8",
+	.image = ts_exec_image_ptx,
+};
+
 bool ts_exec_cuda_driver_open(struct ts_exec_cuda_driver *driver, char *text, size_t text_bytes)
 {
 	void *library = dlopen(TS_EXEC_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	const char *lacks = NULL;
 
+	driver->vendor = &cuda;
 	if (!library) {
 		snprintf(text, text_bytes,
 			 "cannot load %s: `--on cuda` needs NVIDIA's driver; use `--on vgpu` "

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vendor's driver, loaded at run time. A build needs no CUDA toolkit, and a driver is needed
+ * The vendor's driver, loaded at run time. exec-hip-driver.c fills the same table with HIP's
+ * functions. A build needs no CUDA toolkit, and a driver is needed
  * only for a replay on a device. Names and meanings are those of libcuda.so.1; types are those of
  * proto/abi/vendor.
  */
 #pragma once
 
 #include "proto/abi/vendor/cuda_driver.h"
+
+#include "replay/exec/exec-program.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,7 +91,20 @@
 	  (const struct ts_cu_launch_config *config, void *function, void **kernel_params, \
 	   void **extra)) /* since 11.8 */
 
+/* A vendor's words in reports. */
+struct ts_exec_cuda_vendor {
+	const char *library;
+	const char *interface;	 /* "CUDA" */
+	const char *cooperative; /* the first release with launch_ex */
+	/*
+	 * Gets the part of a module's image that the driver loads. Returns NULL, or the reason why
+	 * there is none.
+	 */
+	const char *(*image)(const struct ts_exec_content *image, struct ts_exec_content *ret_part);
+};
+
 struct ts_exec_cuda_driver {
+	const struct ts_exec_cuda_vendor *vendor;
 #define TS_EXEC_CUDA_MEMBER_(field, symbol, arguments) int(*field) arguments;
 	TS_EXEC_CUDA_FUNCTIONS(TS_EXEC_CUDA_MEMBER_)
 	TS_EXEC_CUDA_OPTIONAL(TS_EXEC_CUDA_MEMBER_)

@@ -106,20 +106,21 @@ int ts_exec_cuda_module_load(void *userdata, const struct ts_row_operation *oper
 {
 	struct cuda_state *state = userdata;
 	struct cuda_module module = {0};
+	struct ts_exec_content image;
 	const char *why;
 	uint32_t i;
 	int r;
 
 	if (!io->content)
 		return ts_exec_module_again(&state->handles, operation, io);
-	why = check_image(io->content);
+	why = check_image(io->content) ?: state->driver.vendor->image(io->content, &image);
 	if (why)
 		return ts_exec_refuse(io, "the module's image: %s", why);
 	/* Zeros after the image, in case the driver reads slightly beyond it. */
-	module.image = calloc(1, io->content->n + IMAGE_PADDING);
+	module.image = calloc(1, image.n + IMAGE_PADDING);
 	if (!module.image)
 		return -ENOMEM;
-	memcpy(module.image, io->content->bytes, io->content->n);
+	memcpy(module.image, image.bytes, image.n);
 	r = ts_exec_objects_add(&state->modules, &module, sizeof(module), &i);
 	if (r) {
 		free(module.image);
@@ -389,8 +390,8 @@ int ts_exec_cuda_launch(void *userdata, const struct ts_row_operation *operation
 		return ts_exec_refuse(io, "the arguments of the launch are too %s",
 				      n < kernel->params_bytes ? "short" : "long");
 	if (operation->flags & TS_OPERATION_COOPERATIVE && !state->driver.launch_ex)
-		return ts_exec_refuse(io, "a cooperative launch needs a driver of CUDA 11.8 or "
-					  "later");
+		return ts_exec_refuse(io, "a cooperative launch needs %s or later",
+				      state->driver.vendor->cooperative);
 	if (n)
 		memcpy(arguments, io->content->bytes, n);
 	translate(state, kernel, arguments, n);

@@ -8,6 +8,7 @@
  */
 #include "proto/abi/clock.h"
 #include "replay/exec/cuda/exec-cuda-internal.h"
+#include "replay/exec/hip/exec-hip-driver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -414,14 +415,14 @@ static int look_at_devices(struct cuda_state *state, char *text)
 		snprintf(text, TS_EXEC_TEXT_BYTES,
 			 "no GPU to replay on: %s reports: %s (error %d); use `--on vgpu` without "
 			 "a GPU",
-			 TS_EXEC_CUDA_LIBRARY, ts_exec_cuda_error_text(driver, r), r);
+			 driver->vendor->library, ts_exec_cuda_error_text(driver, r), r);
 		return TS_EXEC_E_REFUSED;
 	}
 	(void)driver->device_get(&device, 0);
 	(void)driver->device_name(name, sizeof(name), device);
 	(void)driver->driver_version(&version);
-	snprintf(state->notes.device, sizeof(state->notes.device), "%s, CUDA %d.%d", name,
-		 version / 1000, version % 1000 / 10);
+	snprintf(state->notes.device, sizeof(state->notes.device), "%s, %s %d.%d", name,
+		 driver->vendor->interface, version / 1000, version % 1000 / 10);
 	return 0;
 }
 
@@ -430,8 +431,10 @@ bool ts_exec_cuda_is_left(void)
 	return is_left;
 }
 
-static int new_state(const struct ts_exec_program *program, const struct ts_exec_options *options,
-		     const volatile int *cancel, char *text, void **ret_state)
+static int new_with(const struct ts_exec_program *program, const struct ts_exec_options *options,
+		    const volatile int *cancel, char *text,
+		    bool (*open_driver)(struct ts_exec_cuda_driver *, char *, size_t),
+		    void **ret_state)
 {
 	struct cuda_state *state;
 	int r;
@@ -454,7 +457,7 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 		return r;
 	}
 	r = ts_exec_cuda_hold(state);
-	if (!r && !ts_exec_cuda_driver_open(&state->driver, text, TS_EXEC_TEXT_BYTES))
+	if (!r && !open_driver(&state->driver, text, TS_EXEC_TEXT_BYTES))
 		r = TS_EXEC_E_REFUSED;
 	r = r ?: look_at_devices(state, text);
 	if (r) {
@@ -469,36 +472,48 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	return 0;
 }
 
-const struct ts_executor ts_exec_cuda = {
-	.name = "cuda",
-	.new_ = new_state,
-	.free_ = free_state,
-	.operations =
-		{
-			[TS_OPERATION_CONTEXT_CREATE] = do_context,
-			[TS_OPERATION_CONTEXT_DESTROY] = do_context_destroy,
-			[TS_OPERATION_MODULE_LOAD] = ts_exec_cuda_module_load,
-			[TS_OPERATION_MODULE_UNLOAD] = ts_exec_cuda_module_free,
-			[TS_OPERATION_FUNCTION] = ts_exec_cuda_function,
-			[TS_OPERATION_VARIABLE] = ts_exec_cuda_variable,
-			[TS_OPERATION_ALLOC] = ts_exec_cuda_alloc,
-			[TS_OPERATION_FREE] = ts_exec_cuda_free,
-			[TS_OPERATION_STREAM_CREATE] = do_stream,
-			[TS_OPERATION_STREAM_DESTROY] = do_stream_destroy,
-			[TS_OPERATION_EVENT_CREATE] = do_event,
-			[TS_OPERATION_EVENT_DESTROY] = do_event_destroy,
-			[TS_OPERATION_EVENT_RECORD] = do_event_record,
-			[TS_OPERATION_STREAM_WAIT] = do_stream_wait,
-			[TS_OPERATION_LAUNCH] = ts_exec_cuda_launch,
-			[TS_OPERATION_COPY] = ts_exec_cuda_copy,
-			[TS_OPERATION_FILL] = ts_exec_cuda_fill,
-			[TS_OPERATION_SYNC] = do_sync,
-			[TS_OPERATION_HOST_WRITE] = ts_exec_cuda_host_write,
-			[TS_OPERATION_LIMIT] = do_limit,
-			[TS_OPERATION_PEER] = do_peer,
-		},
-	.finish = finish,
-	.memory = ts_exec_cuda_memory,
-	.bytes = ts_exec_cuda_bytes,
+static int new_state(const struct ts_exec_program *program, const struct ts_exec_options *options,
+		     const volatile int *cancel, char *text, void **ret_state)
+{
+	return new_with(program, options, cancel, text, ts_exec_cuda_driver_open, ret_state);
+}
+
+static int new_hip_state(const struct ts_exec_program *program,
+			 const struct ts_exec_options *options, const volatile int *cancel,
+			 char *text, void **ret_state)
+{
+	return new_with(program, options, cancel, text, ts_exec_hip_driver_open, ret_state);
+}
+
+/* Both vendors' functions: the driver's table differs. */
+#define FUNCTIONS                                                                     \
+	.free_ = free_state,                                                          \
+	.operations =                                                                 \
+		{                                                                     \
+			[TS_OPERATION_CONTEXT_CREATE] = do_context,                   \
+			[TS_OPERATION_CONTEXT_DESTROY] = do_context_destroy,          \
+			[TS_OPERATION_MODULE_LOAD] = ts_exec_cuda_module_load,        \
+			[TS_OPERATION_MODULE_UNLOAD] = ts_exec_cuda_module_free,      \
+			[TS_OPERATION_FUNCTION] = ts_exec_cuda_function,              \
+			[TS_OPERATION_VARIABLE] = ts_exec_cuda_variable,              \
+			[TS_OPERATION_ALLOC] = ts_exec_cuda_alloc,                    \
+			[TS_OPERATION_FREE] = ts_exec_cuda_free,                      \
+			[TS_OPERATION_STREAM_CREATE] = do_stream,                     \
+			[TS_OPERATION_STREAM_DESTROY] = do_stream_destroy,            \
+			[TS_OPERATION_EVENT_CREATE] = do_event,                       \
+			[TS_OPERATION_EVENT_DESTROY] = do_event_destroy,              \
+			[TS_OPERATION_EVENT_RECORD] = do_event_record,                \
+			[TS_OPERATION_STREAM_WAIT] = do_stream_wait,                  \
+			[TS_OPERATION_LAUNCH] = ts_exec_cuda_launch,                  \
+			[TS_OPERATION_COPY] = ts_exec_cuda_copy,                      \
+			[TS_OPERATION_FILL] = ts_exec_cuda_fill,                      \
+			[TS_OPERATION_SYNC] = do_sync,                                \
+			[TS_OPERATION_HOST_WRITE] = ts_exec_cuda_host_write,          \
+			[TS_OPERATION_LIMIT] = do_limit,                              \
+			[TS_OPERATION_PEER] = do_peer,                                \
+	},                                                                            \
+	.finish = finish, .memory = ts_exec_cuda_memory, .bytes = ts_exec_cuda_bytes, \
 	.report_notes = report_notes,
-};
+
+const struct ts_executor ts_exec_cuda = {.name = "cuda", .new_ = new_state, FUNCTIONS};
+const struct ts_executor ts_exec_hip = {.name = "hip", .new_ = new_hip_state, FUNCTIONS};

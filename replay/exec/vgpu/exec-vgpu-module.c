@@ -67,19 +67,21 @@ int ts_exec_vgpu_module_load(void *userdata, const struct ts_row_operation *oper
 {
 	struct vgpu_state *state = userdata;
 	struct module module = {0};
+	struct ts_exec_content ptx;
 	const char *why;
 	uint32_t i;
 	int r;
 
 	if (!io->content)
 		return ts_exec_module_again(&state->handles, operation, io);
-	why = ts_exec_image_check(io->content);
+	why = ts_exec_image_check(io->content) ?: ts_exec_image_ptx(io->content, &ptx);
 	if (why)
 		return ts_exec_refuse(io, "the module's image: %s", why);
-	module.image = malloc(io->content->n + 1);
+	module.image = malloc(ptx.n + 1);
 	if (!module.image)
 		return -ENOMEM;
-	memcpy(module.image, io->content->bytes, io->content->n + 1);
+	memcpy(module.image, ptx.bytes, ptx.n);
+	module.image[ptx.n] = '\0';
 	module.content = operation->content;
 	r = ts_exec_objects_add(&state->modules, &module, sizeof(module), &i);
 	if (r) {

@@ -53,30 +53,8 @@ static int exec_session(struct ts_replay *replay, uint32_t session)
 	return why ? ts_replay_complain(replay, true, "%s", why) ?: 1 : r;
 }
 
-bool ts_replay_is_hip(const struct ts_sbt_reader *reader, uint32_t session)
-{
-	const uint32_t hip = TS_INTERFACE_HIP_TABLES | TS_INTERFACE_HIP_SYMBOLS;
-	bool any = false;
-
-	for (size_t i = 0; i < ts_sbt_reader_n_sessions(reader); i++) {
-		const struct ts_row_session *row = ts_sbt_reader_session_at(reader, i);
-
-		if (session && row->session != session)
-			continue;
-		if (!(row->interfaces & hip) || (row->interfaces & TS_INTERFACE_CUPTI))
-			return false;
-		any = true;
-	}
-	return any;
-}
-
 static int complain_not_captured(struct ts_replay *replay)
 {
-	if (ts_replay_is_hip(replay->reader, replay->in_file))
-		return ts_replay_complain(replay, true,
-					  "%s: HIP's calls are not captured, so only their times "
-					  "can be replayed: use `--on emulate`",
-					  replay->path);
 	return ts_replay_complain(
 		replay, true,
 		"%s: the trace has no capture to replay; record one with `tsctl record "

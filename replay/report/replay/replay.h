@@ -82,11 +82,6 @@ int ts_replay_select(const Ts__Rpc__Query__Replay *asked, struct ts_exec_program
 char *ts_replay_why(struct ts_pool *pool, const char *path, uint32_t session, int r,
 		    const char *refused);
 
-/*
- * True if the trace's sessions (0: all, else one) are HIP programs, whose calls are never captured.
- */
-bool ts_replay_is_hip(const struct ts_sbt_reader *reader, uint32_t session);
-
 /* ---- within ---------------------------------------------------------------------------------- */
 
 /* Pauses progress reports and gives an answer. Returns the value of `give`. */

@@ -38,6 +38,7 @@ static const struct executor {
 	{"emulate", .has_what_if = true, .is_served = true},
 	{"vgpu", .computes = true, .looks_inside = true, .is_served = true},
 	{"cuda", .computes = true, .device = &ts_exec_cuda},
+	{"hip", .computes = true, .device = &ts_exec_hip},
 };
 
 struct command {
@@ -158,11 +159,6 @@ static int find_executor(void *to, const struct ts_option *option, const char *n
 			command->asked.asking.device = executors[i].device;
 			return 0;
 		}
-	if (!strcmp(name, "hip")) {
-		ts_complain("--on hip is not supported: captures have no code for HIP devices in "
-			    "this version; use `--on emulate`");
-		return -EINVAL;
-	}
 	for (size_t i = 0; i < TS_ARRAY_LEN(executors); i++) {
 		n += strlen(executors[i].name) + 4;
 		if (n >= sizeof(names))
@@ -390,8 +386,8 @@ static int check_asked(const struct ts_replay_asked *asked, const struct executo
 	}
 	if ((query->repeat || query->compare_every || query->time_limit_ns) &&
 	    !executor->computes) {
-		ts_complain("%s requires `--on vgpu` or `--on cuda`: virtual time is the same in "
-			    "each replay",
+		ts_complain("%s requires `--on vgpu`, `--on cuda` or `--on hip`: virtual time is "
+			    "the same in each replay",
 			    query->repeat	   ? "--repeat"
 			    : query->compare_every ? "--compare-every"
 						   : "--time-limit");
@@ -512,15 +508,15 @@ const struct ts_command ts_command_replay = {
 	.summary = "run a trace again: what-if edits, races, order dependence",
 	.text = "usage: tsctl replay [OPTION ...] FILE | --session N\n"
 		"\n"
-		"Run a trace's operations again. Ctrl-C ends the replay. On vgpu and cuda, exit\n"
+		"Run a trace's operations again. Ctrl-C ends the replay. On a GPU or vgpu, exit\n"
 		"with 1 if replays differ; 2 if time ran out; 3 if one differs from the capture.\n"
 		"\n"
 		"      --on EXECUTOR      emulate (default): in virtual time; vgpu: a capture of\n"
-		"                         `record --capture replay`, on the virtual GPU; cuda:\n"
-		"                         on a real GPU, which runs the file's own code\n"
+		"                         `record --capture replay`, on the virtual GPU; cuda,\n"
+		"                         hip: on a real GPU, which runs the file's own code\n"
 		"      --what-if EDIT     emulate: apply EDIT, or edits in @FILE; help: list them\n"
-		"      --repeat K         vgpu, cuda: compare K replays with each other\n"
-		"      --compare-every N  vgpu, cuda: compare after every N operations, too\n"
+		"      --repeat K         vgpu, cuda, hip: compare K replays with each other\n"
+		"      --compare-every N  vgpu, cuda, hip: compare after every N operations, too\n"
 		"      --time-limit N     end after N seconds (--check, --schedules: default 60)\n"
 		"      --check[=LIST]     vgpu: find races, init (reads of unwritten memory),\n"
 		"                         bounds, order (of operations), all; exit with 1 if any\n"

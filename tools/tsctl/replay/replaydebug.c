@@ -848,13 +848,6 @@ int ts_replaydebug_run(const struct ts_replay_asked *asked)
 	}
 	if (status >= 0)
 		return status;
-	if (ts_replay_is_hip(source.reader, source.session)) {
-		ts_complain(
-			"%s: HIP's calls are not captured, so only their times can be replayed: use "
-			"`--on emulate` without --debug",
-			source.path);
-		return TS_EXIT_BAD;
-	}
 	ts_complain("%s: no capture for replay; record with `tsctl record --capture replay` and "
 		    "replay the whole trace (`tsctl cut`, `dump` and `merge` omit captures)",
 		    source.path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the results of `tsctl replay --on vgpu` and `--on cuda`. cmd-replay.c calls this file;
- * replayverdict.c, replaycheck.c and replayschedule.c print parts.
+ * Prints the results of `tsctl replay` on the virtual GPU and real ones. cmd-replay.c calls this
+ * file; replayverdict.c, replaycheck.c and replayschedule.c print parts.
  */
 #include "tools/tsctl/replay/replay-command.h"
 #include "tools/tsctl/screen/out.h"

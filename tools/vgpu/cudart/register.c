@@ -241,6 +241,21 @@ int kernel_of(const void *func, void **ret_kernel)
 	return 0;
 }
 
+const void *host_function_of(const void *kernel)
+{
+	const void *key = NULL;
+
+	pthread_rwlock_rdlock(&registered.lock);
+	for (const struct fatbin *fatbin = registered.fatbins; fatbin && !key;
+	     fatbin = fatbin->next)
+		for (const struct symbol *one = fatbin->symbols; one && !key; one = one->next)
+			if (one->key != kernel &&
+			    __atomic_load_n(&one->kernel, __ATOMIC_ACQUIRE) == kernel)
+				key = one->key;
+	pthread_rwlock_unlock(&registered.lock);
+	return key;
+}
+
 const char *symbol_name(const void *func)
 {
 	struct symbol *symbol = armed() ? find(func) : NULL;

@@ -91,6 +91,8 @@ static inline uint64_t address(const void *p)
  * there is none.
  */
 int kernel_of(const void *func, void **ret_kernel);
+/* Returns the host function that a program registered for a kernel, and has used; NULL: none. */
+const void *host_function_of(const void *kernel);
 /* Returns the kernel's name, or NULL. */
 const char *symbol_name(const void *func);
 /*

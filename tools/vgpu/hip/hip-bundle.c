@@ -17,15 +17,7 @@
 #include "replay/vgpu/amd/amd-metadata.h"
 #include "tools/vgpu/hip/hip-face.h"
 
-/*
- * Ids of entries with PTX text. The form is clang's: kind, triple, processor. The first is
- * TraceSmith's; entries of the second form come from clang-offload-bundler, which knows no ptx64.
- */
-#define PTX_ID	  "hip-ptx64-tracesmith--ptx"
-#define NVPTX_IDS "hip-nvptx64-"
-
-/* Part of the ids of AMD's entries, and the processor of the shape mi300. */
-#define AMD_IDS	  "-amdgcn-amd-amdhsa-"
+/* The processor of the shape mi300. */
 #define PROCESSOR "gfx942"
 
 #define IDS_MAX	  160
@@ -38,14 +30,15 @@ struct ids {
 
 static bool is_ptx(const char *id, size_t n)
 {
-	return (n == strlen(PTX_ID) && !memcmp(id, PTX_ID, n)) ||
-	       (n > strlen(NVPTX_IDS) && !memcmp(id, NVPTX_IDS, strlen(NVPTX_IDS)));
+	const struct ts_amd_entry entry = {.id = id, .n_id = n};
+
+	return ts_amd_is_ptx(&entry);
 }
 
 /* How well AMD's code fits the device: 0 is no code of AMD, 2 is code for its processor. */
 static unsigned amd_fit(const char *id, size_t n)
 {
-	if (n < 3 || memcmp(id, "hip", 3) != 0 || !memmem(id, n, AMD_IDS, strlen(AMD_IDS)))
+	if (n < 3 || memcmp(id, "hip", 3) != 0 || !memmem(id, n, TS_AMD_IDS, strlen(TS_AMD_IDS)))
 		return 0;
 	return memmem(id, n, PROCESSOR, strlen(PROCESSOR)) ? 2 : 1;
 }
@@ -75,7 +68,7 @@ static int refuse(const char *what, bool timed)
 	if (!atomic_exchange(&said, true))
 		fprintf(stderr,
 			"tracesmith: virtual GPU: device code is for %s only: add PTX to the bundle "
-			"as " PTX_ID "%s, or run on a real GPU\n",
+			"as " TS_AMD_PTX_ID "%s, or run on a real GPU\n",
 			what,
 			timed ? ""
 			      : ", or have kernels timed and not computed "

@@ -76,18 +76,22 @@ static int node_type(void *node, int32_t *type)
 	return r;
 }
 
-/* Returns the function as a kernel handle, which each call with a function accepts. */
+/* As AMD's, returns the function that the program passed: a host function, or a module's. */
 static int kernel_get(void *node, struct ts_hip_kernel_node_params *params)
 {
 	struct ts_cu_kernel_node_params p;
 	int r = READY(cuGraphKernelNodeGetParams_v2(node, &p));
+	void *func;
 
 	if (!r && !params)
 		r = TS_HIP_ERROR_INVALID_VALUE;
 	if (r)
 		return r;
+	func = p.kern ? (void *)(uintptr_t)host_function_of(p.kern) : NULL;
 	*params = (struct ts_hip_kernel_node_params){
-		.func = p.kern ? p.kern : p.func,
+		.func = func	 ? func
+			: p.func ? p.func
+				 : p.kern,
 		.grid_dim = {p.grid_dim_x, p.grid_dim_y, p.grid_dim_z},
 		.block_dim = {p.block_dim_x, p.block_dim_y, p.block_dim_z},
 		.shared_mem_bytes = p.shared_mem_bytes,

@@ -399,6 +399,7 @@ TS_TEST(graphs)
 	ts_check_int(type, 0);
 	ok(hipGraphKernelNodeGetParams(second, &got));
 	ts_check(got.grid_dim.x == GRID.x && got.block_dim.x == 256);
+	ts_check(got.func == kernel.func);
 	ok(hipGraphMemsetNodeGetParams(first, &got_set));
 	ts_check(got_set.dst == dev_y && got_set.width == N && got_set.value == 0x3f800000 &&
 		 got_set.element_size == 4);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Begins the capture of HIP's calls, and reports each call to capture.c. hip/hip-session.c and
+ * hip/hip-calls.c call this file; capture.c calls back to hip-capture-calls.c for the operations.
+ *
+ * The runtime is asked for graphs' nodes and whether a stream is being captured, by its own
+ * functions: no wrapper sees these calls. They set the thread's last error, as the call before them
+ * did. So they follow a call that succeeded, or come before a call that will set the error itself.
+ */
+#include "inject/capture/hip/hip-capture.h"
+
+#include <assert.h>
+
+#include "inject/calls/call-table.h"
+#include "inject/context.h"
+#include "inject/hip/hip-slots.h"
+#include "proto/abi/vendor/hip_calls.h"
+
+static const char *const names[TS_HIP_CALL_SIZE] = {
+#define TS_CALL_(name, id, kind) [id] = #name,
+	TS_HIP_CALLS(TS_CALL_)
+#undef TS_CALL_
+};
+
+static_assert(TS_HIP_CALL_SIZE <= TS_CAPTURE_MAX_IDS, "a bit for each call");
+
+static int is_capturing(void *stream, int *ret_status)
+{
+	int32_t (*ask)(void *, int32_t *) = ts_hip_next(hipStreamIsCapturing);
+
+	return ask ? ask(stream, ret_status) : 1;
+}
+
+void ts_hip_capture_start(struct ts_shim *shim)
+{
+	struct ts_capture *capture = &shim->capture;
+
+	/* A capture with a part of the work would be replayed as if it were the whole. */
+	if (shim->hip.first_device || capture->shim) {
+		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
+		return;
+	}
+	if (shim->config.capture.is_window) {
+		ts_capture_refuse(shim, TS_LANE_HIP_WINDOW);
+		return;
+	}
+	if (!ts_capture_prepare(capture, shim, &shim->config.capture))
+		return;
+	capture->window.config = shim->config.capture;
+	capture->driver = (struct ts_capture_driver){
+		.func_param = ts_hip_capture_argument,
+		.is_capturing = is_capturing,
+	};
+	ts_hip_capture_graph_driver(&capture->driver.graphs);
+	capture->hip.is_used = true;
+	capture->shim = shim;
+}
+
+static void put(struct ts_capture *capture, const struct ts_captured_call *call,
+		const struct ts_record_operation *model)
+{
+	ts_hip_capture_put(capture, call->id, call->params, model);
+}
+
+/* Describes the call to capture.c. Returns false if nothing of it is captured. */
+static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint32_t device,
+		     struct ts_captured_call *ret_call)
+{
+	const enum ts_capture_mode mode = ts_hip_capture_mode(id);
+
+	if (mode == TS_CAPTURE_NOT || !ts_lane_goes_on(&shim->capture.lane))
+		return false;
+	*ret_call = (struct ts_captured_call){
+		.id = id,
+		.mode = mode,
+		.work = ts_hip_capture_work(id),
+		.name = names[id],
+		.path = id == TS_HIP_CALL_hipModuleLoad ? ts_hip_capture_path(params) : NULL,
+		.stream_capture = ts_call_table_stream_capture(TS_API_HIP, id),
+		.context = shim->hip.first_device + device + 1,
+		.correlation = (uint32_t)ts_tls.call.op_id,
+		.params = params,
+		.put = put,
+	};
+	return true;
+}
+
+/* Counts the time that capture takes. ts_tls.busy keeps queries from being recorded. */
+static uint64_t begin(uint32_t *ret_busy)
+{
+	*ret_busy = ts_tls.busy;
+	ts_tls.busy = TS_BUSY_ASKING;
+	return ts_clock_monotonic_ns();
+}
+
+static void end(struct ts_shim *shim, uint32_t busy, uint64_t begin_ns)
+{
+	__atomic_fetch_add(&shim->control->captured_ns, ts_clock_monotonic_ns() - begin_ns,
+			   __ATOMIC_RELAXED);
+	ts_tls.busy = busy;
+}
+
+void ts_hip_capture_enter(struct ts_shim *shim, uint32_t id, const void *params, uint32_t device)
+{
+	struct ts_captured_call call;
+	uint64_t begin_ns;
+	uint32_t busy;
+
+	if (!describe(shim, id, params, device, &call))
+		return;
+	begin_ns = begin(&busy);
+	ts_capture_enter(&shim->capture, &call);
+	end(shim, busy, begin_ns);
+}
+
+void ts_hip_capture_leave(struct ts_shim *shim, uint32_t id, const void *params, uint32_t device,
+			  int32_t result)
+{
+	struct ts_captured_call call;
+	uint64_t begin_ns;
+	uint32_t busy;
+
+	if (!describe(shim, id, params, device, &call))
+		return;
+	begin_ns = begin(&busy);
+	ts_capture_leave(&shim->capture, &call, result);
+	end(shim, busy, begin_ns);
+}
