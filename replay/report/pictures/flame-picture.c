@@ -133,10 +133,9 @@ static void place(struct picture *picture)
 					      ? UINT32_MAX
 					      : depth;
 			x += node->width;
-			if (node->depth == UINT32_MAX)
-				continue;
-			picture->n_drawn++;
-			if (depth + 1 > picture->n_rows)
+			picture->n_drawn += node->depth != UINT32_MAX;
+			/* A joined frame needs its row, too. */
+			if (!is_hidden && node->sum && depth + 1 > picture->n_rows)
 				picture->n_rows = depth + 1;
 		}
 	}
@@ -243,7 +242,7 @@ static void draw_group(struct picture *picture, uint32_t first, uint32_t end)
 		picture->n_too_deep += end - i;
 	else
 		picture->n_joined += end - i;
-	if (depth < picture->n_rows - 1)
+	if (depth < MAX_DEPTH)
 		draw_joined(picture, i, end, depth + 1);
 }
 

@@ -186,6 +186,8 @@ void ts_svg_escapedf(struct ts_svg *svg, const char *format, ...)
 /* Returns the width of a character in thousandths of the font's size: the widest common font's. */
 static unsigned int advance(uint32_t c)
 {
+	if (c == 0x2026) /* an ellipsis */
+		return 1000;
 	if (c >= 0x80)
 		return c < 0x530 ? 1100 : 1250;
 	if (strchr("mMWw@%", (int)c))
@@ -253,7 +255,7 @@ void ts_svg_rect_end(struct ts_svg *svg)
 static size_t fit(const char *text, size_t n_bytes, double width, double size, double *ret_width,
 		  bool *ret_is_common)
 {
-	const double ellipsis = 1.1 * size;
+	const double ellipsis = size;
 	double so_far = 0, fitting_width = 0;
 	size_t at = 0, fitting = 0, n_fitting = 0;
 	bool is_common = true;
@@ -266,7 +268,7 @@ static size_t fit(const char *text, size_t n_bytes, double width, double size, d
 		if (so_far > width)
 			break;
 		at += length;
-		is_common = is_common && c < 0x250;
+		is_common = is_common && (c < 0x250 || c == 0x2026);
 		if (so_far + ellipsis <= width) {
 			fitting = at;
 			fitting_width = so_far;
