@@ -229,14 +229,18 @@ static void make_curves(struct ts_resolver *resolver, struct ts_pool *pool,
 			const struct ts_memory *memory, Ts__Rpc__MemoryReport *report)
 {
 	const struct ts_memory_curves *curves = &memory->curves;
+	Ts__Rpc__MemoryCurves *message;
 
 	if (!curves->n_parts)
 		return;
-	report->curves = ts_pool_alloc(pool, curves->n_curves + 1, sizeof(*report->curves));
+	message = ts_pool_alloc(pool, 1, sizeof(*message));
+	ts__rpc__memory_curves__init(message);
+	TS_RPC_SET(message, end_ns, curves->from_ns + curves->n_parts * curves->part_ns);
+	message->devices = ts_pool_alloc(pool, curves->n_curves + 1, sizeof(*message->devices));
 	for (size_t i = 0; i < curves->n_curves; i++)
-		report->curves[report->n_curves++] =
+		message->devices[message->n_devices++] =
 			make_curve(resolver, pool, curves, &curves->curves[i]);
-	TS_RPC_SET(report, end_ns, curves->from_ns + curves->n_parts * curves->part_ns);
+	report->curves = message;
 }
 
 static bool is_used(const Ts__Rpc__MemoryReport *report, const struct ts_sbt_device *device)

@@ -107,8 +107,10 @@ void ts_timelinejson_device(struct ts_resolver *resolver, struct ts_pool *pool,
 	if (device->busy_ns)
 		TS_RPC_SET(message, mean_at_once, (double)device->sum_ns / (double)device->busy_ns);
 	if (device->parts) {
-		message->parts = make_parts(pool, timeline, device->parts);
-		message->n_parts = timeline->n_parts;
+		message->parts = ts_pool_alloc(pool, 1, sizeof(*message->parts));
+		ts__rpc__timeline_parts__init(message->parts);
+		message->parts->parts = make_parts(pool, timeline, device->parts);
+		message->parts->n_parts = timeline->n_parts;
 	}
 	if (!streams)
 		return;

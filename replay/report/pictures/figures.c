@@ -93,6 +93,19 @@ char *ts_figure_bytes(char text[TS_FIGURE_BYTES], uint64_t bytes)
 	return text;
 }
 
+char *ts_figure_round_bytes(char text[TS_FIGURE_BYTES], uint64_t bytes)
+{
+	char *unit, *end, *point;
+
+	ts_figure_bytes(text, bytes);
+	unit = end = strchr(text, ' ');
+	point = strchr(text, '.');
+	while (point && end > point && (end[-1] == '0' || end == point + 1))
+		end--;
+	memmove(end, unit, strlen(unit) + 1);
+	return text;
+}
+
 char *ts_figure_count(char text[TS_FIGURE_BYTES], uint64_t count)
 {
 	char digits[24];

@@ -15,6 +15,8 @@ char *ts_figure_duration(char text[TS_FIGURE_BYTES], uint64_t ns);
 char *ts_figure_exact(char text[TS_FIGURE_BYTES], uint64_t ns, uint64_t max_ns);
 /* "16.00 MiB": four digits. */
 char *ts_figure_bytes(char text[TS_FIGURE_BYTES], uint64_t bytes);
+/* "16 MiB": without trailing zeros. */
+char *ts_figure_round_bytes(char text[TS_FIGURE_BYTES], uint64_t bytes);
 /* "1,000,000" */
 char *ts_figure_count(char text[TS_FIGURE_BYTES], uint64_t count);
 /* "12.3 %" */

@@ -82,7 +82,7 @@ static void draw_scale(struct picture *picture, struct panel *panel)
 	ts_svg_raw(&picture->svg, "\"/>\n");
 	for (uint64_t i = 0; i <= panel->max_bytes / step; i++) {
 		label.y = height_of(panel, i * step) + 4;
-		ts_figure_bytes(text, i * step);
+		ts_figure_round_bytes(text, i * step);
 		ts_svg_label(&picture->svg, &label, text, strlen(text));
 	}
 }
@@ -186,7 +186,9 @@ static void draw_peak(struct picture *picture, const struct panel *panel)
 	label.anchor = x > axis->x + axis->width / 2 ? TS_SVG_END : TS_SVG_START;
 	label.x = label.anchor == TS_SVG_END ? fmin(x + 4, axis->x + axis->width)
 					     : fmax(x - 4, axis->x);
-	label.width = fmin(label.width, axis->width / 2);
+	label.width =
+		fmin(label.width, label.anchor == TS_SVG_END ? label.x - axis->x
+							     : axis->x + axis->width - label.x);
 	ts_svg_labelf(&picture->svg, &label, "peak %s at %s",
 		      ts_figure_bytes(text, curve->peak_bytes),
 		      ts_figure_exact(time, at_ns, axis->max_ns));
@@ -280,8 +282,8 @@ static void init_axis(struct picture *picture, const Ts__Rpc__MemoryReport *repo
 		start_ns = curve->points[0]->start_ns;
 		if (curve->n_points > 1 && curve->points[1]->start_ns > start_ns)
 			part_ns = curve->points[1]->start_ns - start_ns;
-		else if (report->end_ns > start_ns)
-			part_ns = report->end_ns - start_ns;
+		else if (report->curves && report->curves->end_ns > start_ns)
+			part_ns = report->curves->end_ns - start_ns;
 	}
 	picture->axis.x = TS_PICTURE_MARGIN + SCALE_ROOM;
 	picture->axis.width = picture->width - picture->axis.x - TS_PICTURE_MARGIN;
@@ -295,12 +297,13 @@ static void draw(struct picture *picture, const Ts__Rpc__MemoryReport *report)
 {
 	const Ts__Rpc__MemoryCurve *curves[MAX_PANELS];
 	Ts__Rpc__MemoryCurve sum = sum_of(report);
-	bool is_sum = !report->n_curves && report->n_points;
-	size_t n = is_sum ? 1 : report->n_curves < MAX_PANELS ? report->n_curves : MAX_PANELS;
+	size_t n_curves = report->curves ? report->curves->n_devices : 0;
+	bool is_sum = !n_curves && report->n_points;
+	size_t n = is_sum ? 1 : n_curves < MAX_PANELS ? n_curves : MAX_PANELS;
 	char peak[TS_FIGURE_BYTES], text[2 * TS_FIGURE_BYTES];
 
 	for (size_t i = 0; i < n; i++)
-		curves[i] = is_sum ? &sum : report->curves[i];
+		curves[i] = is_sum ? &sum : report->curves->devices[i];
 	picture->width = ts_picture_width(picture->options);
 	init_axis(picture, report, curves, n);
 	ts_svg_begin(&picture->svg, picture->width,

@@ -25,6 +25,7 @@ static const char style[] =
 	".ts-picture .dim{fill:#59636e}\n"
 	".ts-picture .small{font-size:11px;fill:#59636e}\n"
 	".ts-picture .lane{fill:#f0f2f5}\n"
+	".ts-picture .lane,.ts-picture .bars rect{shape-rendering:crispEdges}\n"
 	".ts-picture .grid{fill:none;stroke:#d1d9e0}\n"
 	".ts-picture .axis{fill:none;stroke:#818b98}\n"
 	".ts-picture .compute{fill:#2f6fd6}\n"

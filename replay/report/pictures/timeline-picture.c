@@ -40,6 +40,11 @@ struct picture {
 	double width, label_width, y;
 };
 
+static size_t n_device_parts(const Ts__Rpc__TimelineDevice *device)
+{
+	return device->parts ? device->parts->n_parts : 0;
+}
+
 static uint64_t window_ns(const struct picture *picture)
 {
 	const Ts__Rpc__TimelineReport *report = picture->report;
@@ -139,16 +144,16 @@ static void draw_bars(struct picture *picture, Ts__Rpc__TimelinePart *const *par
 	ts_svg_raw(&picture->svg, "</g>\n");
 }
 
-static void draw_lane(struct picture *picture, const char *name, const char *class,
+static void draw_lane(struct picture *picture, const char *name, bool is_of_device,
 		      Ts__Rpc__TimelinePart *const *parts, size_t n_parts, unsigned int works,
 		      uint64_t busy_ns, double height)
 {
 	const struct ts_picture_axis *axis = &picture->axis;
-	struct ts_svg_label label = {.class = class,
+	struct ts_svg_label label = {.class = is_of_device ? "head" : "label",
 				     .x = axis->x - 8,
 				     .y = picture->y + height / 2 + 4,
 				     .width = picture->label_width - 8,
-				     .size = 12,
+				     .size = is_of_device ? 14 : 12,
 				     .anchor = TS_SVG_END};
 	char share[TS_FIGURE_BYTES];
 
@@ -182,8 +187,8 @@ static void draw_stream(struct picture *picture, const Ts__Rpc__TimelineStream *
 		n += snprintf(name + n, sizeof(name) - (size_t)n, " %.200s", stream->name);
 	if (picture->many_sessions)
 		snprintf(name + n, sizeof(name) - (size_t)n, " (%" PRIu32 ")", stream->session);
-	draw_lane(picture, name, "label", stream->parts, stream->n_parts,
-		  WITH_COMPUTE | WITH_COPIES, stream->busy_ns, STREAM_LANE);
+	draw_lane(picture, name, false, stream->parts, stream->n_parts, WITH_COMPUTE | WITH_COPIES,
+		  stream->busy_ns, STREAM_LANE);
 }
 
 static void draw_header(struct picture *picture, const Ts__Rpc__TimelineDevice *device)
@@ -252,11 +257,11 @@ static void draw_device(struct picture *picture, const Ts__Rpc__TimelineDevice *
 	char count[TS_FIGURE_BYTES];
 
 	draw_header(picture, device);
-	if (device->n_parts) {
-		draw_lane(picture, "compute", "head", device->parts, device->n_parts, WITH_COMPUTE,
-			  device->compute_ns, DEVICE_LANE);
-		draw_lane(picture, "copies", "head", device->parts, device->n_parts, WITH_COPIES,
-			  device->copy_ns, DEVICE_LANE);
+	if (n_device_parts(device)) {
+		draw_lane(picture, "compute", true, device->parts->parts, device->parts->n_parts,
+			  WITH_COMPUTE, device->compute_ns, DEVICE_LANE);
+		draw_lane(picture, "copies", true, device->parts->parts, device->parts->n_parts,
+			  WITH_COPIES, device->copy_ns, DEVICE_LANE);
 	}
 	if (device->n_streams > picture->max_streams)
 		least_ns = least_drawn(device, picture->max_streams, &n_equal);
@@ -295,7 +300,7 @@ static double device_height(const struct picture *picture, const Ts__Rpc__Timeli
 	size_t n =
 		device->n_streams < picture->max_streams ? device->n_streams : picture->max_streams;
 
-	return DEVICE_ROOM + (device->n_parts ? 2 * (DEVICE_LANE + LANE_GAP) : 0) +
+	return DEVICE_ROOM + (n_device_parts(device) ? 2 * (DEVICE_LANE + LANE_GAP) : 0) +
 	       (double)n * (STREAM_LANE + LANE_GAP) + (n < device->n_streams ? MORE_ROOM : 0) +
 	       TS_PICTURE_AXIS_ROOM + DEVICE_GAP;
 }
@@ -315,8 +320,9 @@ static void measure(struct picture *picture)
 		size_t n = device->n_streams < picture->max_streams ? device->n_streams
 								    : picture->max_streams;
 
-		n_lanes += n + (device->n_parts != 0);
-		n_parts = device->n_parts > n_parts ? device->n_parts : n_parts;
+		n_lanes += n + (n_device_parts(device) != 0);
+		if (n_device_parts(device) > n_parts)
+			n_parts = device->parts->n_parts;
 		for (size_t j = 0; j < device->n_streams; j++) {
 			size_t of_stream = device->streams[j]->n_parts;
 
@@ -327,7 +333,7 @@ static void measure(struct picture *picture)
 	}
 	/* A lane has at most two bars in a column. */
 	max_columns = (uint32_t)(TS_PICTURE_ELEMENTS / 2 / (n_lanes ? n_lanes : 1));
-	picture->label_width = fmin(190, picture->width * 0.2);
+	picture->label_width = fmax(96, fmin(190, picture->width * 0.2));
 	picture->axis.x = TS_PICTURE_MARGIN + picture->label_width;
 	picture->axis.width = picture->width - picture->axis.x - SHARE_ROOM - TS_PICTURE_MARGIN;
 	ts_picture_axis_init(&picture->axis, report->start_ns, report->part_ns,

@@ -147,6 +147,10 @@ TS_TEST(figures_have_four_digits)
 	ts_check_str(ts_figure_bytes(text, 1023), "1023 B");
 	ts_check_str(ts_figure_bytes(text, 512 * 1024), "512.0 KiB");
 	ts_check_str(ts_figure_bytes(text, UINT64_MAX), "16.00 EiB");
+	ts_check_str(ts_figure_round_bytes(text, UINT64_C(8) << 30), "8 GiB");
+	ts_check_str(ts_figure_round_bytes(text, 1536), "1.5 KiB");
+	ts_check_str(ts_figure_round_bytes(text, 100), "100 B");
+	ts_check_str(ts_figure_round_bytes(text, 100 << 10), "100 KiB");
 	ts_check_str(ts_figure_count(text, 1234567), "1,234,567");
 	ts_check_str(ts_figure_percent(text, 1, 3), "33.3 %");
 	ts_check_str(ts_figure_percent(text, 1, 0), "0.0 %");
@@ -161,6 +165,7 @@ struct timeline {
 	Ts__Rpc__TimelineDevice *devices, **device_list;
 	Ts__Rpc__TimelineStream *streams, **stream_list;
 	Ts__Rpc__TimelinePart *parts, **part_list;
+	Ts__Rpc__TimelineParts of_device; /* the same for each */
 };
 
 /* Makes a timeline in which streams and parts differ. */
@@ -187,6 +192,9 @@ static void make_timeline(struct timeline *timeline, size_t n_devices, size_t n_
 		TS_RPC_SET(&timeline->parts[i], copy_ns, i * 53 % 101);
 		timeline->part_list[i] = &timeline->parts[i];
 	}
+	ts__rpc__timeline_parts__init(&timeline->of_device);
+	timeline->of_device.parts = timeline->part_list;
+	timeline->of_device.n_parts = n_parts;
 	for (size_t i = 0; i < n; i++) {
 		Ts__Rpc__TimelineStream *stream = &timeline->streams[i];
 
@@ -205,8 +213,7 @@ static void make_timeline(struct timeline *timeline, size_t n_devices, size_t n_
 		device->name = hostile_name;
 		device->streams = timeline->stream_list + i * n_streams;
 		device->n_streams = n_streams;
-		device->parts = timeline->part_list;
-		device->n_parts = n_parts;
+		device->parts = &timeline->of_device;
 		timeline->device_list[i] = device;
 	}
 	timeline->report.devices = timeline->device_list;
@@ -292,7 +299,7 @@ TS_TEST(equal_columns_are_one_bar)
 	char *svg;
 
 	make_timeline(&timeline, 1, 1, 400);
-	timeline.devices[0].n_parts = 0;
+	timeline.devices[0].parts = NULL;
 	for (size_t i = 0; i < 400; i++) {
 		timeline.parts[i].compute_ns = i < 100 ? 500 : 0;
 		timeline.parts[i].copy_ns = i == 300 ? 1000 : 0;
@@ -353,6 +360,7 @@ TS_TEST(memory_of_many_devices_is_bounded)
 	Ts__Rpc__MemoryReport report = TS__RPC__MEMORY_REPORT__INIT;
 	static Ts__Rpc__MemoryPoint points[POINTS], *point_list[POINTS];
 	static Ts__Rpc__MemoryCurve curves[DEVICES], *curve_list[DEVICES];
+	Ts__Rpc__MemoryCurves list = TS__RPC__MEMORY_CURVES__INIT;
 	static char name[] = "\x1b]0;<evil>";
 	char *svg, *again;
 
@@ -373,8 +381,9 @@ TS_TEST(memory_of_many_devices_is_bounded)
 		curves[i].n_points = POINTS;
 		curve_list[i] = &curves[i];
 	}
-	report.curves = curve_list;
-	report.n_curves = DEVICES;
+	list.devices = curve_list;
+	list.n_devices = DEVICES;
+	report.curves = &list;
 	svg = draw_memory(&report, 0);
 	again = draw_memory(&report, 0);
 	ts_check_str(svg, again);

@@ -20,6 +20,6 @@ from ._trace import open_trace as open
 from ._writer import SBTWriter, TracingSession
 
 __version__ = '0.1.0'
-__all__ = ['Answer', 'Column', 'CommandError', 'Error', 'Folder', 'NotInstalled', 'Picture', 'Recording', 'ReplayMode', 'SBTWriter', 'Table',
-           'Trace', 'TraceError', 'TracingSession', 'annotate', 'build_timeline', 'capture_trace', 'counter', 'export_perfetto', 'frames', 'is_recorded',
-           'mark', 'open', 'record', 'recording', 'replay_trace', 'start', 'stop']
+__all__ = ['Answer', 'Column', 'CommandError', 'Error', 'Folder', 'NotInstalled', 'Picture', 'Recording', 'ReplayMode', 'SBTWriter',
+           'Table', 'Trace', 'TraceError', 'TracingSession', 'annotate', 'build_timeline', 'capture_trace', 'counter', 'export_perfetto',
+           'frames', 'is_recorded', 'mark', 'open', 'record', 'recording', 'replay_trace', 'start', 'stop']
