@@ -240,6 +240,7 @@ static void make_curves(struct ts_resolver *resolver, struct ts_pool *pool,
 	for (size_t i = 0; i < curves->n_curves; i++)
 		message->devices[message->n_devices++] =
 			make_curve(resolver, pool, curves, &curves->curves[i]);
+	TS_RPC_SET(message, omitted, curves->n_left_out);
 	report->curves = message;
 }
 

@@ -19,6 +19,7 @@
 #define PEAK_ROOM    18.0 /* label of the peak */
 #define PANEL_HEIGHT 130.0
 #define PANEL_GAP    16.0
+#define MORE_ROOM    18.0
 #define MAX_TICKS    5u
 #define NAME_BYTES   300u
 
@@ -300,6 +301,7 @@ static void draw(struct picture *picture, const Ts__Rpc__MemoryReport *report)
 	size_t n_curves = report->curves ? report->curves->n_devices : 0;
 	bool is_sum = !n_curves && report->n_points;
 	size_t n = is_sum ? 1 : n_curves < MAX_PANELS ? n_curves : MAX_PANELS;
+	uint64_t n_omitted = report->curves ? report->curves->omitted : 0;
 	char peak[TS_FIGURE_BYTES], text[2 * TS_FIGURE_BYTES];
 
 	for (size_t i = 0; i < n; i++)
@@ -307,7 +309,7 @@ static void draw(struct picture *picture, const Ts__Rpc__MemoryReport *report)
 	picture->width = ts_picture_width(picture->options);
 	init_axis(picture, report, curves, n);
 	ts_svg_begin(&picture->svg, picture->width,
-		     TS_PICTURE_TITLE_ROOM + 6 +
+		     TS_PICTURE_TITLE_ROOM + 6 + (n_omitted ? MORE_ROOM : 0) +
 			     (double)n * (HEADER_ROOM + PEAK_ROOM + PANEL_HEIGHT +
 					  TS_PICTURE_AXIS_ROOM + PANEL_GAP),
 		     "Live memory of GPUs over time");
@@ -320,6 +322,17 @@ static void draw(struct picture *picture, const Ts__Rpc__MemoryReport *report)
 	picture->y = TS_PICTURE_TITLE_ROOM + 6;
 	for (size_t i = 0; i < n; i++)
 		draw_panel(picture, curves[i], is_sum);
+	if (n_omitted) {
+		struct ts_svg_label label = {.class = "small",
+					     .x = TS_PICTURE_MARGIN,
+					     .y = picture->y + 6,
+					     .width = picture->width - 2 * TS_PICTURE_MARGIN,
+					     .size = 11};
+
+		ts_svg_labelf(&picture->svg, &label,
+			      "%s allocations and frees on further GPUs are not shown",
+			      ts_figure_count(text, n_omitted));
+	}
 }
 
 int ts_picture_memory(const Ts__Rpc__MemoryReport *report, const struct ts_picture_options *options,

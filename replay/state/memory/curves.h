@@ -29,7 +29,7 @@ struct ts_memory_curve {
 struct ts_memory_curves {
 	struct ts_memory_curve *curves; /* in the order of their first allocation */
 	size_t n_curves, n_allocated;
-	uint64_t n_left_out; /* changes of devices without a curve */
+	uint64_t n_left_out; /* allocations and frees on devices without a curve */
 	uint64_t from_ns, part_ns;
 	uint32_t n_parts;
 	struct ts_sbt_reader *reader;

@@ -132,6 +132,21 @@ TS_TEST(labels_stay_in_their_boxes)
 	}
 }
 
+TS_TEST(the_first_failure_is_returned)
+{
+	struct ts_svg svg = {0};
+	size_t n_bytes = 7;
+	char *text = NULL;
+
+	ts_svg_begin(&svg, 100, 100, "test");
+	svg.error = -ENOMEM;
+	ts_svg_rect(&svg, NULL, 1, 2, 3, 4);
+	ts_svg_escapedf(&svg, "%s", "text");
+	ts_check_int(ts_svg_finish(&svg, &text, &n_bytes), -ENOMEM);
+	ts_check(!text && n_bytes == 7);
+	ts_svg_deinit(&svg);
+}
+
 TS_TEST(figures_have_four_digits)
 {
 	char text[TS_FIGURE_BYTES];
@@ -383,12 +398,14 @@ TS_TEST(memory_of_many_devices_is_bounded)
 	}
 	list.devices = curve_list;
 	list.n_devices = DEVICES;
+	TS_RPC_SET(&list, omitted, 1234);
 	report.curves = &list;
 	svg = draw_memory(&report, 0);
 	again = draw_memory(&report, 0);
 	ts_check_str(svg, again);
 	ts_check_int(count(svg, "class=\"dot\""), DEVICES);
 	ts_check(!strstr(svg, "<evil>"));
+	ts_check(strstr(svg, "1,234 allocations and frees on further GPUs are not shown"));
 	free(svg);
 	free(again);
 	free(draw_memory(&report, 320));
