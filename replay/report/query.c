@@ -150,7 +150,8 @@ static int run_timeline(struct query *query, const Ts__Rpc__Query__Timeline *ask
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
 	struct ts_timeline_options options = {.session = query->session,
 					      .n_parts =
-						      asked->parts ? asked->parts : DEFAULT_PARTS};
+						      asked->parts ? asked->parts : DEFAULT_PARTS,
+					      .device_parts = asked->device_parts};
 	Ts__Rpc__ClockBounds *clocks = NULL;
 	Ts__Rpc__TimelineReport report;
 	int r;
@@ -257,10 +258,12 @@ static int run_memory(struct query *query, const Ts__Rpc__Query__Memory *asked)
 	bool is_damaged;
 	int r;
 
-	if (limit > MAX_LISTED)
+	if (limit > MAX_LISTED || asked->points > TS_MEMORY_MAX_PARTS)
 		return TS_QUERY_E_MANY;
 	r = resolve(query, false, false, 0);
-	r = r ? r : ts_memory_read(query->reader, query->session, MAX_HOLDERS, &memory);
+	r = r ? r
+	      : ts_memory_read_curves(query->reader, query->session, MAX_HOLDERS, asked->points,
+				      &memory);
 	r = r ? r : ts_misuses_read(query->reader, query->session, limit, &misuses);
 	if (!r && asked->has_address)
 		r = ts_lifetimes_read(query->reader, query->session, asked->address, &lifetimes);

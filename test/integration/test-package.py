@@ -126,7 +126,10 @@ trace = tracesmith.open(sys.argv[1])
 middle = trace.origin_ns + 1000000
 answers = [trace.info(), trace.state(middle), trace.timeline(), trace.gaps(), trace.memory(), trace.analyze(), trace.diff(trace)]
 for answer in answers:
-    assert repr(answer).startswith('<Answer') and len(str(answer)) > 100 and '<pre>' in answer._repr_html_()
+    assert repr(answer).startswith('<Answer') and len(str(answer)) > 100
+    drawn = answer in (answers[2], answers[4])
+    assert (answer._repr_svg_() is None, answer._repr_html_() is None) == (not drawn, drawn)
+    assert '<svg ' in answer._repr_svg_() if drawn else '<pre>' in answer._repr_html_()
 path = trace.critical_path()
 assert path[-1].type != path[0].type and path[0].end_ns >= path[0].start_ns
 assert trace.what_if('kernel *=2x').emulated.makespan_ns > 0
@@ -147,6 +150,28 @@ print(json.dumps(answers[3]))
         ours = json.loads(result.out)
         self.assertEqual(ours.pop('status'), 0)
         self.assertEqual(ours, json.loads(harness.tsctl('gaps', '--json', path).out))
+
+    def test_pictures(self):
+        path = self.trace()
+        self.python('''
+import sys, tracesmith
+trace = tracesmith.open(sys.argv[1])
+for kind in ('timeline', 'memory', 'flame'):
+    picture = trace.picture(kind, kind + '.svg', width=500)
+    assert picture == open(kind + '.svg', encoding='utf-8').read() == picture._repr_svg_() and ' width="500"' in picture
+    assert repr(picture).startswith('<Picture of ') and isinstance(picture, tracesmith.Picture)
+assert trace.picture('timeline') == trace.timeline()._repr_svg_() != trace.picture('timeline', start=0.001)
+assert trace.picture('memory') == trace.memory()._repr_svg_()
+assert trace.picture('flame') == trace.flame() != trace.flame(weight='bytes')
+try:
+    trace.picture('nonsense')
+except ValueError as error:
+    assert 'nonsense' in str(error)
+else:
+    raise AssertionError('no error')
+''', path)
+        self.assertEqual(harness.tsctl('memory', '--format', 'svg', path).out, self.python(
+            'import sys, tracesmith; print(tracesmith.open(sys.argv[1]).picture("memory"), end="")', path).out)
 
     def test_writer(self):
         self.python('''

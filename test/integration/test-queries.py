@@ -39,6 +39,8 @@ QUESTIONS = (
     ('view', '--json', '--stats', '--limit', '2', '--type', 'kernel,memcpy'),
     ('memory', '--json'),
     ('memory', '--limit', '3', '--stacks'),
+    ('timeline', '--format', 'svg', '--width', '700'),
+    ('memory', '--format', 'svg'),
     ('graph', '--format', 'json'),
     ('graph', '--format', 'json', '--critical-path', '--from', '1ms', '--to', '1s'),
 )
@@ -434,6 +436,7 @@ class Queries(service.Service):
         environment = harness.environment(TRACESMITH_CONTROL=path)
         served = {('state', '--at', '0', '--stacks', '--wide'): (8, 'StateReport'), ('state', '--at', '0', '--json'): (8, 'StateReport'),
                   ('timeline', '--width', '40'): (9, 'TimelineReport'), ('timeline', '--ascii', '--json'): (9, 'TimelineReport'),
+                  ('timeline', '--format', 'svg'): (9, 'TimelineReport'), ('memory', '--format', 'svg'): (12, 'MemoryReport'),
                   ('view', '--json'): (10, 'RowList'), ('view', '--json', '--stats'): (11, 'TraceStats'),
                   ('memory', '--stacks', '--wide'): (12, 'MemoryReport'), ('memory', '--kernels', '0x10'): (12, 'MemoryReport'),
                   ('graph', '--format', 'json'): (13, 'GraphList'), ('graph', '--format', 'json', '--critical-path'): (13, 'GraphList')}

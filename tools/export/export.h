@@ -87,6 +87,10 @@ struct ts_export_options {
 	void *user;
 
 	const char *generator; /* name of the generating tool, for a profile's comments */
+
+	/* Flame graphs only. */
+	uint32_t width;	   /* in pixels; 0: default */
+	const char *title; /* such as the file's name; may be NULL */
 };
 
 /* Completeness of the export. */
@@ -111,6 +115,12 @@ struct ts_export_report {
  */
 int ts_export_folded(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		     FILE *file, struct ts_export_report *ret_report);
+/*
+ * Writes the sums of ts_export_folded() as a picture (SVG): a flame graph with the outermost frames
+ * on top.
+ */
+int ts_export_flame(struct ts_sbt_reader *reader, const struct ts_export_options *options,
+		    FILE *file, struct ts_export_report *ret_report);
 /*
  * Writes a compressed pprof profile with all weights; `weight` is the one that pprof shows first.
  */

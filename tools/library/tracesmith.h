@@ -17,6 +17,7 @@
  *     sbt/repair.h     finish a cut file
  *     replay/report/query.h   query a trace for its state at an instant, a timeline, memory,
  *                      a graph, sums, a replay; messages of proto/rpc/tracesmith.proto
+ *     replay/report/pictures/picture.h   answers and sums by stack as pictures (SVG)
  *     proto/client/client.h   query a running tracesmithd, with the same messages
  *
  * The library keeps no state between calls that a program can notice. The first replay on a virtual
@@ -28,6 +29,7 @@
 #include "proto/abi/session.h" /* enum ts_session_state and similar */
 #include "proto/client/client.h"
 #include "proto/rpc/json.h"
+#include "replay/report/pictures/picture.h"
 #include "replay/report/query.h"
 #include "replay/report/replay/progress.h"
 #include "replay/state/limit.h"

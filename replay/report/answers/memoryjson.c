@@ -194,6 +194,56 @@ static void make_points(struct ts_pool *pool, const struct ts_memory *memory,
 	}
 }
 
+static Ts__Rpc__MemoryCurve *make_curve(struct ts_resolver *resolver, struct ts_pool *pool,
+					const struct ts_memory_curves *curves,
+					const struct ts_memory_curve *curve)
+{
+	const struct ts_row_device *row =
+		ts_sbt_reader_device(ts_resolver_reader(resolver), curve->session, curve->device);
+	Ts__Rpc__MemoryCurve *message = ts_pool_alloc(pool, 1, sizeof(*message));
+	Ts__Rpc__MemoryPoint *points = ts_pool_alloc(pool, curves->n_parts, sizeof(*points));
+
+	ts__rpc__memory_curve__init(message);
+	TS_RPC_SET(message, session, curve->session);
+	if (curve->device != TS_NO_DEVICE)
+		TS_RPC_SET(message, device, curve->device);
+	if (row)
+		message->name = ts_pool_copy(pool, ts_resolver_string(resolver, row->name));
+	if (row && row->memory_bytes)
+		TS_RPC_SET(message, capacity_bytes, row->memory_bytes);
+	TS_RPC_SET(message, peak_bytes, curve->peak_bytes);
+	TS_RPC_SET(message, peak_ns, curve->peak_ns);
+	TS_RPC_SET(message, live_bytes, curve->live_bytes);
+	message->points = ts_pool_alloc(pool, curves->n_parts, sizeof(*message->points));
+	message->n_points = curves->n_parts;
+	for (uint32_t i = 0; i < curves->n_parts; i++) {
+		ts__rpc__memory_point__init(&points[i]);
+		TS_RPC_SET(&points[i], start_ns, curves->from_ns + i * curves->part_ns);
+		TS_RPC_SET(&points[i], bytes, curve->points[i]);
+		message->points[i] = &points[i];
+	}
+	return message;
+}
+
+static void make_curves(struct ts_resolver *resolver, struct ts_pool *pool,
+			const struct ts_memory *memory, Ts__Rpc__MemoryReport *report)
+{
+	const struct ts_memory_curves *curves = &memory->curves;
+	Ts__Rpc__MemoryCurves *message;
+
+	if (!curves->n_parts)
+		return;
+	message = ts_pool_alloc(pool, 1, sizeof(*message));
+	ts__rpc__memory_curves__init(message);
+	TS_RPC_SET(message, end_ns, curves->from_ns + curves->n_parts * curves->part_ns);
+	message->devices = ts_pool_alloc(pool, curves->n_curves + 1, sizeof(*message->devices));
+	for (size_t i = 0; i < curves->n_curves; i++)
+		message->devices[message->n_devices++] =
+			make_curve(resolver, pool, curves, &curves->curves[i]);
+	TS_RPC_SET(message, omitted, curves->n_left_out);
+	report->curves = message;
+}
+
 static bool is_used(const Ts__Rpc__MemoryReport *report, const struct ts_sbt_device *device)
 {
 	for (size_t i = 0; i < report->n_groups; i++)
@@ -251,6 +301,7 @@ void ts_memoryjson_make(struct ts_resolver *resolver, struct ts_pool *pool,
 	TS_RPC_SET(report, never_freed_bytes, memory->never_freed.bytes);
 	make_groups(pool, memory, report);
 	make_points(pool, memory, report);
+	make_curves(resolver, pool, memory, report);
 	TS_RPC_SET(report, unknown_frees, memory->n_unknown_frees);
 	TS_RPC_SET(report, lost_frees, memory->n_lost_frees);
 	set_capacity(ts_resolver_reader(resolver), report);

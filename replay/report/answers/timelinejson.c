@@ -7,6 +7,21 @@
 
 #include "proto/rpc/json.h"
 
+static Ts__Rpc__TimelinePart **make_parts(struct ts_pool *pool, const struct ts_timeline *timeline,
+					  const struct ts_timeline_part *from)
+{
+	Ts__Rpc__TimelinePart *parts = ts_pool_alloc(pool, timeline->n_parts, sizeof(*parts));
+	Ts__Rpc__TimelinePart **list = ts_pool_alloc(pool, timeline->n_parts, sizeof(*list));
+
+	for (uint32_t i = 0; i < timeline->n_parts; i++) {
+		ts__rpc__timeline_part__init(&parts[i]);
+		TS_RPC_SET(&parts[i], compute_ns, from[i].ns[TS_TIMELINE_COMPUTE]);
+		TS_RPC_SET(&parts[i], copy_ns, from[i].ns[TS_TIMELINE_COPY]);
+		list[i] = &parts[i];
+	}
+	return list;
+}
+
 static Ts__Rpc__TimelineStream *make_stream(struct ts_resolver *resolver, struct ts_pool *pool,
 					    const struct ts_timeline *timeline,
 					    const struct ts_timeline_stream *stream)
@@ -16,7 +31,6 @@ static Ts__Rpc__TimelineStream *make_stream(struct ts_resolver *resolver, struct
 				 .session = stream->session,
 				 .kernel = &named};
 	Ts__Rpc__TimelineStream *message = ts_pool_alloc(pool, 1, sizeof(*message));
-	Ts__Rpc__TimelinePart *parts = ts_pool_alloc(pool, timeline->n_parts, sizeof(*parts));
 
 	ts__rpc__timeline_stream__init(message);
 	TS_RPC_SET(message, session, stream->session);
@@ -28,14 +42,8 @@ static Ts__Rpc__TimelineStream *make_stream(struct ts_resolver *resolver, struct
 	message->name = ts_pool_copy(pool, ts_resolver_stream_name(resolver, &row));
 	TS_RPC_SET(message, operations, stream->n_ops);
 	TS_RPC_SET(message, busy_ns, stream->busy_ns);
-	message->parts = ts_pool_alloc(pool, timeline->n_parts, sizeof(*message->parts));
+	message->parts = make_parts(pool, timeline, stream->parts);
 	message->n_parts = timeline->n_parts;
-	for (uint32_t i = 0; i < timeline->n_parts; i++) {
-		ts__rpc__timeline_part__init(&parts[i]);
-		TS_RPC_SET(&parts[i], compute_ns, stream->parts[i].ns[TS_TIMELINE_COMPUTE]);
-		TS_RPC_SET(&parts[i], copy_ns, stream->parts[i].ns[TS_TIMELINE_COPY]);
-		message->parts[i] = &parts[i];
-	}
 	return message;
 }
 
@@ -98,6 +106,12 @@ void ts_timelinejson_device(struct ts_resolver *resolver, struct ts_pool *pool,
 	TS_RPC_SET(message, max_at_once_ns, device->max_ns);
 	if (device->busy_ns)
 		TS_RPC_SET(message, mean_at_once, (double)device->sum_ns / (double)device->busy_ns);
+	if (device->parts) {
+		message->parts = ts_pool_alloc(pool, 1, sizeof(*message->parts));
+		ts__rpc__timeline_parts__init(message->parts);
+		message->parts->parts = make_parts(pool, timeline, device->parts);
+		message->parts->n_parts = timeline->n_parts;
+	}
 	if (!streams)
 		return;
 	first = first_stream(timeline, in);

@@ -38,6 +38,7 @@ struct pass {
 	struct ts_sbt_reader *reader;
 	uint32_t last_group;
 	uint64_t device_bytes;
+	uint64_t now_ns;   /* time of the current row */
 	uint64_t until_ns; /* 0: to the end */
 	bool to_peak;	   /* stop at the peak */
 };
@@ -60,6 +61,7 @@ void ts_memory_free(struct ts_memory *memory)
 	free(memory->groups);
 	free(memory->at_peak.largest);
 	free(memory->never_freed.largest);
+	ts_memory_curves_deinit(&memory->curves);
 	free(memory);
 }
 
@@ -162,19 +164,31 @@ static void note_level(struct pass *pass, uint64_t from_ns, uint64_t to_ns)
 			*at = pass->device_bytes;
 }
 
+/* Changes the live memory of a device. Only the pass over the whole trace makes curves. */
+static int change_device(struct pass *pass, uint32_t session, const struct ts_row_memory *row,
+			 uint64_t change)
+{
+	if (!ts_memory_is_device(row->memory_kind))
+		return 0;
+	pass->device_bytes += change;
+	return pass->until_ns ? 0
+			      : ts_memory_curves_add(&pass->memory->curves, session, row->device,
+						     pass->now_ns, change);
+}
+
 static int drop(struct pass *pass, uint32_t at, bool is_freed)
 {
 	struct live live = pass->live[at];
 	struct ts_memory_group *group = &pass->groups[live.group];
+	int r;
 
 	ts_state_map_remove(&pass->by_address, live.holder.session, live.holder.row.address);
 	group->live_bytes -= live.holder.row.bytes;
 	group->n_frees += is_freed;
-	if (ts_memory_is_device(live.holder.row.memory_kind))
-		pass->device_bytes -= live.holder.row.bytes;
+	r = change_device(pass, live.holder.session, &live.holder.row, -live.holder.row.bytes);
 	pass->live[at] = pass->live[--pass->n_live];
-	if (at == pass->n_live)
-		return 0;
+	if (r || at == pass->n_live)
+		return r;
 	return ts_state_map_set(&pass->by_address, pass->live[at].holder.session,
 				pass->live[at].holder.row.address, at);
 }
@@ -236,11 +250,10 @@ static int feed_alloc(struct pass *pass, uint32_t session, const struct ts_row_m
 		group->peak_bytes = group->live_bytes;
 		group->peak_ns = row->start_ns;
 	}
-	if (ts_memory_is_device(row->memory_kind))
-		pass->device_bytes += row->bytes;
-	if (!pass->until_ns)
+	r = change_device(pass, session, row, row->bytes);
+	if (!r && !pass->until_ns)
 		note_peak(pass, row->start_ns);
-	return 0;
+	return r;
 }
 
 static int feed_free(struct pass *pass, uint32_t session, const struct ts_row_memory *row)
@@ -351,14 +364,16 @@ static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t s
 			break;
 		if (!pass->until_ns)
 			note_level(pass, last_ns, row.memory->start_ns);
-		last_ns = row.memory->start_ns;
+		last_ns = pass->now_ns = row.memory->start_ns;
 		r = feed(pass, &row);
 		if (!r && pass->until_ns && pass->to_peak &&
 		    pass->device_bytes == pass->memory->peak_bytes)
 			return 0;
 	}
-	if (!pass->until_ns)
+	if (!pass->until_ns) {
 		note_level(pass, last_ns, pass->memory->to_ns);
+		ts_memory_curves_finish(&pass->memory->curves, pass->memory->to_ns);
+	}
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
@@ -542,8 +557,8 @@ static int read_to_peak(struct ts_memory *memory, struct ts_sbt_reader *reader, 
 	return r ? r : list_holders(&pass, ts_memory_is_device, max_listed, &memory->at_peak);
 }
 
-int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
-		   struct ts_memory **ret_memory)
+int ts_memory_read_curves(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
+			  uint32_t n_parts, struct ts_memory **ret_memory)
 {
 	ts_cleanup(ts_memory_freep) struct ts_memory *memory = calloc(1, sizeof(*memory));
 	struct ts_sbt_summary summary;
@@ -553,7 +568,11 @@ int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_li
 		return r;
 	memory->from_ns = ts_sbt_reader_origin_ns(reader);
 	memory->to_ns = summary.latest_ns > memory->from_ns ? summary.latest_ns : memory->from_ns;
-	r = read_whole(memory, reader, session, max_listed);
+	if (n_parts)
+		r = ts_memory_curves_init(&memory->curves, reader, n_parts, memory->from_ns,
+					  memory->to_ns);
+	if (!r)
+		r = read_whole(memory, reader, session, max_listed);
 	if (!r)
 		r = read_to_peak(memory, reader, session, max_listed);
 	if (!r)
@@ -563,6 +582,12 @@ int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_li
 	*ret_memory = memory;
 	memory = NULL;
 	return 0;
+}
+
+int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
+		   struct ts_memory **ret_memory)
+{
+	return ts_memory_read_curves(reader, session, max_listed, 0, ret_memory);
 }
 
 int ts_memory_read_at(struct ts_sbt_reader *reader, uint32_t session, uint64_t at_ns,

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "replay/state/limit.h"
+#include "replay/state/memory/curves.h"
 #include "sbt/reader.h"
 
 #ifdef __cplusplus
@@ -64,6 +65,7 @@ struct ts_memory {
 	uint64_t n_unknown_frees;	      /* frees of unknown addresses */
 	uint64_t n_lost_frees; /* frees that were not recorded: the address was allocated again */
 	bool is_damaged;       /* damaged blocks were left out */
+	struct ts_memory_curves curves; /* of each device, if parts were requested */
 };
 
 /*
@@ -73,6 +75,9 @@ struct ts_memory {
  */
 int ts_memory_read(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
 		   struct ts_memory **ret_memory);
+/* Like ts_memory_read(), also with a curve of n_parts points for each device (0: none). */
+int ts_memory_read_curves(struct ts_sbt_reader *reader, uint32_t session, size_t max_listed,
+			  uint32_t n_parts, struct ts_memory **ret_memory);
 
 /*
  * Finds the memory that is live at an instant. Fills only `at_peak` (memory on devices),

@@ -21,6 +21,7 @@
 struct pass {
 	struct ts_timeline *timeline;
 	struct ts_sbt_reader *reader;
+	bool device_parts;
 	struct ts_same_devices same;
 	struct ts_state_map device_by_id;
 	uint32_t *streams_by_number; /* index + 1 of a stream, by the state machine's number */
@@ -44,8 +45,10 @@ void ts_timeline_free(struct ts_timeline *timeline)
 		return;
 	for (size_t i = 0; i < timeline->n_streams; i++)
 		free(timeline->streams[i].parts);
-	for (size_t i = 0; i < timeline->n_devices; i++)
+	for (size_t i = 0; i < timeline->n_devices; i++) {
+		free(timeline->devices[i].parts);
 		free(timeline->devices[i].ends);
+	}
 	free(timeline->streams);
 	free(timeline->devices);
 	free(timeline);
@@ -73,6 +76,12 @@ static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_
 			(struct ts_timeline_device){.session = session,
 						    .device = id,
 						    .any_until_ns = timeline->from_ns};
+		if (pass->device_parts) {
+			timeline->devices[*ret_device].parts =
+				calloc(timeline->n_parts, sizeof(struct ts_timeline_part));
+			if (!timeline->devices[*ret_device].parts)
+				return -ENOMEM;
+		}
 		r = ts_state_map_set(&pass->device_by_id, first_session, first_id, *ret_device);
 	}
 	return r ? r : ts_state_map_set(&pass->device_by_id, session, id, *ret_device);
@@ -194,6 +203,24 @@ static void add_parts(const struct ts_timeline *timeline, struct ts_timeline_str
 	}
 }
 
+/* As add_parts(), for a device. Few callers request this, so no part is remembered. */
+static void add_device_parts(const struct ts_timeline *timeline, struct ts_timeline_device *device,
+			     enum ts_timeline_work work, uint64_t start_ns, uint64_t end_ns)
+{
+	start_ns = more(start_ns, device->until_ns[work]);
+	while (device->parts && start_ns < end_ns) {
+		uint64_t at_ns = start_ns - timeline->from_ns;
+		uint64_t part = at_ns / timeline->part_ns;
+		uint64_t ns =
+			less(timeline->part_ns - at_ns % timeline->part_ns, end_ns - start_ns);
+
+		if (part >= timeline->n_parts)
+			break;
+		device->parts[part].ns[work] += ns;
+		start_ns += ns;
+	}
+}
+
 /* Splits the idle time before the operation: each cause gets the time up to its own end. */
 static void add_idle(struct ts_timeline_device *device, const struct ts_state_op *op,
 		     uint64_t start_ns)
@@ -282,6 +309,7 @@ static int take_op(struct pass *pass, const struct ts_state_op *op)
 	add_parts(timeline, stream, work, start_ns, end_ns);
 	cover(&stream->until_ns[work], start_ns, end_ns);
 	stream->busy_ns += cover(&stream->any_until_ns, start_ns, end_ns);
+	add_device_parts(timeline, device, work, start_ns, end_ns);
 	device->ns[work] += cover(&device->until_ns[work], start_ns, end_ns);
 	device->busy_ns += cover(&device->any_until_ns, start_ns, end_ns);
 	return add_at_once(device, start_ns, end_ns);
@@ -374,7 +402,9 @@ int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_opti
 {
 	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = calloc(1, sizeof(*timeline));
 	ts_cleanup(ts_state_machine_freep) struct ts_state_machine *machine = NULL;
-	struct pass pass = {.timeline = timeline, .reader = reader};
+	struct pass pass = {.timeline = timeline,
+			    .reader = reader,
+			    .device_parts = options->device_parts};
 	int r = timeline ? ts_state_machine_new(&machine) : -ENOMEM;
 
 	if (!r) {

@@ -74,6 +74,7 @@ struct ts_timeline_device {
 	/* first time at which max_at_once operations ran */
 	uint64_t max_ns;
 	uint64_t until_ns[TS_TIMELINE_WORKS], any_until_ns; /* internal */
+	struct ts_timeline_part *parts;			    /* NULL unless requested */
 	uint64_t *ends; /* internal: a heap of ends of running operations */
 	size_t n_ends, n_ends_allocated;
 };
@@ -91,8 +92,9 @@ struct ts_timeline {
 };
 
 struct ts_timeline_options {
-	uint32_t session; /* 0: all */
-	uint32_t n_parts; /* 1 to TS_TIMELINE_MAX_PARTS */
+	uint32_t session;  /* 0: all */
+	uint32_t n_parts;  /* 1 to TS_TIMELINE_MAX_PARTS */
+	bool device_parts; /* also divide the work of each device */
 	/* Absolute times. 0: from the first operation, or to the end of the last one. */
 	uint64_t from_ns, to_ns;
 };

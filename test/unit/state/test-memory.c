@@ -95,6 +95,55 @@ TS_TEST(adds_up)
 	ts_memory_free(memory);
 }
 
+TS_TEST(a_curve_has_the_largest_bytes_of_each_part)
+{
+	static const uint64_t points[] = {100, 300, 300, 300, 200, 250};
+	const struct ts_memory_curve *curve;
+	struct ts_sbt_reader *reader;
+	struct ts_memory *memory;
+	int fd = write_trace();
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_memory_read_curves(reader, 0, 10, TS_ARRAY_LEN(points), &memory), 0);
+	ts_check_int(memory->curves.n_curves, 1);
+	curve = &memory->curves.curves[0];
+	ts_check_int(curve->device, 0);
+	ts_check_int(curve->peak_bytes, 300);
+	ts_check_int(curve->peak_ns, 1200);
+	ts_check_int(curve->live_bytes, 250);
+	ts_check_int(memory->curves.part_ns, 101);
+	for (size_t i = 0; i < TS_ARRAY_LEN(points); i++)
+		ts_check_int(curve->points[i], points[i]);
+	ts_memory_free(memory);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
+TS_TEST(devices_beyond_the_limit_have_no_curve)
+{
+	struct ts_memory_curves curves = {0};
+	struct ts_sbt_reader *reader;
+	int fd = write_trace();
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	/* Without parts, nothing is kept. */
+	ts_check_int(ts_memory_curves_add(&curves, 1, 0, 5, 7), 0);
+	ts_check_int(curves.n_curves, 0);
+	ts_check_int(ts_memory_curves_init(&curves, reader, 2, 0, UINT64_MAX), 0);
+	for (uint32_t i = 0; i < TS_MEMORY_MAX_CURVES + 3; i++)
+		ts_check_int(ts_memory_curves_add(&curves, 1, i, i, UINT64_MAX), 0);
+	ts_check_int(curves.n_curves, TS_MEMORY_MAX_CURVES);
+	ts_check_int(curves.n_left_out, 3);
+	/* A time before the last one, and a free of more than was allocated. */
+	ts_check_int(ts_memory_curves_add(&curves, 1, 5, 0, 2), 0);
+	ts_check_int(curves.curves[5].live_bytes, 1);
+	ts_memory_curves_finish(&curves, UINT64_MAX);
+	ts_check_int(curves.curves[5].points[1], 1);
+	ts_memory_curves_deinit(&curves);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
 TS_TEST(is_told_by_kind)
 {
 	struct ts_memory *memory = read_memory(10);

@@ -62,6 +62,7 @@ static struct ts_timeline *read_timeline(uint32_t n_parts, uint64_t from, uint64
 {
 	const struct ts_row_session row = {.pid = 1, .start_ns = BEGIN_NS};
 	const struct ts_timeline_options options = {.n_parts = n_parts,
+						    .device_parts = true,
 						    .from_ns = from ? BEGIN_NS + from : 0,
 						    .to_ns = to ? BEGIN_NS + to : 0};
 	int fd = memfd_create("trace", MFD_CLOEXEC), copy_fd = dup(fd);
@@ -119,6 +120,27 @@ static struct ts_timeline *read_endless(uint32_t n_parts, uint64_t less)
 }
 
 /* The parts cover all of the kernel's time, up to the largest time. */
+TS_TEST(parts_of_a_device_cover_all_its_streams)
+{
+	struct ts_timeline *timeline = read_timeline(5, 0, 0);
+	const struct ts_timeline_device *device = &timeline->devices[0];
+	uint64_t sums[TS_TIMELINE_WORKS] = {0};
+
+	/* From 20 to 210: a part has 39 ns. */
+	ts_check_int(timeline->part_ns, 39);
+	ts_check_int(device->parts[0].ns[TS_TIMELINE_COMPUTE], 39);
+	ts_check_int(device->parts[1].ns[TS_TIMELINE_COMPUTE], 1);
+	ts_check_int(device->parts[0].ns[TS_TIMELINE_COPY], 19);
+	ts_check_int(device->parts[1].ns[TS_TIMELINE_COPY], 39);
+	ts_check_int(device->parts[2].ns[TS_TIMELINE_COPY], 2);
+	for (uint32_t i = 0; i < timeline->n_parts; i++)
+		for (int work = 0; work < TS_TIMELINE_WORKS; work++)
+			sums[work] += device->parts[i].ns[work];
+	ts_check_int(sums[TS_TIMELINE_COMPUTE], device->ns[TS_TIMELINE_COMPUTE]);
+	ts_check_int(sums[TS_TIMELINE_COPY], device->ns[TS_TIMELINE_COPY]);
+	ts_timeline_free(timeline);
+}
+
 TS_TEST(all_time)
 {
 	static const uint32_t parts[] = {1, 2, 7, 100, 512};

@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes folded stacks for flamegraph.pl, inferno and speedscope: one line per stack, outermost
- * frame first. tsctl export calls this file; this file calls collect.c and export-frames.c. All
- * stacks form one tree, so a shared part is stored once; the lines are the tree's paths.
+ * frame first. tsctl export calls this file; this file calls stack-tree.c. The lines are the paths
+ * of the tree.
  */
-#include "tools/export/export-frames.h"
+#include "tools/export/profile/stack-tree.h"
 
 #include <inttypes.h>
 
-struct node {
-	uint32_t parent; /* index + 1; 0: an outermost frame */
-	uint32_t text;
-	/* end of key */
-	uint64_t weight; /* of the stacks that end here */
-};
-
 struct folded {
-	struct ts_frames frames;
-	struct ts_collected collected;
-	struct ts_hashtable nodes; /* of struct node */
+	struct ts_stack_tree tree;
 	/* of uint32_t: all nodes, grouped by parent and sorted */
 	struct ts_buffer order;
 	/*
@@ -31,66 +22,16 @@ struct folded {
 
 static void folded_deinit(struct folded *folded)
 {
-	ts_frames_deinit(&folded->frames);
-	ts_collected_deinit(&folded->collected);
-	ts_hashtable_deinit(&folded->nodes);
+	ts_stack_tree_deinit(&folded->tree);
 	ts_buffer_deinit(&folded->order);
 	ts_buffer_deinit(&folded->first);
 	ts_buffer_deinit(&folded->depth);
 	ts_buffer_deinit(&folded->line);
 }
 
-static struct node *node_at(const struct folded *folded, uint32_t i)
+static struct ts_stack_node *node_at(const struct folded *folded, uint32_t i)
 {
-	return ts_hashtable_at(&folded->nodes, i);
-}
-
-/* ---- the tree -------------------------------------------------------------------------------- */
-
-static int descend(struct folded *folded, uint32_t text, uint32_t *parent)
-{
-	struct node key = {.parent = *parent, .text = text};
-	uint32_t i;
-	int r = ts_hashtable_get(&folded->nodes, &key, &i, NULL);
-
-	if (!r)
-		*parent = i + 1;
-	return r;
-}
-
-static int descend_location(struct folded *folded, uint32_t i, uint32_t *parent)
-{
-	const struct ts_frame_location *location = ts_hashtable_at(&folded->frames.locations, i);
-	int r = 0;
-
-	if (!location->n_lines)
-		return descend(folded, location->folded, parent);
-	/* Inlined functions are further in: they come after the function that contains them. */
-	for (uint32_t line = location->n_lines; !r && line; line--)
-		r = descend(
-			folded,
-			ts_frames_line(&folded->frames, location->first_line + line - 1)->folded,
-			parent);
-	return r;
-}
-
-static int add_sample(struct folded *folded, const struct ts_sample *sample)
-{
-	const struct ts_site *site = ts_hashtable_at(&folded->collected.sites, sample->site);
-	uint64_t weight = sample->values[folded->frames.options->weight];
-	const uint32_t *locations;
-	uint32_t node = 0;
-	size_t n;
-	int r;
-
-	if (!weight)
-		return 0;
-	r = ts_frames_path(&folded->frames, site, sample, &locations, &n);
-	while (!r && n)
-		r = descend_location(folded, locations[--n], &node);
-	if (!r)
-		node_at(folded, node - 1)->weight += weight;
-	return r;
+	return ts_stack_tree_at(&folded->tree, i);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -98,23 +39,23 @@ static int add_sample(struct folded *folded, const struct ts_sample *sample)
 static int compare_nodes(const void *a, const void *b, void *data)
 {
 	const struct folded *folded = data;
-	const struct node *x = node_at(folded, *(const uint32_t *)a);
-	const struct node *y = node_at(folded, *(const uint32_t *)b);
+	const struct ts_stack_node *x = node_at(folded, *(const uint32_t *)a);
+	const struct ts_stack_node *y = node_at(folded, *(const uint32_t *)b);
 	size_t n_x, n_y;
 	const char *text_x, *text_y;
 	int r;
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
-	text_x = ts_texts_at(&folded->frames.texts, x->text, &n_x);
-	text_y = ts_texts_at(&folded->frames.texts, y->text, &n_y);
+	text_x = ts_texts_at(&folded->tree.frames.texts, x->text, &n_x);
+	text_y = ts_texts_at(&folded->tree.frames.texts, y->text, &n_y);
 	r = memcmp(text_x, text_y, n_x < n_y ? n_x : n_y);
 	return r ? r : n_x < n_y ? -1 : n_x > n_y;
 }
 
 static int sort_nodes(struct folded *folded)
 {
-	uint32_t n = folded->nodes.n, *order, *first;
+	uint32_t n = folded->tree.nodes.n, *order, *first;
 	uint8_t *at;
 	int r = ts_buffer_reserve(&folded->order, n * sizeof(*order) + 1, &at);
 
@@ -181,8 +122,8 @@ static int print_line(struct folded *folded, FILE *file)
 	line->n = 0;
 	for (size_t i = 0; i < n_path; i++) {
 		size_t n_text;
-		const char *text =
-			ts_texts_at(&folded->frames.texts, node_at(folded, path[i])->text, &n_text);
+		const char *text = ts_texts_at(&folded->tree.frames.texts,
+					       node_at(folded, path[i])->text, &n_text);
 		int r = i ? ts_buffer_append(line, ";", 1) : 0;
 
 		if (!r)
@@ -205,7 +146,7 @@ static int print_tree(struct folded *folded, FILE *file)
 {
 	const uint32_t *order = (const void *)folded->order.bytes;
 	uint32_t *next = (void *)folded->first.bytes; /* next child, by parent */
-	const uint32_t n = folded->nodes.n;
+	const uint32_t n = folded->tree.nodes.n;
 	ts_cleanup(ts_freep) uint32_t *ends = calloc(n + (size_t)1, sizeof(*ends));
 	uint32_t parent = 0;
 	int r = ends ? 0 : -ENOMEM;
@@ -234,21 +175,14 @@ int ts_export_folded(struct ts_sbt_reader *reader, const struct ts_export_option
 		     FILE *file, struct ts_export_report *ret_report)
 {
 	ts_cleanup(folded_deinit) struct folded folded = {0};
-	int r;
+	int r = ts_stack_tree_read(&folded.tree, reader, options);
 
-	ts_hashtable_init(&folded.nodes, sizeof(struct node), offsetof(struct node, weight));
-	r = ts_frames_init(&folded.frames, reader, options);
-	if (!r)
-		r = ts_collect(reader, options, false, &folded.collected);
-	for (uint32_t i = 0; !r && i < folded.collected.samples.n; i++)
-		r = add_sample(&folded, ts_hashtable_at(&folded.collected.samples, i));
 	if (!r)
 		r = sort_nodes(&folded);
 	if (!r)
 		r = print_tree(&folded, file);
 	if (r)
 		return r;
-	ts_frames_report(&folded.frames, &folded.collected.report);
-	*ret_report = folded.collected.report;
+	*ret_report = folded.tree.collected.report;
 	return 0;
 }

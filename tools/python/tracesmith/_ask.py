@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import subprocess
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
@@ -13,10 +14,26 @@ from ._errors import CommandError, NotInstalled
 Time = Union[int, float]
 
 
+class Picture(str):
+    """A picture: its text is SVG. Notebooks show it."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return '<Picture of %d bytes>' % len(self.encode())
+
+    def save(self, path: Union[str, 'os.PathLike[str]']) -> None:
+        """Writes the picture to a file."""
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(self)
+
+
 class Answer(Dict[str, Any]):
     """What tsctl prints with --json, as a dictionary whose keys are attributes, too. str() is tsctl's text."""
 
     _command: Sequence[str] = ()
+    _picture: Sequence[str] = ()
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -32,8 +49,12 @@ class Answer(Dict[str, Any]):
                                      else repr(value)) for key, value in self.items())
         return '<Answer %s>' % shown
 
-    def _repr_html_(self) -> str:
-        return '<pre>%s</pre>' % html.escape(str(self))
+    def _repr_svg_(self) -> Optional[str]:
+        return str(run(self._picture)[1]) if self._picture else None
+
+    def _repr_html_(self) -> Optional[str]:
+        """The text; none if there is a picture, because notebooks prefer HTML to a picture."""
+        return None if self._picture else '<pre>%s</pre>' % html.escape(str(self))
 
 
 def parse(text: str) -> Any:
@@ -103,8 +124,8 @@ class Questions:
         return ask('state', ['--at', self._at(at)] + (['--stacks'] if stacks else []), [self.path])
 
     def timeline(self, start: Optional[Time] = None, end: Optional[Time] = None) -> Answer:
-        """How busy devices and streams were, over time."""
-        return ask('timeline', self._window(start, end), [self.path])
+        """How busy devices and streams were, over time. Notebooks show the picture."""
+        return self._drawn(ask('timeline', self._window(start, end), [self.path]))
 
     def gaps(self, least: float = 1e-5, limit: int = 10) -> Answer:
         """Gaps between operations of a stream, and their causes; `least` is in seconds."""
@@ -115,8 +136,29 @@ class Questions:
         return [parse(line) for line in run(['graph', '--critical-path', '--json', '--', self.path])[1].splitlines()]
 
     def memory(self, limit: int = 10) -> Answer:
-        """The peak of live memory, what was allocated then, and what was never freed."""
-        return ask('memory', ['--limit', str(limit)], [self.path])
+        """The peak of live memory, what was allocated then, and what was never freed. Notebooks show the picture."""
+        return self._drawn(ask('memory', ['--limit', str(limit)], [self.path]))
+
+    def _drawn(self, answer: Answer) -> Answer:
+        answer._picture = [answer._command[0], '--format', 'svg', *answer._command[1:]]
+        return answer
+
+    def picture(self, kind: str, path: Optional[Union[str, 'os.PathLike[str]']] = None, *, start: Optional[Time] = None,
+                end: Optional[Time] = None, weight: Optional[str] = None, width: Optional[int] = None) -> Picture:
+        """A "timeline", the "memory" or a "flame" graph as SVG; also written to `path`. `weight` is of a flame graph, `width` in pixels."""
+        if kind not in ('timeline', 'memory', 'flame'):
+            raise ValueError('%s: expected "timeline", "memory" or "flame"' % kind)
+        options = ['--format', 'svg', *self._window(start, end)]
+        options += ['--weight', weight] if weight is not None else []
+        options += ['--width', str(width)] if width is not None else []
+        drawn = Picture(run(['export' if kind == 'flame' else kind, *options, '--', self.path])[1])
+        if path is not None:
+            drawn.save(path)
+        return drawn
+
+    def flame(self, weight: str = 'gpu-time', start: Optional[Time] = None, end: Optional[Time] = None) -> Picture:
+        """A flame graph of "gpu-time", "launches" or "bytes" by launching stack, or of threads' time ("cpu", "off-cpu", "host")."""
+        return self.picture('flame', start=start, end=end, weight=weight)
 
     def analyze(self, limit: int = 5) -> Answer:
         """Where the time went, and what to change."""
@@ -142,7 +184,7 @@ class Questions:
         return ask('replay', ['--on', 'vgpu', '--check' + ('=' + ','.join(checks) if checks else '')], [self.path], (0, 1, 2, 3))
 
     def export(self, format: str, output: Optional[str] = None) -> Optional[str]:
-        """Writes the trace for another tool: "perfetto", "json", "folded", "pprof". Without `output` text is returned."""
+        """Writes the trace for another tool: "perfetto", "json", "folded", "pprof", "svg". Without `output` text is returned."""
         if output is None and format in ('perfetto', 'pprof'):
             raise ValueError('%s is binary: give the output a name' % format)
         text = run(['export', '--format', format, *(['--output', output] if output else []), '--', self.path])[1]

@@ -4,6 +4,7 @@
  * the formats. This file has the options, the output file and the warnings.
  */
 #include "replay/report/names/resolver.h"
+#include "replay/report/pictures/picture.h"
 #include "replay/report/stacks/codeplace.h"
 #include "tools/export/export-names.h"
 #include "tools/tsctl/options/option-parse.h"
@@ -32,6 +33,7 @@ enum {
 	FORMAT_JSON,
 	FORMAT_FOLDED,
 	FORMAT_PPROF,
+	FORMAT_SVG,
 	FORMAT_CHROME, /* alias of FORMAT_JSON */
 	FORMAT_UNSET
 };
@@ -45,15 +47,21 @@ static const struct {
 	[FORMAT_JSON] = {ts_export_kineto, true, false},
 	[FORMAT_FOLDED] = {ts_export_folded, true, true},
 	[FORMAT_PPROF] = {ts_export_pprof, false, true},
+	[FORMAT_SVG] = {ts_export_flame, true, true},
 	[FORMAT_CHROME] = {ts_export_kineto, true, false},
 };
 
 static const char *const format_names[] = {
-	[FORMAT_PERFETTO] = "perfetto", [FORMAT_JSON] = "json",	    [FORMAT_FOLDED] = "folded",
-	[FORMAT_PPROF] = "pprof",	[FORMAT_CHROME] = "chrome", NULL,
+	[FORMAT_PERFETTO] = "perfetto",
+	[FORMAT_JSON] = "json",
+	[FORMAT_FOLDED] = "folded",
+	[FORMAT_PPROF] = "pprof",
+	[FORMAT_SVG] = "svg",
+	[FORMAT_CHROME] = "chrome",
+	NULL,
 };
 
-#define FORMATS "`perfetto`, `json`, `folded` or `pprof`"
+#define FORMATS "`perfetto`, `json`, `folded`, `pprof` or `svg`"
 
 static const char *const weight_names[] = {
 	[TS_EXPORT_GPU_TIME] = "gpu-time",
@@ -72,6 +80,7 @@ struct export
 	/* Options. */
 	const char *file, *session, *output;
 	unsigned int format;
+	uint64_t width;
 	bool mangled;
 	/* last given option that only exports of sums accept; NULL: none */
 	const struct ts_option *of_sums;
@@ -175,10 +184,9 @@ static const struct ts_option command_options[] = {
 	 .expects =
 		 "expected `gpu-time`, `launches` or `bytes` for GPU work, or `cpu`, `off-cpu` or "
 		 "`host` for the time of threads",
-	 .help = "sum GPU work by launching stack: gpu-time (ns; default),\n"
-		 "launches or bytes (copied). Or sum the time of threads:\n"
-		 "cpu, off-cpu (ns) or host (both). pprof has all three\n"
-		 "weights of a kind, this one first"},
+	 .help = "sum GPU work by launching stack: gpu-time (default),\n"
+		 "launches or bytes (copied); or the time of threads: cpu,\n"
+		 "off-cpu or host (both). pprof has all three of a kind"},
 	{"type", TS_OPTION_LONG, TS_OPTION_PARSED(parse_types), .words = type_names,
 	 .is_list = true, .metavar = "T[,T...]",
 	 .expects = "expected `kernel`, `memcpy` or `memset`, or several, separated by commas",
@@ -188,14 +196,17 @@ static const struct ts_option command_options[] = {
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct export, to), .metavar = "TIME",
 	 .help = "\n"
 		 "read this window, as with `tsctl view`"},
-	{"process", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_process),
-	 .help = "sums: make the process the outermost frame"},
-	{"thread", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_thread),
-	 .help = "sums: add the thread as a frame", .rank = 1},
+	{"process", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_process), .joint = ", "},
+	{"thread", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_thread), .joint = ", ", .rank = 1},
 	{"no-leaf", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_no_leaf),
-	 .help = "sums: omit the innermost frame, the kernel or copy"},
+	 .help = "\n"
+		 "sums: add outer frames; omit the innermost (kernels)"},
 	{"lines", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_lines),
-	 .help = "folded: add file and line to native functions", .rank = 1},
+	 .help = "folded, svg: add file and line to native functions", .rank = 1},
+	{"width", TS_OPTION_LONG, TS_OPTION_NUMBER(struct export, width),
+	 .min = TS_PICTURE_MIN_WIDTH, .max = TS_PICTURE_MAX_WIDTH, .metavar = "N",
+	 .expects = "expected a number of pixels, from 320 to 8192",
+	 .help = "svg: draw N pixels wide (default: 1200)", .rank = 1},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct export, mangled),
 	 .help = "write mangled kernel names"},
 	{"session", 's', TS_OPTION_SESSION(struct export, session), .metavar = "N",
@@ -217,9 +228,12 @@ static int parse(struct export *export, int argc, char **argv)
 		return -EINVAL;
 	}
 	if (export->of_sums && !formats[export->format].is_sum) {
-		ts_complain("--%s requires `--format folded` or `--format pprof`; `%s` has no "
-			    "sums",
+		ts_complain("--%s requires `--format folded`, `pprof` or `svg`; `%s` has no sums",
 			    export->of_sums->name, format_names[export->format]);
+		return -EINVAL;
+	}
+	if (export->width && export->format != FORMAT_SVG) {
+		ts_complain("--width requires `--format svg`");
 		return -EINVAL;
 	}
 	if (export->options.types && export->options.weight >= TS_EXPORT_FIRST_OF_HOST) {
@@ -312,6 +326,7 @@ static int set_window(struct export *export)
 static int run(struct export *export, struct ts_export_report *ret_report)
 {
 	struct ts_resolver_options resolved = {.mangled = export->mangled};
+	const char *name;
 	int r = set_window(export);
 
 	if (r)
@@ -323,6 +338,9 @@ static int run(struct export *export, struct ts_export_report *ret_report)
 	export->options.names = &names;
 	export->options.step = step;
 	export->options.user = export;
+	name = strrchr(export->source.path, '/');
+	export->options.title = name && name[1] ? name + 1 : export->source.path;
+	export->options.width = (uint32_t) export->width;
 	export->options.generator = "TraceSmith " TSCTL_VERSION;
 	ts_progress_init(&export->progress, "reading rows:", 0);
 	r = formats[export->format].run(export->source.reader, &export->options, export->out.file,
@@ -415,6 +433,7 @@ const struct ts_command ts_command_export = {
 		"  json      the PyTorch profiler's rows (chrome://tracing, HTA, TensorBoard)\n"
 		"  folded    sums by host stack (flamegraph.pl, inferno, speedscope)\n"
 		"  pprof     sums by host stack (pprof, Parca)\n"
+		"  svg       sums by host stack as a picture: a flame graph\n"
 		"\n",
 	.example = "export --format folded run.sbt | flamegraph.pl > run.svg",
 	.help_column = 23,

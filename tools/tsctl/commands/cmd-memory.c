@@ -5,12 +5,14 @@
  */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
+#include "replay/report/pictures/picture.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/trace/ask.h"
+#include "tools/tsctl/trace/picturefile.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <ctype.h>
@@ -26,6 +28,9 @@ struct asked {
 	uint64_t limit;
 	unsigned long long address;
 	bool stacks, wide, has_address;
+	unsigned int format;
+	uint64_t width; /* of a picture, in pixels; 0: default */
+	const char *output;
 };
 
 /* ---- for people ------------------------------------------------------------------------------ */
@@ -261,6 +266,19 @@ static void print_report(const void *data, const struct ts_about *about,
 	ts_text_misuses(report, origin_ns, asked->stacks, asked->wide);
 }
 
+static int draw(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+{
+	const struct asked *asked = data;
+	struct ts_picture_options options;
+	char *svg = NULL;
+	size_t n_bytes = 0;
+	int r;
+
+	ts_picture_file_options(about, asked->width, &options);
+	r = ts_picture_memory((const void *)body, &options, &svg, &n_bytes);
+	return ts_picture_file_write(asked->output, r, svg, n_bytes);
+}
+
 static int ask(struct asked *asked)
 {
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
@@ -273,7 +291,12 @@ static int ask(struct asked *asked)
 	query.body_case = TS__RPC__QUERY__BODY_MEMORY;
 	query.memory = &memory;
 	asked->asking.is_one = true;
-	asked->asking.print = print_report;
+	if (asked->format == TS_PICTURE_FILE_SVG) {
+		TS_RPC_SET(&memory, points, ts_picture_parts((uint32_t)asked->width));
+		asked->asking.take = draw;
+	} else {
+		asked->asking.print = print_report;
+	}
 	asked->asking.data = asked;
 	return ts_ask(&asked->asking, &query);
 }
@@ -305,6 +328,16 @@ static const struct ts_option command_options[] = {
 		 "print instead the kernels, by name, that ran while ADDRESS\n"
 		 "was allocated; a kernel may not have used that memory",
 	 .rank = 1},
+	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct asked, format),
+	 .words = ts_picture_file_formats, .metavar = "FORMAT", .expects = TS_PICTURE_FILE_EXPECTS,
+	 .joint = ", "},
+	{"output", 'o', TS_OPTION_FILE(struct asked, output), .metavar = "FILE",
+	 .help = "\n"
+		 "print text (default), json, or an svg picture to FILE"},
+	{"width", 'w', TS_OPTION_NUMBER(struct asked, width), .min = TS_PICTURE_MIN_WIDTH,
+	 .max = TS_PICTURE_MAX_WIDTH, .metavar = "N",
+	 .expects = "expected a number of pixels, from 320 to 8192",
+	 .help = "svg: draw N pixels wide (default: 1200)", .rank = 1},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
 	 .help = "have the daemon answer"},
 	{"json", 'j', TS_OPTION_FLAG(struct asked, asking.json), .is_letter_unmentioned = true,
@@ -321,6 +354,8 @@ static int run_memory(int argc, char **argv)
 	    ts_one_trace(&operands, asked.asking.session, "memory", ""))
 		return TS_EXIT_BAD;
 	asked.asking.file = operands.words[0];
+	if (ts_picture_file_check(asked.format, asked.output, &asked.asking.json))
+		return TS_EXIT_BAD;
 	return ask(&asked);
 }
 

@@ -5,12 +5,14 @@
  */
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
+#include "replay/report/pictures/picture.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/screen/times.h"
 #include "tools/tsctl/trace/ask.h"
+#include "tools/tsctl/trace/picturefile.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -27,7 +29,9 @@ struct asked {
 	struct ts_asking asking;
 	struct ts_time from, to;
 	bool ascii;
-	uint64_t width; /* 0: terminal width */
+	uint64_t width; /* 0: terminal width, or the default of a picture */
+	unsigned int format;
+	const char *output;
 };
 
 /* ---- for people ------------------------------------------------------------------------------ */
@@ -207,6 +211,21 @@ static void print_report(const void *data, const struct ts_about *about,
 	ts_text_doubts(stdout, "", report->doubts);
 }
 
+/* ---- pictures -------------------------------------------------------------------------------- */
+
+static int draw(void *data, const struct ts_about *about, const ProtobufCMessage *body)
+{
+	const struct asked *asked = data;
+	struct ts_picture_options options;
+	char *svg = NULL;
+	size_t n_bytes = 0;
+	int r;
+
+	ts_picture_file_options(about, asked->width, &options);
+	r = ts_picture_timeline((const void *)body, &options, &svg, &n_bytes);
+	return ts_picture_file_write(asked->output, r, svg, n_bytes);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /*
@@ -250,11 +269,19 @@ static int ask(struct asked *asked)
 		timeline.from = ts_ask_moment(&asked->from, &from);
 	if (asked->to.is_given)
 		timeline.to = ts_ask_moment(&asked->to, &to);
-	TS_RPC_SET(&timeline, parts, n_columns(asked));
+	if (asked->format == TS_PICTURE_FILE_SVG) {
+		TS_RPC_SET(&timeline, parts, ts_picture_parts((uint32_t)asked->width));
+		TS_RPC_SET(&timeline, device_parts, true);
+	} else {
+		TS_RPC_SET(&timeline, parts, n_columns(asked));
+	}
 	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
 	query.timeline = &timeline;
 	asked->asking.is_one = true;
-	asked->asking.print = print_report;
+	if (asked->format == TS_PICTURE_FILE_SVG)
+		asked->asking.take = draw;
+	else
+		asked->asking.print = print_report;
 	asked->asking.data = asked;
 	return ts_ask(&asked->asking, &query);
 }
@@ -269,7 +296,14 @@ static const struct ts_option command_options[] = {
 	{"width", 'w', TS_OPTION_NUMBER(struct asked, width), .min = 1, .max = MAX_WIDTH,
 	 .metavar = "N",
 	 .expects = "expected a number of columns, at most " TS_OPTION_DIGITS(MAX_WIDTH),
-	 .help = "draw N columns (default: the terminal's width)"},
+	 .help = "draw N columns (default: the terminal's width); with svg,\n"
+		 "N pixels (default: 1200)"},
+	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct asked, format),
+	 .words = ts_picture_file_formats, .metavar = "FORMAT", .expects = TS_PICTURE_FILE_EXPECTS,
+	 .joint = ", "},
+	{"output", 'o', TS_OPTION_FILE(struct asked, output), .metavar = "FILE",
+	 .help = "\n"
+		 "print text (default), json, or an svg picture to FILE"},
 	{"ascii", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, ascii),
 	 .help = "draw in ASCII (default: blocks if the locale is UTF-8)"},
 	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",
@@ -291,6 +325,8 @@ static int run_timeline(int argc, char **argv)
 	if (ts_one_trace(&operands, asked.asking.session, "timeline", ""))
 		return TS_EXIT_BAD;
 	asked.asking.file = operands.words[0];
+	if (ts_picture_file_check(asked.format, asked.output, &asked.asking.json))
+		return TS_EXIT_BAD;
 	return ask(&asked);
 }
 
