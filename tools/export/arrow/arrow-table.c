@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collects rows as columns; dataset.c calls this file for each row, and message.c writes the columns.
- * The columns follow from the message's descriptor, so a new field of a row needs no change here.
+ * Collects rows as columns; dataset.c calls this file for each row, and message.c writes the
+ * columns. They follow from the message's descriptor, so a new field of a row needs no change here.
  */
 #include "tools/export/arrow/arrow-table.h"
 

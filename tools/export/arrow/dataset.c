@@ -2,8 +2,8 @@
 /*
  * Writes a trace as a data set of Arrow files; tsctl export calls this file. The rows of each
  * session and type are read in order of time, turned to the messages that `tsctl view --json`
- * prints (replay/report/rows), collected as columns (arrow-table.c) and written (message.c). A file ends
- * with its time slice, or when it is full.
+ * prints (replay/report/rows), collected as columns (arrow-table.c) and written (message.c). A file
+ * ends with its time slice, or when it is full.
  */
 #include "tools/export/arrow/dataset.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes Arrow's messages; dataset.c calls this file for each table, and flat.c makes the headers. A
- * message is a mark, the length of its header, the header as a FlatBuffer, and a body of buffers.
+ * Writes Arrow's messages; dataset.c calls this file for each table, and flat.c makes the headers.
+ * A message is a mark, the length of its header, the header as a FlatBuffer, and a body of buffers.
  * The order of the fields in a table here is that of Arrow's .fbs files.
  */
 #include "tools/export/arrow/message.h"

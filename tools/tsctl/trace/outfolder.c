@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output folders of commands: see outfolder.h. cmd-export.c calls this file for data sets; outfile.c
- * writes each file.
+ * Output folders of commands: see outfolder.h. cmd-export.c calls this file for data sets;
+ * outfile.c writes each file.
  */
 #include "tools/tsctl/trace/outfolder.h"
 
