@@ -20,9 +20,25 @@ MAKE = os.path.join(harness.BUILD, 'test', 'unit', 'tools', 'make-many')
 GOLDEN = os.path.join(harness.SOURCE, 'test', 'integration', 'golden')
 READER = os.path.join(harness.SOURCE, 'test', 'integration', 'arrow-duckdb.mjs')
 PARQUET = os.path.join(harness.SOURCE, 'tools', 'export', 'arrow', 'parquet.mjs')
+COLUMNS = os.path.join(harness.SOURCE, 'tools', 'export', 'arrow', 'COLUMNS.md')
 PLACE = re.compile(r'job=([^/]+)/rank=([^/]+)/type=([a-z_]+)/time=(\d{8}T\d{6}Z|t\d{9})/([^/]+)\.arrow')
 KERNEL = 2
 BATCH, FILE = 65536, 262144  # rows
+
+
+def documented_columns():
+    """{type of rows: {column: type}} of COLUMNS.md"""
+    common, columns, types = {}, {}, []
+    with open(COLUMNS, encoding='utf-8') as stream:
+        for line in stream:
+            column = re.match(r'\| `(\w+)` \| (\w+) \|', line)
+            if line.startswith('## '):
+                types = re.findall(r'`(\w+)`', line)
+                columns.update({name: dict(common) for name in types})
+            for known in [columns[name] for name in types] if types else [common]:
+                if column:
+                    known[column[1]] = column[2]
+    return columns
 
 
 class Arrow(harness.Case):
@@ -78,6 +94,7 @@ class Arrow(harness.Case):
     def test_schema(self):
         """A type has the same columns in every file, and the columns of the document."""
         self.export(os.path.join(GOLDEN, 'pipeline.sbt'))
+        documented = documented_columns()
         for place, match, file in self.files():
             self.assertEqual((match[1], match[2]), ('unknown', 'unknown'))
             self.assertEqual(file.metadata['tracesmith.type'], match[3], place)
@@ -85,6 +102,7 @@ class Arrow(harness.Case):
             origin = int(file.metadata['tracesmith.origin_ns'])
             self.assertLessEqual(origin, min(file.columns['start_ns']) if match[3] not in ('clock', 'loss') else origin)
             self.assertFalse({'type', 'job', 'rank', 'time'} & set(file.types))
+            self.assertEqual(file.types, documented[match[3]], place)
         kernel, = [file for _, match, file in self.files() if match[3] == 'kernel']
         self.assertEqual({name: kernel.types[name] for name in ('start_ns', 'session', 'name', 'op_id', 'stream_name', 'grid_x')},
                          {'start_ns': 'uint64', 'session': 'uint32', 'name': 'text', 'op_id': 'uint64', 'stream_name': 'text',
