@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exports a trace in other tools' formats. Perfetto and kineto exports contain rows; folded stacks
- * and profiles contain sums.
+ * and profiles contain sums. arrow/dataset.h exports rows as columns.
  *
  * There are two kinds of sums. The first kind sums the GPU's work by the host stack that launched
  * it. These sums are exact and include every kernel, copy and set of the trace. Work without a

@@ -9,6 +9,7 @@ import sys
 
 sys.dont_write_bytecode = True  # no caches beside the sources
 
+import arrow_columns
 import convert
 import document
 import messages
@@ -26,6 +27,7 @@ MAKERS = {
     'messages': messages.generate_proto,
     'steps': messages.generate_steps,
     'format': document.generate,
+    'arrow': arrow_columns.generate,
 }
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The table of rows: FORMAT.md agrees with it; make.py refuses each bad line by its number; one added line adds a field to every
+"""The table of rows: FORMAT.md and COLUMNS.md agree with it; make.py refuses each bad line by its number; one added line adds a field to every
 output, and the field goes from a record through a file.
 
 test-rows.py SOURCE CC...
@@ -27,6 +27,7 @@ OUTPUTS = {
     'steps': 'replay/report/generated-steps.h',
     'messages': 'proto/rpc/tracesmith.proto',
     'format': 'sbt/FORMAT.md',
+    'arrow': 'tools/export/arrow/COLUMNS.md',
 }
 INPUTS = {'messages': 'proto/rpc/tracesmith.proto', 'format': 'sbt/FORMAT.md'}
 
@@ -42,6 +43,7 @@ FOUND = {
     'steps': r'\{\.field = 33, \.source = FROM_COLUMN, \.column = 27, \.has_nothing = true\},',
     'messages': r'message KernelRow \{[^}]*  optional uint64 probed_bytes = 34;  // bytes that were probed\n',
     'format': r'\| 2 \| `kernel` \| [^\n]*, 27 `channel_type` u8 enum, 28 `probed_bytes` u64 size \|\n',
+    'arrow': r'## `kernel`\n[^#]*\| `probed_bytes` \| uint64 \| bytes that were probed \|\n',
 }
 
 # Bad replacements of one line, and the message of each.
@@ -92,6 +94,9 @@ def document():
     check(made.stdout == read(os.path.join(SOURCE, 'sbt/FORMAT.md')),
           'sbt/FORMAT.md differs from the table; to update it:\n'
           'python3 proto/abi/rows/make.py format proto/abi/rows/rows.table sbt/FORMAT.md > new && cat new > sbt/FORMAT.md')
+    check(make('arrow', TABLE).stdout == read(os.path.join(SOURCE, OUTPUTS['arrow'])),
+          'tools/export/arrow/COLUMNS.md differs from the table; to update it:\n'
+          'python3 proto/abi/rows/make.py arrow proto/abi/rows/rows.table > tools/export/arrow/COLUMNS.md')
 
 
 def bad_lines(folder):

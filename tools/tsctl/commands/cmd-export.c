@@ -6,12 +6,14 @@
 #include "replay/report/names/resolver.h"
 #include "replay/report/pictures/picture.h"
 #include "replay/report/stacks/codeplace.h"
+#include "tools/export/arrow/dataset.h"
 #include "tools/export/export-names.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/screen/times.h"
 #include "tools/tsctl/trace/outfile.h"
+#include "tools/tsctl/trace/outfolder.h"
 #include "tools/tsctl/trace/source.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -35,11 +37,12 @@ enum {
 	FORMAT_PPROF,
 	FORMAT_SVG,
 	FORMAT_CHROME, /* alias of FORMAT_JSON */
+	FORMAT_ARROW,
 	FORMAT_UNSET
 };
 
 static const struct {
-	export_fn *run;
+	export_fn *run; /* NULL: the output is a folder */
 	bool is_text;
 	bool is_sum; /* sums of stacks; else all events in order */
 } formats[] = {
@@ -49,6 +52,7 @@ static const struct {
 	[FORMAT_PPROF] = {ts_export_pprof, false, true},
 	[FORMAT_SVG] = {ts_export_flame, true, true},
 	[FORMAT_CHROME] = {ts_export_kineto, true, false},
+	[FORMAT_ARROW] = {NULL, false, false},
 };
 
 static const char *const format_names[] = {
@@ -58,10 +62,11 @@ static const char *const format_names[] = {
 	[FORMAT_PPROF] = "pprof",
 	[FORMAT_SVG] = "svg",
 	[FORMAT_CHROME] = "chrome",
+	[FORMAT_ARROW] = "arrow",
 	NULL,
 };
 
-#define FORMATS "`perfetto`, `json`, `folded`, `pprof` or `svg`"
+#define FORMATS "`perfetto`, `json`, `folded`, `pprof`, `svg` or `arrow`"
 
 static const char *const weight_names[] = {
 	[TS_EXPORT_GPU_TIME] = "gpu-time",
@@ -84,14 +89,17 @@ struct export
 	bool mangled;
 	/* last given option that only exports of sums accept; NULL: none */
 	const struct ts_option *of_sums;
+	const struct ts_option *of_arrow; /* the same, for the export of a data set */
 	struct ts_time from, to;
 	struct ts_export_options options;
+	struct ts_export_arrow_options arrow;
 
 	/* State. */
 	struct ts_source source;
 	struct ts_resolver *resolver;
 	struct ts_progress progress;
 	struct ts_outfile out;
+	struct ts_outfolder folder;
 	char place[TS_CODEPLACE_BYTES];
 };
 
@@ -99,6 +107,7 @@ static void export_deinit(struct export *export)
 {
 	ts_progress_deinit(&export->progress);
 	ts_outfile_deinit(&export->out);
+	ts_outfolder_deinit(&export->folder);
 	ts_resolver_free(export->resolver);
 	ts_source_deinit(&export->source);
 }
@@ -130,7 +139,7 @@ static int parse_types(void *to, const struct ts_option *option, const char *tex
 
 		snprintf(name, sizeof(name), "%.*s", (int)n, at);
 		type = n < sizeof(name) ? ts_row_type_by_name(name) : 0;
-		if (type != TS_ROW_KERNEL && type != TS_ROW_MEMCPY && type != TS_ROW_MEMSET)
+		if (!ts_row_is_event(type))
 			return ts_option_complain(option, text);
 		export->options.types |= TS_ROW_BIT(type);
 		at += n;
@@ -175,11 +184,41 @@ static int set_lines(void *to, const struct ts_option *option, const char *text)
 	return 0;
 }
 
+static int parse_job(void *to, const struct ts_option *option, const char *text)
+{
+	struct export *export = to;
+
+	export->of_arrow = option;
+	export->arrow.job = text;
+	return 0;
+}
+
+static int parse_rank(void *to, const struct ts_option *option, const char *text)
+{
+	struct export *export = to;
+
+	export->of_arrow = option;
+	export->arrow.rank = text;
+	return 0;
+}
+
+static int parse_slice(void *to, const struct ts_option *option, const char *text)
+{
+	struct export *export = to;
+	uint64_t slice_ns;
+
+	export->of_arrow = option;
+	if (ts_time_parse(text, &slice_ns) || !slice_ns || slice_ns % TS_ARROW_SLICE_UNIT_NS)
+		return ts_option_complain(option, text);
+	export->arrow.slice_ns = slice_ns;
+	return 0;
+}
+
 static const struct ts_option command_options[] = {
 	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct export, format), .words = format_names,
 	 .expects = "expected " FORMATS},
 	{"output", 'o', TS_OPTION_FILE(struct export, output), .metavar = "FILE",
-	 .help = "write to FILE (default: standard output)"},
+	 .help = "write to FILE (default: standard output); arrow: a folder"},
 	{"weight", 'w', TS_OPTION_PARSED(parse_weight), .words = weight_names, .metavar = "WEIGHT",
 	 .expects =
 		 "expected `gpu-time`, `launches` or `bytes` for GPU work, or `cpu`, `off-cpu` or "
@@ -190,7 +229,9 @@ static const struct ts_option command_options[] = {
 	{"type", TS_OPTION_LONG, TS_OPTION_PARSED(parse_types), .words = type_names,
 	 .is_list = true, .metavar = "T[,T...]",
 	 .expects = "expected `kernel`, `memcpy` or `memset`, or several, separated by commas",
-	 .help = "sum only these operations: kernel, memcpy, memset", .rank = 1},
+	 .help = "sum only these operations: kernel, memcpy, memset.\n"
+		 "arrow: write only these rows, of any type",
+	 .rank = 1},
 	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct export, from), .metavar = "TIME",
 	 .joint = ", "},
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct export, to), .metavar = "TIME",
@@ -207,12 +248,52 @@ static const struct ts_option command_options[] = {
 	 .min = TS_PICTURE_MIN_WIDTH, .max = TS_PICTURE_MAX_WIDTH, .metavar = "N",
 	 .expects = "expected a number of pixels, from 320 to 8192",
 	 .help = "svg: draw N pixels wide (default: 1200)", .rank = 1},
+	{"job", TS_OPTION_LONG, TS_OPTION_PARSED(parse_job), .metavar = "JOB", .joint = ", "},
+	{"rank", TS_OPTION_LONG, TS_OPTION_PARSED(parse_rank), .metavar = "RANK",
+	 .help = "\n"
+		 "arrow: name the job and the rank (default: as the trace\n"
+		 "does, or unknown)",
+	 .rank = 1},
+	{"slice", TS_OPTION_LONG, TS_OPTION_PARSED(parse_slice), .metavar = "TIME",
+	 .expects = "expected whole seconds, like 10s or 1m",
+	 .help = "arrow: a folder for each slice of this length (default: 1m)", .rank = 1},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct export, mangled),
 	 .help = "write mangled kernel names"},
 	{"session", 's', TS_OPTION_SESSION(struct export, session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
 	{0},
 };
+
+/* Checks options that only some formats accept. */
+static int check_formats(const struct export *export)
+{
+	const uint64_t summed =
+		TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET);
+
+	if (export->of_sums && !formats[export->format].is_sum) {
+		ts_complain("--%s requires `--format folded`, `pprof` or `svg`; `%s` has no sums",
+			    export->of_sums->name, format_names[export->format]);
+		return -EINVAL;
+	}
+	if (export->width && export->format != FORMAT_SVG) {
+		ts_complain("--width requires `--format svg`");
+		return -EINVAL;
+	}
+	if (export->of_arrow && export->format != FORMAT_ARROW) {
+		ts_complain("--%s requires `--format arrow`", export->of_arrow->name);
+		return -EINVAL;
+	}
+	if (export->options.types & ~summed && export->format != FORMAT_ARROW) {
+		ts_complain("--type selects `kernel`, `memcpy` or `memset`; other types require "
+			    "`--format arrow`");
+		return -EINVAL;
+	}
+	if (export->format == FORMAT_ARROW && !export->output) {
+		ts_complain("arrow is a folder of files; name the folder with -o");
+		return -EINVAL;
+	}
+	return 0;
+}
 
 static int parse(struct export *export, int argc, char **argv)
 {
@@ -227,15 +308,8 @@ static int parse(struct export *export, int argc, char **argv)
 		ts_complain("no --format; expected " FORMATS);
 		return -EINVAL;
 	}
-	if (export->of_sums && !formats[export->format].is_sum) {
-		ts_complain("--%s requires `--format folded`, `pprof` or `svg`; `%s` has no sums",
-			    export->of_sums->name, format_names[export->format]);
+	if (check_formats(export))
 		return -EINVAL;
-	}
-	if (export->width && export->format != FORMAT_SVG) {
-		ts_complain("--width requires `--format svg`");
-		return -EINVAL;
-	}
 	if (export->options.types && export->options.weight >= TS_EXPORT_FIRST_OF_HOST) {
 		ts_complain("--type selects GPU work; `--weight %s` sums the time of threads",
 			    weight_names[export->options.weight]);
@@ -323,6 +397,38 @@ static int set_window(struct export *export)
 	return EXPORT_E_USAGE;
 }
 
+static int open_file(void *user, const char *path, FILE **ret_file)
+{
+	struct export *export = user;
+
+	return ts_outfolder_begin(&export->folder, path, ret_file) ? EXPORT_E_USAGE : 0;
+}
+
+static int finish_file(void *user)
+{
+	struct export *export = user;
+
+	return ts_outfolder_finish(&export->folder) ? EXPORT_E_USAGE : 0;
+}
+
+static int run_arrow(struct export *export, struct ts_export_report *ret_report)
+{
+	ts_cleanup(ts_freep) char *whole = realpath(export->source.path, NULL);
+
+	export->arrow.path = whole ? whole : export->source.path;
+	export->arrow.open = open_file;
+	export->arrow.finish = finish_file;
+	export->arrow.user = export;
+	return ts_export_arrow(export->source.reader, &export->options, &export->arrow,
+			       export->mangled, ret_report);
+}
+
+static int open_output(struct export *export)
+{
+	return formats[export->format].run ? ts_outfile_open(&export->out, export->output)
+					   : ts_outfolder_open(&export->folder, export->output);
+}
+
 static int run(struct export *export, struct ts_export_report *ret_report)
 {
 	struct ts_resolver_options resolved = {.mangled = export->mangled};
@@ -343,8 +449,10 @@ static int run(struct export *export, struct ts_export_report *ret_report)
 	export->options.width = (uint32_t) export->width;
 	export->options.generator = "TraceSmith " TSCTL_VERSION;
 	ts_progress_init(&export->progress, "reading rows:", 0);
-	r = formats[export->format].run(export->source.reader, &export->options, export->out.file,
-					ret_report);
+	r = formats[export->format].run
+		    ? formats[export->format].run(export->source.reader, &export->options,
+						  export->out.file, ret_report)
+		    : run_arrow(export, ret_report);
 	ts_progress_deinit(&export->progress);
 	return r;
 }
@@ -379,6 +487,9 @@ static void complain_missing(const struct export *export, const struct ts_export
 
 	if (formats[export->format].is_sum)
 		complain_nothing(export, report);
+	else if (export->format == FORMAT_ARROW && !report->n_rows)
+		ts_complain("%s: no rows to export; `tsctl info` lists the rows of the trace",
+			    export->source.path);
 	if (report->n_without_call)
 		ts_complain("%s operations are under [unknown]: their calls are not in the trace",
 			    ts_out_count(count, report->n_without_call));
@@ -396,13 +507,13 @@ static void complain_missing(const struct export *export, const struct ts_export
 static int run_export(int argc, char **argv)
 {
 	ts_cleanup(export_deinit) struct export export = {.format = FORMAT_UNSET,
-							  .options.weight = TS_EXPORT_GPU_TIME};
+							  .options.weight = TS_EXPORT_GPU_TIME,
+							  .arrow.slice_ns = TS_ARROW_SLICE_NS};
 	struct ts_export_report report;
 	int r, status;
 
 	if (parse(&export, argc, argv) ||
-	    ts_source_open(&export.source, export.file, export.session) ||
-	    ts_outfile_open(&export.out, export.output))
+	    ts_source_open(&export.source, export.file, export.session) || open_output(&export))
 		return TS_EXIT_BAD;
 	r = run(&export, &report);
 	if (r == EXPORT_E_USAGE)
@@ -412,7 +523,7 @@ static int run_export(int argc, char **argv)
 				   ts_sbt_reader_error(export.source.reader));
 		return TS_EXIT_BAD;
 	}
-	status = ts_outfile_finish(&export.out);
+	status = export.out.file ? ts_outfile_finish(&export.out) : TS_EXIT_OK;
 	if (status)
 		return status;
 	complain_missing(&export, &report);
@@ -434,6 +545,7 @@ const struct ts_command ts_command_export = {
 		"  folded    sums by host stack (flamegraph.pl, inferno, speedscope)\n"
 		"  pprof     sums by host stack (pprof, Parca)\n"
 		"  svg       sums by host stack as a picture: a flame graph\n"
+		"  arrow     all rows, as a folder of Arrow files (DuckDB, Dask, Spark)\n"
 		"\n",
 	.example = "export --format folded run.sbt | flamegraph.pl > run.svg",
 	.help_column = 23,
