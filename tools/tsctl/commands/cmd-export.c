@@ -56,14 +56,10 @@ static const struct {
 };
 
 static const char *const format_names[] = {
-	[FORMAT_PERFETTO] = "perfetto",
-	[FORMAT_JSON] = "json",
-	[FORMAT_FOLDED] = "folded",
-	[FORMAT_PPROF] = "pprof",
-	[FORMAT_SVG] = "svg",
-	[FORMAT_CHROME] = "chrome",
-	[FORMAT_ARROW] = "arrow",
-	NULL,
+	[FORMAT_PERFETTO] = "perfetto", [FORMAT_JSON] = "json",
+	[FORMAT_FOLDED] = "folded",	[FORMAT_PPROF] = "pprof",
+	[FORMAT_SVG] = "svg",		[FORMAT_CHROME] = "chrome",
+	[FORMAT_ARROW] = "arrow",	NULL,
 };
 
 #define FORMATS "`perfetto`, `json`, `folded`, `pprof`, `svg` or `arrow`"
