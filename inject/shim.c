@@ -19,7 +19,6 @@
 #include "inject/cuda/recorder.h"
 #include "inject/cuda/renumber.h"
 #include "inject/hip/hip-recorder.h"
-#include "inject/process/old-libc.h"
 #include "inject/ring/futex.h"
 #include "inject/ring/handover.h"
 #include "inject/ring/ring-session.h"
@@ -156,7 +155,7 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 	int r;
 
 	ts_config_read(&shim->config, ts_loaded.library, ts_loaded.filters);
-	if (!ts_old_libc_is_complete()) {
+	if (ts_loaded.lacks_threads) {
 		send_refusal(&shim->config, -ENOSYS,
 			     "glibc before 2.34: preload libpthread.so.0 and libdl.so.2 too");
 		return false;

@@ -20,6 +20,3 @@ bool ts_old_libc_is_complete(void);
  * dlclose().
  */
 void *ts_old_libc_next(const char *name);
-
-/* Returns libc's function of this name, found without dlsym(), or NULL. For ts_old_libc_next(). */
-void *ts_old_libc_find(const char *name);

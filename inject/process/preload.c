@@ -110,6 +110,7 @@ __attribute__((constructor)) static void loaded(void)
 	*(void **)&preload.next_exit = ts_old_libc_next("_exit");
 	*(void **)&preload.next_Exit = ts_old_libc_next("_Exit");
 	ts_exec_resolve();
+	ts_loaded.lacks_threads = !ts_old_libc_is_complete();
 	/* glibc before 2.34, in a program that uses no GPU and loads no library. */
 	if (!ts_old_libc_has_dl()) {
 		errno = saved_errno;

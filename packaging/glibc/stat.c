@@ -53,3 +53,12 @@ int own_fstatat(int fd, const char *path, struct stat *st, int flags)
 {
 	return glibc___fxstatat64(STAT_VERSION, fd, path, st, flags);
 }
+
+/* Objects that are compiled without _FILE_OFFSET_BITS=64 call the same functions by these names. */
+#define SAME(of) __attribute__((alias(of)))
+
+int plain_stat(const char *path, struct stat *st) TS_GLIBC_OWN("stat") SAME("stat64");
+int plain_lstat(const char *path, struct stat *st) TS_GLIBC_OWN("lstat") SAME("lstat64");
+int plain_fstat(int fd, struct stat *st) TS_GLIBC_OWN("fstat") SAME("fstat64");
+int plain_fstatat(int fd, const char *path, struct stat *st, int flags) TS_GLIBC_OWN("fstatat")
+	SAME("fstatat64");

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <gnu/lib-names.h>
 
-#include "inject/process/old-libc.h"
+#include "inject/process/libc-table.h"
 #include "test/unit/harness.h"
 
 TS_TEST(finds_what_dlsym_finds)
@@ -14,23 +14,17 @@ TS_TEST(finds_what_dlsym_finds)
 
 	ts_check(libc);
 	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++)
-		ts_check(ts_old_libc_find(names[i]) == dlsym(libc, names[i]));
-	ts_check(ts_old_libc_find("getpid"));
+		ts_check(ts_libc_find(names[i]) == dlsym(libc, names[i]));
+	ts_check(ts_libc_find("getpid"));
 	/* Two versions: the default one. */
-	ts_check(ts_old_libc_find("pthread_cond_wait") == dlsym(libc, "pthread_cond_wait"));
+	ts_check(ts_libc_find("pthread_cond_wait") == dlsym(libc, "pthread_cond_wait"));
 	dlclose(libc);
 }
 
 TS_TEST(finds_no_more)
 {
-	ts_check(!ts_old_libc_find("ts_old_libc_find"));
-	ts_check(!ts_old_libc_find(""));
+	ts_check(!ts_libc_find("ts_libc_find"));
+	ts_check(!ts_libc_find(""));
 	/* Only older programs can refer to this one. */
-	ts_check(!ts_old_libc_find("sys_errlist"));
-}
-
-TS_TEST(this_glibc_is_complete)
-{
-	ts_check(ts_old_libc_has_dl());
-	ts_check(ts_old_libc_is_complete());
+	ts_check(!ts_libc_find("sys_errlist"));
 }
