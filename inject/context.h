@@ -97,6 +97,8 @@ struct ts_loaded {
 	 * the driver loaded it.
 	 */
 	bool interposes;
+	/* glibc before 2.34, without libpthread.so.0 or libdl.so.2: no session can begin. */
+	bool lacks_threads;
 	int filters; /* seccomp filters at load, from ts_sandbox_count() */
 	struct ts_hip_runtime hip;
 	struct ts_rocprofiler rocprofiler;

@@ -155,6 +155,11 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 	int r;
 
 	ts_config_read(&shim->config, ts_loaded.library, ts_loaded.filters);
+	if (ts_loaded.lacks_threads) {
+		send_refusal(&shim->config, -ENOSYS,
+			     "glibc before 2.34: preload libpthread.so.0 and libdl.so.2 too");
+		return false;
+	}
 	r = make_gate(&shim->gate);
 	if (r) {
 		send_refusal(&shim->config, r, "the page that marks a forked child");

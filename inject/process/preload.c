@@ -13,6 +13,7 @@
 
 #include "inject/config.h"
 #include "inject/context.h"
+#include "inject/process/old-libc.h"
 #include "inject/process/process-exec.h"
 #include "inject/process/process-sandbox.h"
 #include "inject/ring/handover.h"
@@ -106,9 +107,15 @@ __attribute__((constructor)) static void loaded(void)
 	preload.pid = getpid();
 	ts_loaded.filters = ts_sandbox_count();
 	/* RTLD_NEXT finds the _exit() of another preloaded library, or libc's. */
-	*(void **)&preload.next_exit = dlsym(RTLD_NEXT, "_exit");
-	*(void **)&preload.next_Exit = dlsym(RTLD_NEXT, "_Exit");
+	*(void **)&preload.next_exit = ts_old_libc_next("_exit");
+	*(void **)&preload.next_Exit = ts_old_libc_next("_Exit");
 	ts_exec_resolve();
+	ts_loaded.lacks_threads = !ts_old_libc_is_complete();
+	/* glibc before 2.34, in a program that uses no GPU and loads no library. */
+	if (!ts_old_libc_has_dl()) {
+		errno = saved_errno;
+		return;
+	}
 	if (dladdr((void *)(uintptr_t)&loaded, &info) && info.dli_fname) {
 		ts_loaded.interposes = finds_ours(info.dli_fbase);
 		/*

@@ -9,13 +9,13 @@
  * All code here is async-signal-safe, as the calls themselves are. posix_spawn() and system()
  * replace only a child of their own, inside libc, and do not use these functions.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/process/old-libc.h"
 #include "inject/process/process-exec.h"
 #include "inject/shim.h"
 
@@ -47,11 +47,11 @@ EXPORT int execveat(int fd, const char *path, char *const *argv, char *const *en
 
 void ts_exec_resolve(void)
 {
-	*(void **)&next.execve = dlsym(RTLD_NEXT, "execve");
-	*(void **)&next.execvpe = dlsym(RTLD_NEXT, "execvpe");
-	*(void **)&next.fexecve = dlsym(RTLD_NEXT, "fexecve");
+	*(void **)&next.execve = ts_old_libc_next("execve");
+	*(void **)&next.execvpe = ts_old_libc_next("execvpe");
+	*(void **)&next.fexecve = ts_old_libc_next("fexecve");
 	/* Exists since glibc 2.34. */
-	*(void **)&next.execveat = dlsym(RTLD_NEXT, "execveat");
+	*(void **)&next.execveat = ts_old_libc_next("execveat");
 }
 
 /*

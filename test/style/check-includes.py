@@ -13,6 +13,8 @@ import tree
 
 # The longest matching prefix of a file's path decides. A folder may always include itself.
 MAY_INCLUDE = {
+    # Comes behind all objects of a target, and knows none.
+    'packaging/glibc/': [],
     'proto/abi/': [],
     'proto/rpc/': ['proto/'],
     'proto/client/': ['proto/'],

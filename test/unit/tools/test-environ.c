@@ -112,6 +112,30 @@ TS_TEST(preload_comes_behind_a_sanitizer)
 	check_preload("libasan", "/x.so:libasan");
 }
 
+static void check_old(const char *version, const char *old, const char *want)
+{
+	char *base[] = {NULL};
+	struct ts_environ *env = make(base);
+
+	ts_check_int(ts_environ_set(env, "LD_PRELOAD", old), 0);
+	ts_check_int(ts_environ_preload_old(env, version), 0);
+	ts_check_str(ts_environ_get(env, "LD_PRELOAD"), want);
+	ts_environ_free(env);
+}
+
+TS_TEST(glibc_before_2_34_preloads_its_own_libraries_too)
+{
+	check_old("2.28", "/x.so", "/x.so:libpthread.so.0:libdl.so.2");
+	check_old("2.33", "/x.so /a.so", "/x.so:/a.so:libpthread.so.0:libdl.so.2");
+	check_old("2.34", "/x.so", "/x.so");
+	check_old("2.36", "/x.so", "/x.so");
+	check_old("3.0", "/x.so", "/x.so");
+	check_old("odd", "/x.so", "/x.so");
+	/* A recording inside a recording does not add them twice. */
+	check_old("2.28", "/x.so:libpthread.so.0:libdl.so.2", "/x.so:libpthread.so.0:libdl.so.2");
+	check_old("2.28", "libdl.so.2:/x.so", "/x.so:libpthread.so.0:libdl.so.2");
+}
+
 static void check_asan(const char *old, const char *want)
 {
 	char *base[] = {NULL};

@@ -29,6 +29,7 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -389,6 +390,8 @@ static int build_environment(struct record *record)
 			return -ENOMEM;
 	}
 	r = ts_environ_preload(env, record->inject);
+	if (!r)
+		r = ts_environ_preload_old(env, gnu_get_libc_version());
 	if (!r)
 		r = ts_environ_allow_asan(env);
 	if (!r)

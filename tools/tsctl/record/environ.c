@@ -184,6 +184,22 @@ int ts_environ_preload(struct ts_environ *env, const char *library)
 	return place(env, "LD_PRELOAD", library, separators, behind);
 }
 
+int ts_environ_preload_old(struct ts_environ *env, const char *glibc_version)
+{
+	static const char *const libraries[] = {"libpthread.so.0", "libdl.so.2"};
+	unsigned int major, minor;
+	int r = 0;
+
+	if (sscanf(glibc_version, "%u.%u", &major, &minor) != 2 || major != 2 || minor >= 34)
+		return 0;
+	for (size_t i = 0; !r && i < TS_ARRAY_LEN(libraries); i++) {
+		const char *old = ts_environ_get(env, "LD_PRELOAD");
+
+		r = place(env, "LD_PRELOAD", libraries[i], ": ", old ? old + strlen(old) : NULL);
+	}
+	return r;
+}
+
 int ts_environ_allow_asan(struct ts_environ *env)
 {
 	const char *old = ts_environ_get(env, ASAN_ENVIRONMENT);

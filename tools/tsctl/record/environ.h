@@ -30,6 +30,11 @@ int ts_environ_prepend(struct ts_environ *env, const char *name, const char *ent
  */
 int ts_environ_preload(struct ts_environ *env, const char *library);
 /*
+ * If this version of glibc is older than 2.34, puts libpthread.so.0 and libdl.so.2 behind all other
+ * entries of LD_PRELOAD. The shim uses both without naming them. Returns 0 or -ENOMEM.
+ */
+int ts_environ_preload_old(struct ts_environ *env, const char *glibc_version);
+/*
  * Lets a program run that is linked with a shared AddressSanitizer. Its runtime refuses to load
  * behind a preloaded library, unless ASAN_OPTIONS has verify_asan_link_order=0. The option also
  * reaches a program behind a script, `env` or a shell. Preloading the runtime instead would affect

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs and libraries run with glibc 2.28 and later: they refer to no newer version of a symbol, and to each in its library of that time.
+
+usage: check-symbols.py TABLE [--shim] FILE ...
+
+TABLE is packaging/glibc/moved.txt. With --shim, a file needs libc.so.6 only, and its references to functions of other libraries are weak
+and have no version.
+"""
+import re
+import subprocess
+import sys
+
+NEWEST = (2, 28)
+SYMBOL = re.compile(r'^\s*\d+:\s+\S+\s+\S+\s+\w+\s+(GLOBAL|WEAK)\s+\w+\s+UND\s+([\w.]+)(?:@([\w.]+) \((\d+)\))?', re.M)
+NEEDED = re.compile(r'\(NEEDED\).*\[(.*)\]')
+# A library of which versions are needed, and such a version with its number.
+VERSION = re.compile(r'File: (\S+)|Name: (\S+)\s+Flags: \w+\s+Version: (\d+)')
+
+
+def version(text):
+    match = re.fullmatch(r'GLIBC_(\d+)\.(\d+)(?:\.\d+)?', text or '')
+    return (int(match.group(1)), int(match.group(2))) if match else None
+
+
+def read_table(path):
+    with open(path, encoding='utf-8') as stream:
+        return {name: line.split()[0] for line in stream if not line.startswith('#') for name in line.split()[2:]}
+
+
+def readelf(option, path):
+    return subprocess.run(['readelf', '-W', option, path], check=True, stdout=subprocess.PIPE, encoding='utf-8').stdout
+
+
+def needed_versions(path):
+    """{number: (library, version)}"""
+    found, library = {}, ''
+    for name, node, number in VERSION.findall(readelf('-V', path)):
+        library = name or library
+        if node:
+            found[number] = (library, node)
+    return found
+
+
+def findings(path, table, is_shim):
+    needed, versions = set(NEEDED.findall(readelf('-d', path))), needed_versions(path)
+    symbols = SYMBOL.findall(readelf('--dyn-syms', path))
+    if not any(version(node) for _, _, node, _ in symbols):
+        yield 'no symbol of glibc'
+    for binding, name, node, number in symbols:
+        library = versions[number][0] if number else None
+        if node == 'GLIBC_PRIVATE' or (version(node) or NEWEST) > NEWEST:
+            yield '%s@%s: packaging/glibc/README.md tells how to take an older one' % (name, node)
+        elif name in table and is_shim:
+            if node or binding != 'WEAK':
+                yield '%s: a reference that is not weak, or has a version' % name
+        elif name in table and library != table[name]:
+            yield '%s: glibc 2.28 has it in %s, not in %s' % (name, table[name], library)
+    for library, node in versions.values():
+        if node == 'GLIBC_PRIVATE' or (version(node) or NEWEST) > NEWEST:
+            yield 'needs %s of %s' % (node, library)
+    if is_shim and needed != {'libc.so.6'}:
+        yield 'needs ' + ', '.join(sorted(needed))
+
+
+def main():
+    table, *paths = sys.argv[1:]
+    is_shim = paths[:1] == ['--shim']
+    failures = ['%s: %s' % (path, finding) for path in paths[is_shim:] for finding in findings(path, read_table(table), is_shim)]
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    return 1 if failures or len(paths) == is_shim else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
