@@ -53,7 +53,7 @@ struct ts_hip_runtime {
 struct ts_hip_frame {
 	const void *params;
 	uint64_t op_id; /* of the recorded call */
-	/* The stream or the memory that the call destroys; 0, and address 0, if it destroys none. */
+	/* The stream or memory that the call destroys; handle and address 0: none. */
 	uint64_t handle;
 	uint32_t context, stream; /* of `handle` */
 	struct ts_hip_allocation allocation;

@@ -132,8 +132,8 @@ enum ts_payload_type {
 
 /*
  * Operation ids from here on belong to calls for which the vendor repeats the id of an earlier
- * call, or gives no id. No device row has such an id. Ids below are the vendor's correlation ids, extended when
- * they wrap.
+ * call, or gives no id. No device row has such an id. Ids below are the vendor's correlation ids,
+ * extended when they wrap.
  */
 #define TS_OP_ID_SHARED (UINT64_C(1) << 40)
 /*

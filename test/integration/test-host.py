@@ -254,13 +254,16 @@ class Shares(Host):
         self.assertGreaterEqual(n + self.lost_samples(trace), expected * 0.9)
         return n / expected
 
-    def check_reports(self, trace, form):
+    def check_reports(self, trace, form, truth_ns):
         place = r'\(host\.py:\d+\)' if form in PYTHONS else r'\(host\.c:\d+\)'
+        idle_ns = json.loads(harness.tsctl('analyze', '--json', trace.path).out)['host_ns']
         for command in ('gaps', 'analyze'):
             result = harness.tsctl(command, trace.path)
             self.assertEqual(result.status, 0, result)
-            for name in ('preprocess', 'load'):
-                self.assertRegex(result.out, r'\b%s(\([a-z ]+\))? %s' % (name, place))
+            for name, ns in zip(('preprocess', 'load'), truth_ns):
+                # `analyze` leaves out code of under 1 % of the idle time. On a busy machine the program waits for most of it.
+                if command == 'gaps' or ns > idle_ns / 50:
+                    self.assertRegex(result.out, r'\b%s(\([a-z ]+\))? %s' % (name, place))
 
     def check(self, form, ordinary):
         if not ordinary and not os.geteuid():
@@ -274,7 +277,7 @@ class Shares(Host):
         in_rows = self.check_near('rows', counted, truth)
         in_gaps = self.check_near('gaps', self.own_code(gaps), truth)
         of_expected = self.check_count(trace, gaps, rows, sum(truth_ns))
-        self.check_reports(trace, form)
+        self.check_reports(trace, form, truth_ns)
         self.check_rights(trace, ordinary)
         if SOAK:
             print('%-22s %-12s %4.1f s, preprocess %.1f %%: in rows %.1f, in gaps %.1f; %d samples, %.3f of those expected, %d lost' % (

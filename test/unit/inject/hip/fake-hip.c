@@ -199,7 +199,7 @@ static int32_t get_version(int32_t *ret)
 
 __attribute__((visibility("default"))) void (*fake_hip_destroyed)(void);
 
-/* If the application wants to hear of destructions: the last stream or memory that was destroyed. */
+/* With fake_hip_destroyed: the stream or memory that was destroyed last. */
 static void *reusable;
 
 static void *make(size_t n_bytes)
