@@ -32,7 +32,8 @@
 #define EXIT_EXEC_FAILED 127
 #define MAX_ARGUMENTS	 40
 
-#define START_TIMEOUT_MS 10000u
+/* Loading the kernel's programs takes a second, and many times as long on a busy machine. */
+#define START_TIMEOUT_MS 60000u
 /*
  * Maximum time for sessions to flush and drain. The daemon enforces it; tsctl waits FINISH_GRACE_MS
  * longer.
@@ -376,7 +377,8 @@ const char *ts_recorder_error(struct ts_recorder *recorder)
 	if (recorder->daemon_ended && WIFSIGNALED(recorder->daemon_status))
 		snprintf(ended, sizeof(ended), "tracesmithd was ended by signal %d",
 			 WTERMSIG(recorder->daemon_status));
-	else if (recorder->daemon_ended)
+	else if (recorder->daemon_ended && WEXITSTATUS(recorder->daemon_status))
+		/* Status 0: the daemon ended because tsctl had given up the connection. */
 		snprintf(ended, sizeof(ended), "tracesmithd exited with status %d",
 			 WEXITSTATUS(recorder->daemon_status));
 	if (log_line(recorder, line, sizeof(line)))
