@@ -187,7 +187,7 @@ static int export_type(struct export_arrow *export, unsigned int type)
 						   .session = export->session,
 						   .from_ns = export->options->from_ns,
 						   .to_ns = export->options->to_ns};
-	/* As in `tsctl view`: begins of ranges that ended are shown only if the options name them. */
+	/* As in `tsctl view`: begins of ended ranges are shown only if the options name them. */
 	const bool all_begins = type != TS_ROW_RANGE_BEGIN || export->options->types & rows.types;
 	struct ts_sbt_row row;
 	int r;
