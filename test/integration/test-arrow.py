@@ -158,8 +158,8 @@ class Arrow(harness.Case):
         self.assertEqual(sorted(os.listdir(self.folder)), [os.path.basename(path), 'inner'])
         self.assertEqual(len(os.listdir(self.path('inner'))), 11)
 
-    def test_slices(self):
-        """A row is in the slice in which it starts, in time of day; the trace names job and rank itself."""
+    def write(self, lines):
+        """Writes own.sbt with two sessions, the first of which knows the time of day; `lines` add rows to each."""
         if harness.SANITIZER:
             self.skipTest('Python does not load libraries of a sanitizer')
         program = '''
@@ -167,14 +167,19 @@ import sys, tracesmith
 with tracesmith.SBTWriter('own.sbt', job='fleet', rank='7') as writer:
     for pid, start in ((1, 1700000000000000000), (2, 0)):
         session = writer.session(pid=pid, program='own', start_ns=10**12, start_realtime_ns=start)
-        for i in range(100):
-            session.emit('range', start_ns=10**12 + i * 10**9, end_ns=10**12 + i * 10**9 + 5 * 10**9, name='load %d' % (i % 3))
-'''
+''' + lines.replace('\n', '\n        ')
         library = os.path.join(harness.BUILD, 'tools', 'library', 'libtracesmith.so.0')
         result = harness.run([sys.executable, '-c', program], harness.environment(
             PYTHONPATH=os.path.join(harness.SOURCE, 'tools', 'python'), PYTHONDONTWRITEBYTECODE='1', TRACESMITH_LIBRARY=library),
             cwd=self.folder)
         self.assertEqual(result.status, 0, result)
+
+    def test_slices(self):
+        """A row is in the slice in which it starts, in time of day; the trace names job and rank itself."""
+        self.write('''
+for i in range(100):
+    session.emit('range', start_ns=10**12 + i * 10**9, end_ns=10**12 + i * 10**9 + 5 * 10**9, name='load %d' % (i % 3))
+''')
         self.export(self.path('own.sbt'), '--slice', '30s')
         self.check_rows(self.rows(), self.path('own.sbt'))
         places = {}
@@ -186,6 +191,21 @@ with tracesmith.SBTWriter('own.sbt', job='fleet', rank='7') as writer:
                                   '20231114T221400Z': list(range(40, 70)), '20231114T221430Z': list(range(70, 100)),
                                   't000000000': list(range(30)), 't000000030': list(range(30, 60)),
                                   't000000060': list(range(60, 90)), 't000000090': list(range(90, 100))})
+
+    def test_open_ranges(self):
+        """Ranges that never ended are rows of their own type; the begins of the others appear only by name."""
+        self.write('''
+for i in range(9):
+    session.emit('range_begin', start_ns=10**12 + i * 1000, range_id=i + 1, name='load')
+    if i % 3:
+        session.emit('range', start_ns=10**12 + i * 1000, end_ns=10**12 + i * 1000 + 500, range_id=i + 1, name='load')
+''')
+        for n, options in (((12, 6), ()), ((12, 6), ('--type', 'range')), ((0, 18), ('--type', 'range_begin'))):
+            folder = ''.join(options)
+            self.export(self.path('own.sbt'), *options, folder='data' + folder)
+            rows = self.rows('data' + folder)
+            self.assertEqual((len(rows.get('range', [])), len(rows.get('range_begin', []))), n, options)
+            self.check_rows(rows, self.path('own.sbt'), *options)
 
     def make(self, n, kind='launches'):
         path = self.path('many.sbt')

@@ -152,7 +152,7 @@ class Script(harness.Case):
 
     def test_words_of_choices(self):
         for line, wanted in (
-                ('tsctl export --format ', ['perfetto', 'json', 'folded', 'pprof', 'chrome', 'arrow']),
+                ('tsctl export --format ', ['perfetto', 'json', 'folded', 'pprof', 'svg', 'chrome', 'arrow']),
                 ('tsctl export --format p', ['perfetto', 'pprof']),
                 ('tsctl export -w l', ['launches']),
                 ('tsctl graph x.sbt --format d', ['dot']),
@@ -173,7 +173,7 @@ class Script(harness.Case):
     def test_names_with_values(self):
         """Readline replaces what stands behind the `=`; without `=` among its breaks, the whole word."""
         for line, before, wanted in (
-                ('tsctl export --format=', '--format=', ['perfetto', 'json', 'folded', 'pprof', 'chrome', 'arrow']),
+                ('tsctl export --format=', '--format=', ['perfetto', 'json', 'folded', 'pprof', 'svg', 'chrome', 'arrow']),
                 ('tsctl export --format=p', '--format=', ['perfetto', 'pprof']),
                 ('tsctl view --type=kernel,mem', '--type=', ['kernel,memcpy', 'kernel,memset']),
                 ('tsctl replay --check=races,', '--check=', ['races,all', 'races,races', 'races,init', 'races,bounds',

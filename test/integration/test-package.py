@@ -121,7 +121,7 @@ for wrong, error in ((lambda: trace.table('kernels'), tracesmith.TraceError), (l
     def test_answers_are_those_of_tsctl(self):
         path = self.trace()
         result = self.python('''
-import json, sys, tracesmith
+import json, os, sys, tracesmith
 trace = tracesmith.open(sys.argv[1])
 middle = trace.origin_ns + 1000000
 answers = [trace.info(), trace.state(middle), trace.timeline(), trace.gaps(), trace.memory(), trace.analyze(), trace.diff(trace)]
@@ -135,6 +135,15 @@ assert path[-1].type != path[0].type and path[0].end_ns >= path[0].start_ns
 assert trace.what_if('kernel *=2x').emulated.makespan_ns > 0
 assert len(trace.export('folded').splitlines()) > 1
 trace.export('perfetto', 'out.pftrace')
+trace.export('arrow', 'out.arrow')
+assert os.path.isdir('out.arrow/job=unknown/rank=unknown/type=kernel')
+for binary in ('perfetto', 'arrow'):
+    try:
+        trace.export(binary)
+    except ValueError as error:
+        assert 'give the output a name' in str(error)
+    else:
+        raise AssertionError('no error')
 tracesmith.export_perfetto(trace, 'again.pftrace')
 assert open('out.pftrace', 'rb').read() == open('again.pftrace', 'rb').read()
 assert tracesmith.replay_trace(trace, tracesmith.ReplayMode.EMULATE).status == 0

@@ -187,6 +187,8 @@ static int export_type(struct export_arrow *export, unsigned int type)
 						   .session = export->session,
 						   .from_ns = export->options->from_ns,
 						   .to_ns = export->options->to_ns};
+	/* As in `tsctl view`: begins of ended ranges are shown only if the options name them. */
+	const bool all_begins = type != TS_ROW_RANGE_BEGIN || export->options->types & rows.types;
 	struct ts_sbt_row row;
 	int r;
 
@@ -194,10 +196,12 @@ static int export_type(struct export_arrow *export, unsigned int type)
 	export->n_files = 0;
 	export->table.n_columns = 0;
 	export->table.n_rows = 0;
-	r = ts_row_walk_init(&walk, export->resolver, &rows, NULL, false);
+	r = ts_row_walk_init(&walk, export->resolver, &rows, NULL, all_begins);
 	while (!r) {
 		r = ts_row_walk_next(&walk, &row);
-		r = r ? r : add_row(export, &row);
+		/* A walk over ranges also returns begins, which are another type here. */
+		if (!r && row.type == type)
+			r = add_row(export, &row);
 	}
 	note_damage(export, &walk);
 	return r == TS_SBT_E_END ? write_file(export) : r;
@@ -226,6 +230,16 @@ static int compare_keys(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+/* Open ranges belong to the ranges: a selection of ranges has both. */
+static bool is_selected(const struct ts_export_options *options, unsigned int type)
+{
+	uint64_t types = options->types;
+
+	if (types & TS_ROW_BIT(TS_ROW_RANGE))
+		types |= TS_ROW_BIT(TS_ROW_RANGE_BEGIN);
+	return ts_row_is_event(type) && (!types || types & TS_ROW_BIT(type));
+}
+
 /* Lists the sessions and types that have rows: the session in the high bits of each key. */
 static int list_keys(const struct export_arrow *export, uint64_t **ret_keys, size_t *ret_n)
 {
@@ -239,8 +253,7 @@ static int list_keys(const struct export_arrow *export, uint64_t **ret_keys, siz
 	for (size_t i = 0; i < n_blocks; i++) {
 		const struct ts_sbt_block *block = ts_sbt_reader_block(export->reader, i);
 
-		if (!ts_row_is_event(block->type) ||
-		    (options->types && !(options->types & TS_ROW_BIT(block->type))) ||
+		if (!is_selected(options, block->type) ||
 		    (options->session && options->session != block->session))
 			continue;
 		keys[n++] = (uint64_t)block->session << TYPE_BITS | block->type;

@@ -184,8 +184,11 @@ class Questions:
         return ask('replay', ['--on', 'vgpu', '--check' + ('=' + ','.join(checks) if checks else '')], [self.path], (0, 1, 2, 3))
 
     def export(self, format: str, output: Optional[str] = None) -> Optional[str]:
-        """Writes the trace for another tool: "perfetto", "json", "folded", "pprof", "svg". Without `output` text is returned."""
-        if output is None and format in ('perfetto', 'pprof'):
-            raise ValueError('%s is binary: give the output a name' % format)
+        """Writes the trace for another tool: "perfetto", "json", "folded", "pprof", "svg", or "arrow" into a folder.
+
+        Without `output` text is returned.
+        """
+        if output is None and format in ('perfetto', 'pprof', 'arrow'):
+            raise ValueError('%s is no text: give the output a name' % format)
         text = run(['export', '--format', format, *(['--output', output] if output else []), '--', self.path])[1]
         return None if output else text
