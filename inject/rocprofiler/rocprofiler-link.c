@@ -27,6 +27,7 @@
 #include "proto/abi/vendor/hip.h"
 
 #define TOOL_LIBRARY	   "libtsinject-rocprofiler.so"
+#define SETTING		   "TRACESMITH_ROCPROFILER"
 #define REGISTER_VARIABLE  "ROCPROFILER_REGISTER_LIBRARY"
 #define SDK_NAME	   "librocprofiler-sdk.so"
 #define LAST_TRACER_MAJOR  7u /* of HIP: its call records are known (hip-rows.c) */
@@ -153,6 +154,13 @@ static void *load_sdk(const char *runtime_path)
 	return sdk;
 }
 
+static bool is_off(void)
+{
+	const char *text = secure_getenv(SETTING);
+
+	return text && !strcmp(text, "0");
+}
+
 /* True if a variable names another library that receives the tables. */
 static bool is_register_library_other(void)
 {
@@ -227,6 +235,10 @@ static void load(const char *runtime_path)
 	int status = 0;
 	void *sdk;
 
+	if (is_off()) {
+		give_up("%s is 0", SETTING);
+		return;
+	}
 	if (is_register_library_other()) {
 		give_up("%s names another library", REGISTER_VARIABLE);
 		return;
