@@ -17,6 +17,8 @@
  *	TRACESMITH_RING_SIZE     bytes of each thread's ring, with K, M or G; rounded up to a power
  *	                         of two
  *	TRACESMITH_CUPTI         a libcupti to load if no other is found before
+ *	TRACESMITH_ROCPROFILER   0: loads no rocprofiler-sdk. rocprofiler-link.c reads it when HIP
+ *	                         registers its tables
  *	CUDA_HOME, CUDA_PATH     a toolkit; its libcupti comes next to last
  *	TRACESMITH_DEBUG         neither empty nor 0: prints actions and refusals to stderr,
  *	                         malformed settings too

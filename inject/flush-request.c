@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends requests of other threads to the flush thread (flush.h). callbacks.c and shim.c call this
- * file. This file uses memory words and futexes, and makes no CUPTI call.
+ * Sends requests of other threads to the flush thread (flush.h). callbacks.c, rocprofiler-link.c
+ * and shim.c call this file. This file uses memory words and futexes, and makes no CUPTI call.
  */
 #include "inject/context.h"
 
@@ -10,6 +10,41 @@
 bool ts_flush_wake(struct ts_flush *flush)
 {
 	return ts_futex_wake(&flush->shim->control->flush_request, true);
+}
+
+void ts_flush_notify(struct ts_flush *flush, uint32_t *dirty)
+{
+	/*
+	 * Pairs with wait_for_work() in flush.c, which stores `sleeps` and then loads the word. All
+	 * four are sequentially consistent.
+	 */
+	__atomic_store_n(dirty, TS_DIRTY_UNTOLD, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&flush->sleeps, __ATOMIC_SEQ_CST) && !ts_flush_wake(flush))
+		return;
+	__atomic_store_n(dirty, TS_DIRTY, __ATOMIC_RELEASE);
+}
+
+/*
+ * After a kernel's error, the calling thread waits until the vendor's library has delivered its
+ * records, usually less than a millisecond. The wait happens once, and takes at most this long.
+ */
+#define FAULT_TIMEOUT_NS UINT64_C(200000000)
+
+/*
+ * True for errors of a context that a kernel caused. CUDA's driver and runtime and HIP use the same
+ * numbers.
+ */
+static bool is_fault(int32_t result)
+{
+	return result == 700 || result == 702 || result == 710 || (result >= 714 && result <= 719);
+}
+
+void ts_flush_after_error(struct ts_flush *flush, int32_t result)
+{
+	if (!is_fault(result) ||
+	    __atomic_exchange_n(&flush->shim->has_faulted, true, __ATOMIC_RELAXED))
+		return;
+	ts_flush_now(flush, TS_FLUSH_FAULT, FAULT_TIMEOUT_NS, FAULT_TIMEOUT_NS);
 }
 
 void ts_flush_now(struct ts_flush *flush, enum ts_flush_request request, uint64_t idle_ns,

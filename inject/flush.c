@@ -254,6 +254,13 @@ static void report(struct ts_flush *flush, uint32_t requests)
 		ts_capture_report(&shim->capture);
 }
 
+/* True if there is work that CUPTI or rocprofiler-sdk may hold. */
+static bool is_dirty(const struct ts_shim *shim)
+{
+	return __atomic_load_n(&shim->producer.dirty, __ATOMIC_SEQ_CST) ||
+	       __atomic_load_n(&shim->hip.dirty, __ATOMIC_SEQ_CST);
+}
+
 /*
  * Waits until the next flush is due: some time after the first new work, or at a request of the
  * daemon or of another thread.
@@ -264,20 +271,18 @@ static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 	uint32_t *word = &shim->control->flush_request;
 
 	ts_futex_wait(word, remote, ts_budget_pause_ns(&flush->budget), true);
-	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) ||
-	    __atomic_load_n(word, __ATOMIC_ACQUIRE) != remote ||
+	if (is_dirty(shim) || __atomic_load_n(word, __ATOMIC_ACQUIRE) != remote ||
 	    __atomic_load_n(&flush->requests, __ATOMIC_ACQUIRE))
 		return;
 	__atomic_store_n(&flush->sleeps, 1, __ATOMIC_SEQ_CST);
 	/*
 	 * A call that set `dirty` before this store of `sleeps` has not woken this thread. Pairs
-	 * with wake_flush() in callbacks.c.
+	 * with ts_flush_notify().
 	 */
-	if (!__atomic_load_n(&shim->producer.dirty, __ATOMIC_SEQ_CST))
+	if (!is_dirty(shim))
 		ts_futex_wait(word, remote, TS_BUDGET_PERIOD_NS, true);
 	__atomic_store_n(&flush->sleeps, 0, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&shim->producer.dirty, __ATOMIC_ACQUIRE) &&
-	    !__atomic_load_n(&flush->requests, __ATOMIC_ACQUIRE))
+	if (is_dirty(shim) && !__atomic_load_n(&flush->requests, __ATOMIC_ACQUIRE))
 		/*
 		 * Waits this time, so that one flush delivers the work of several calls. If the
 		 * program dies, only the work of this time is lost.

@@ -62,6 +62,18 @@ void ts_flush_record_yield(struct ts_shim *shim, bool yielded);
 bool ts_flush_wake(struct ts_flush *flush);
 
 /*
+ * Notifies the flush thread of the first work since a flush. dirty: a word of enum ts_dirty that is
+ * not TS_DIRTY; the flush thread clears it before it flushes. Any thread may call this function.
+ */
+void ts_flush_notify(struct ts_flush *flush, uint32_t *dirty);
+
+/*
+ * After a failed call: flushes at the first error that a kernel caused, and waits for that, with a
+ * bound. The program usually aborts next, and only the vendor's library has the kernel's name.
+ */
+void ts_flush_after_error(struct ts_flush *flush, int32_t result);
+
+/*
  * Sends a request and waits until it is done. The wait ends early if no buffer arrives for idle_ns,
  * and after timeout_ns. Takes no lock; for exit paths.
  */

@@ -188,45 +188,6 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 	ts_call_record_stream_op(shim, thread, op, &place, time);
 }
 
-/* Notifies the flush thread of the first work since a flush. */
-static void wake_flush(struct ts_shim *shim)
-{
-	/*
-	 * Pairs with wait_for_work() in flush.c, which stores `sleeps` and then loads `dirty`. All
-	 * four are sequentially consistent.
-	 */
-	__atomic_store_n(&shim->producer.dirty, TS_DIRTY_UNTOLD, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&shim->flush.sleeps, __ATOMIC_SEQ_CST) && !ts_flush_wake(&shim->flush))
-		return;
-	__atomic_store_n(&shim->producer.dirty, TS_DIRTY, __ATOMIC_RELEASE);
-}
-
-/*
- * After a kernel's error, the calling thread waits until CUPTI has delivered its records, usually
- * less than a millisecond. The wait happens once, and takes at most this long.
- */
-#define FAULT_TIMEOUT_NS UINT64_C(200000000)
-
-/*
- * True for errors of a context that a kernel caused. The driver and the runtime use the same
- * numbers.
- */
-static bool is_fault(int32_t result)
-{
-	return result == 700 || result == 702 || result == 710 || (result >= 714 && result <= 719);
-}
-
-/*
- * Flushes at the first error that a kernel caused: the program usually aborts next, and only CUPTI
- * has the kernel's name.
- */
-static void flush_fault(struct ts_shim *shim)
-{
-	if (__atomic_exchange_n(&shim->has_faulted, true, __ATOMIC_RELAXED))
-		return;
-	ts_flush_now(&shim->flush, TS_FLUSH_FAULT, FAULT_TIMEOUT_NS, FAULT_TIMEOUT_NS);
-}
-
 /* Records a returning outermost call, and its stream operation if there is one. */
 static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
 			uint32_t cbid, const struct ts_cupti_callback_data *data)
@@ -243,17 +204,17 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	const uint64_t time = ts_call_record(shim, thread, &end);
 	struct ts_stream_op op;
 
-	if (ts_unlikely(is_fault(end.result)))
-		flush_fault(shim);
-	if (end.result)
+	if (ts_unlikely(end.result)) {
+		ts_flush_after_error(&shim->flush, end.result);
 		return;
+	}
 	/*
 	 * A failed call is no work to flush (after the driver's shutdown, all calls fail). A
 	 * context call is no work either.
 	 */
 	if (ts_unlikely(__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED) != TS_DIRTY) &&
 	    kind != TS_CUPTI_CLASS_CONTEXT)
-		wake_flush(shim);
+		ts_flush_notify(&shim->flush, &shim->producer.dirty);
 	if (kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH &&
 	    kind != TS_CUPTI_CLASS_STREAM)
 		return;

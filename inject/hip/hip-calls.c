@@ -628,6 +628,8 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 		keep_object(shim, frame);
 		ts_hip_works_done(&shim->hip.works, call->op_id);
 	}
+	if (ts_unlikely(shim->hip.traced == TS_INTERFACE_ROCPROFILER_SDK && !call->left_out))
+		ts_rocprofiler_returned(shim, result);
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
 }

@@ -82,8 +82,8 @@ struct ts_hip {
 	const char *(*name_of_pointer)(const void *host_function, void *stream);
 	struct ts_hip_numbered *commands; /* hip-activity.c; NULL: none */
 	struct ts_hip_works works;
-	/* Flush thread: calls at the last flush of rocprofiler-sdk, and time of the next one. */
-	uint64_t flushed_calls, flush_at_ns;
+	uint32_t dirty;	      /* enum ts_dirty: rocprofiler-sdk may hold work */
+	uint64_t flush_at_ns; /* flush thread: the latest time of the SDK's next flush */
 	uint32_t n_streams;
 	uint32_t n_graph_ids;
 	uint64_t n_calls __attribute__((aligned(TS_CACHE_LINE)));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shim's side of rocprofiler-sdk. hip-register.c, hip-session.c and flush.c call this file. It
- * loads libtsinject-rocprofiler.so (rocprofiler-tool.c), which calls deliver() here on a thread of
- * the SDK. This file calls hip-rows.c.
+ * The shim's side of rocprofiler-sdk. hip-register.c, hip-calls.c, hip-session.c and flush.c call
+ * this file. It loads libtsinject-rocprofiler.so (rocprofiler-tool.c), which calls deliver() here
+ * on a thread of the SDK. This file calls hip-rows.c and flush-request.c.
  *
  * The SDK finds tools by the global name rocprofiler_configure, and librocprofiler-register then
  * calls the SDK. Both libraries are therefore loaded with RTLD_GLOBAL, and no variable is set: a
@@ -27,6 +27,7 @@
 #include "proto/abi/vendor/hip.h"
 
 #define TOOL_LIBRARY	   "libtsinject-rocprofiler.so"
+#define SETTING		   "TRACESMITH_ROCPROFILER"
 #define REGISTER_VARIABLE  "ROCPROFILER_REGISTER_LIBRARY"
 #define SDK_NAME	   "librocprofiler-sdk.so"
 #define LAST_TRACER_MAJOR  7u /* of HIP: its call records are known (hip-rows.c) */
@@ -153,6 +154,13 @@ static void *load_sdk(const char *runtime_path)
 	return sdk;
 }
 
+static bool is_off(void)
+{
+	const char *text = secure_getenv(SETTING);
+
+	return text && !strcmp(text, "0");
+}
+
 /* True if a variable names another library that receives the tables. */
 static bool is_register_library_other(void)
 {
@@ -227,6 +235,10 @@ static void load(const char *runtime_path)
 	int status = 0;
 	void *sdk;
 
+	if (is_off()) {
+		give_up("%s is 0", SETTING);
+		return;
+	}
 	if (is_register_library_other()) {
 		give_up("%s names another library", REGISTER_VARIABLE);
 		return;
@@ -328,19 +340,27 @@ bool ts_rocprofiler_join(struct ts_shim *shim)
 	return false;
 }
 
+void ts_rocprofiler_returned(struct ts_shim *shim, int32_t result)
+{
+	if (ts_unlikely(result))
+		ts_flush_after_error(&shim->flush, result);
+	else if (ts_unlikely(__atomic_load_n(&shim->hip.dirty, __ATOMIC_RELAXED) != TS_DIRTY))
+		ts_flush_notify(&shim->flush, &shim->hip.dirty);
+}
+
 void ts_rocprofiler_flush(struct ts_shim *shim, bool all)
 {
 	const struct ts_rocprofiler_library *library = ts_loaded.rocprofiler.library;
-	const uint64_t n_calls = __atomic_load_n(&shim->hip.n_calls, __ATOMIC_RELAXED);
 	uint64_t now;
 
 	if (!library || __atomic_load_n(&shim->hip.joined, __ATOMIC_ACQUIRE) != TS_HIP_JOINED ||
 	    shim->hip.traced != TS_INTERFACE_ROCPROFILER_SDK)
 		return;
 	now = ts_clock_monotonic_ns();
-	if (!all && n_calls == shim->hip.flushed_calls && now < shim->hip.flush_at_ns)
+	/* Cleared first: work submitted during the flush requests the next one. */
+	if (!__atomic_exchange_n(&shim->hip.dirty, TS_DIRTY_NOT, __ATOMIC_ACQ_REL) && !all &&
+	    now < shim->hip.flush_at_ns)
 		return;
-	shim->hip.flushed_calls = n_calls;
 	shim->hip.flush_at_ns = now + FLUSH_NS;
 	library->flush();
 }

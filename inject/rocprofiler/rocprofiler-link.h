@@ -47,6 +47,12 @@ void ts_rocprofiler_passed(const char *name, uint32_t version, void **tables, ui
 bool ts_rocprofiler_join(struct ts_shim *shim);
 
 /*
+ * After each recorded call, if the SDK reports work: notifies the flush thread. After a kernel's
+ * error, waits for a flush.
+ */
+void ts_rocprofiler_returned(struct ts_shim *shim, int32_t result);
+
+/*
  * Flush thread: delivers the finished work that the SDK holds. With `all`, in any case; otherwise
  * if there were calls since the last time, or after a second.
  */

@@ -160,6 +160,9 @@ class Sdk(harness.Case):
             with self.subTest(name):
                 self.check_without_times('rocprofiler_%s() returned 17' % name, TS_SDK_FAIL='rocprofiler_' + name)
 
+    def test_setting(self):
+        self.check_without_times('TRACESMITH_ROCPROFILER is 0', TRACESMITH_ROCPROFILER='0')
+
     def test_register_disabled(self):
         with open(REGISTER, 'rb') as file:
             if b'ROCPROFILER_REGISTER_ENABLED' not in file.read():
