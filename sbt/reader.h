@@ -142,6 +142,12 @@ typedef void (*ts_sbt_rows_fn)(uint32_t n_rows, void *data);
 void ts_sbt_reader_watch(struct ts_sbt_reader *reader, ts_sbt_rows_fn on_rows, void *data);
 
 /*
+ * While *flag is not 0, each function that reads a block returns -ECANCELED. Any thread or signal
+ * handler may set *flag. The caller keeps it; NULL ends this.
+ */
+void ts_sbt_reader_cancel(struct ts_sbt_reader *reader, const volatile int *flag);
+
+/*
  * Decodes block `i` to an array of its type's row struct; events are in order of start_ns. The
  * caller frees *ret_rows. TS_SBT_E_NOT_FOUND: no such block, or its type has no row struct.
  */

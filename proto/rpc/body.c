@@ -118,6 +118,12 @@ uint32_t ts_body_answers(uint32_t query)
 		return TS__RPC__ANSWER__BODY_GRAPH;
 	case TS__RPC__QUERY__BODY_REPLAY:
 		return TS__RPC__ANSWER__BODY_REPLAY;
+	case TS__RPC__QUERY__BODY_GAPS:
+		return TS__RPC__ANSWER__BODY_GAPS;
+	case TS__RPC__QUERY__BODY_ANALYZE:
+		return TS__RPC__ANSWER__BODY_ANALYZE;
+	case TS__RPC__QUERY__BODY_INFO:
+		return TS__RPC__ANSWER__BODY_INFO;
 	default:
 		return 0;
 	}

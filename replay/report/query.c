@@ -8,14 +8,17 @@
 
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
+#include "replay/report/answers/analysisjson.h"
 #include "replay/report/answers/clockjson.h"
 #include "replay/report/answers/errorsjson.h"
+#include "replay/report/answers/gapsjson.h"
 #include "replay/report/answers/graphjson.h"
 #include "replay/report/answers/memoryjson.h"
 #include "replay/report/answers/misusejson.h"
 #include "replay/report/answers/statejson.h"
 #include "replay/report/answers/statenear.h"
 #include "replay/report/answers/timelinejson.h"
+#include "replay/report/info/traceinfo.h"
 #include "replay/report/replay/replay.h"
 #include "replay/report/rows/rowjson.h"
 #include "replay/report/rows/rowsums.h"
@@ -30,6 +33,9 @@
 #define DEFAULT_LISTED 10u
 #define MAX_LISTED     (1u << 20)
 #define MAX_HOLDERS    (1u << 16) /* largest allocations, summed by call site */
+#define DEFAULT_LEAST  10000u	  /* shortest gap, in ns */
+#define DEFAULT_FOUND  5u	  /* kernels, and stacks per finding, of an analysis */
+#define MAX_FOUND      (1u << 16)
 /* Rows that the recording itself writes; no sum includes them. */
 #define QUIET_TYPES TS_ROW_BIT(TS_ROW_CLOCK)
 
@@ -52,6 +58,17 @@ static void note_damage(struct query *query, bool is_damaged)
 		return;
 	query->end.is_damaged = true;
 	query->end.damage = *ts_sbt_reader_error(query->reader);
+}
+
+/* Lost definitions are damage, too: names and stacks are missing in the answer. */
+static void note_lost_definitions(struct query *query)
+{
+	const struct ts_sbt_error *lost = ts_sbt_reader_lost_definitions(query->reader);
+
+	if (!lost || query->end.is_damaged)
+		return;
+	query->end.is_damaged = true;
+	query->end.damage = *lost;
 }
 
 static uint64_t absolute(const struct query *query, const Ts__Rpc__Moment *moment)
@@ -361,6 +378,76 @@ static int run_graph(struct query *query, const Ts__Rpc__Query__Graph *asked)
 	return r ? r : give_element(query, graph, SUMMARY, 0);
 }
 
+static int run_gaps(struct query *query, const Ts__Rpc__Query__Gaps *asked)
+{
+	ts_cleanup(ts_codes_freep) struct ts_codes *codes = NULL;
+	ts_cleanup(ts_gaps_freep) struct ts_gaps *gaps = NULL;
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
+	struct ts_gaps_options options = {.session = query->session,
+					  .least_ns = asked->op_id	    ? 0
+						      : asked->has_least_ns ? asked->least_ns
+									    : DEFAULT_LEAST,
+					  .op_id = asked->op_id,
+					  .max_longest =
+						  asked->has_limit ? asked->limit : DEFAULT_LISTED};
+	Ts__Rpc__GapsReport report;
+	int r;
+
+	if (options.max_longest > MAX_FOUND)
+		return TS_QUERY_E_MANY;
+	r = resolve(query, asked->mangled, false, 0);
+	r = r ? r : ts_codes_new(query->resolver, &codes);
+	if (r)
+		return r;
+	options.code = ts_codes_find(codes);
+	r = ts_gaps_read(query->reader, &options, &gaps);
+	if (r)
+		return r;
+	note_damage(query, gaps->is_damaged);
+	ts_gapsjson_make(query->resolver, codes, gaps, options.least_ns, asked->stacks, &pool,
+			 &report);
+	return give(query, TS__RPC__ANSWER__BODY_GAPS, &report.base);
+}
+
+static int run_analyze(struct query *query, const Ts__Rpc__Query__Analyze *asked)
+{
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
+	uint32_t limit = asked->has_limit ? asked->limit : DEFAULT_FOUND;
+	Ts__Rpc__AnalysisReport report;
+	int r;
+
+	if (limit > MAX_FOUND)
+		return TS_QUERY_E_MANY;
+	r = resolve(query, false, true, 0);
+	r = r ? r : ts_analysisjson_make(query->resolver, query->session, limit, &pool, &report);
+	if (r)
+		return r;
+	note_damage(query, report.damaged);
+	return give(query, TS__RPC__ANSWER__BODY_ANALYZE, &report.base);
+}
+
+static int run_info(struct query *query, const Ts__Rpc__Query__Info *asked, const char *path)
+{
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = query->options->no_memory};
+	bool is_damaged = false, is_column_damaged = false;
+	Ts__Rpc__TraceInfo info;
+	int r = resolve(query, asked->mangled, false, 0);
+
+	r = r ? r
+	      : ts_traceinfo_make(query->resolver, path, query->session, 0, &pool, &info,
+				  &is_damaged);
+	if (!r && asked->columns)
+		r = ts_traceinfo_columns(query->reader, query->session, &pool, &info,
+					 &is_column_damaged);
+	if (r)
+		return r;
+	note_damage(query, is_damaged || is_column_damaged);
+	note_lost_definitions(query);
+	if (query->end.is_damaged)
+		TS_RPC_SET(&info, damaged_at, query->end.damage.off);
+	return give(query, TS__RPC__ANSWER__BODY_INFO, &info.base);
+}
+
 static int run(struct query *query, const Ts__Rpc__Query *asked)
 {
 	switch (asked->body_case) {
@@ -379,6 +466,12 @@ static int run(struct query *query, const Ts__Rpc__Query *asked)
 	case TS__RPC__QUERY__BODY_REPLAY:
 		return ts_replay_query(query->reader, query->session, asked, query->options,
 				       &query->end);
+	case TS__RPC__QUERY__BODY_GAPS:
+		return run_gaps(query, asked->gaps);
+	case TS__RPC__QUERY__BODY_ANALYZE:
+		return run_analyze(query, asked->analyze);
+	case TS__RPC__QUERY__BODY_INFO:
+		return run_info(query, asked->info, asked->path);
 	default:
 		return TS_QUERY_E_UNKNOWN;
 	}
@@ -388,7 +481,7 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 		 const struct ts_query_options *options, struct ts_query_end *ret_end)
 {
 	struct query running = {.reader = reader, .session = session, .options = options};
-	const struct ts_sbt_error *lost;
+	bool is_replay;
 	int r;
 
 	if (!options->give || !options->no_memory)
@@ -399,16 +492,17 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 	 */
 	if (!query->state)
 		return TS_QUERY_E_UNKNOWN;
+	/* A replay that is cancelled still has to report. */
+	is_replay = query->body_case == TS__RPC__QUERY__BODY_REPLAY;
+	ts_sbt_reader_cancel(reader, is_replay ? NULL : options->cancel);
 	r = run(&running, query);
+	ts_sbt_reader_cancel(reader, NULL);
 	ts_resolver_free(running.resolver);
 	if (r)
 		return r;
-	lost = ts_sbt_reader_lost_definitions(reader);
 	/* A replay reports missing definitions in its own answer. */
-	if (lost && query->body_case != TS__RPC__QUERY__BODY_REPLAY && !running.end.is_damaged) {
-		running.end.is_damaged = true;
-		running.end.damage = *lost;
-	}
+	if (!is_replay)
+		note_lost_definitions(&running);
 	*ret_end = running.end;
 	return 0;
 }

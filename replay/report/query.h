@@ -54,12 +54,12 @@ struct ts_query_options {
 	 * must not return: it ends the process. Any other lack of memory is -ENOMEM.
 	 */
 	void (*no_memory)(void);
-	/* The fields below are for replays. Zero is the default of each field. */
 	/*
-	 * If any thread sets *cancel to 1, the replay ends and reports its findings so far. May be
-	 * NULL.
+	 * If any thread sets *cancel to 1, a replay ends and reports its findings so far. Any other
+	 * query ends at the next block of the file, with -ECANCELED. May be NULL.
 	 */
 	const volatile int *cancel;
+	/* The fields below are for replays. Zero is the default of each field. */
 	/* Reports the replay's progress: replay/report/replay/progress.h. May be NULL. */
 	struct ts_replay_progress *progress;
 	/* An additional executor; NULL except in TraceSmith's own programs. */
@@ -78,9 +78,10 @@ struct ts_query_end {
 
 /*
  * Runs one query. `session` is a session's number, or 0 for all sessions of the file. The caller
- * keeps reader and query. Returns 0; -EINVAL (`give` or `no_memory` is NULL); -ENOMEM; another
- * negative errno (the file cannot be read); TS_QUERY_E_*; TS_SBT_E_*, with ts_sbt_reader_error();
- * TS_E_*; or the value of `give`. *ret_end is untouched unless 0 is returned.
+ * keeps reader and query. Returns 0; -EINVAL (`give` or `no_memory` is NULL); -ENOMEM; -ECANCELED;
+ * another negative errno (the file cannot be read); TS_QUERY_E_*; TS_SBT_E_*, with
+ * ts_sbt_reader_error(); TS_E_*; or the value of `give`. *ret_end is untouched unless 0 is
+ * returned.
  */
 int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
 		 const struct ts_query_options *options, struct ts_query_end *ret_end);

@@ -110,6 +110,8 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	int fd = ts_sbt_reader_fd(reader, block->off), r;
 	const char *why;
 
+	if (reader->cancel && __atomic_load_n(reader->cancel, __ATOMIC_RELAXED))
+		return ts_sbt_reader_fail(reader, -ECANCELED, block->off, "cancelled");
 	/*
 	 * The size of the read is bounded by header.stored_bytes. The header is checked, and must
 	 * equal the block's entry.

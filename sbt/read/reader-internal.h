@@ -109,6 +109,7 @@ struct ts_sbt_reader {
 
 	ts_sbt_rows_fn on_rows; /* NULL: no callback */
 	void *on_rows_data;
+	const volatile int *cancel; /* NULL: never */
 };
 
 /*

@@ -442,3 +442,8 @@ void ts_sbt_reader_watch(struct ts_sbt_reader *reader, ts_sbt_rows_fn on_rows, v
 	reader->on_rows = on_rows;
 	reader->on_rows_data = data;
 }
+
+void ts_sbt_reader_cancel(struct ts_sbt_reader *reader, const volatile int *flag)
+{
+	reader->cancel = flag;
+}

@@ -39,6 +39,26 @@ static void ask_replays(struct ts_sbt_reader *reader, Ts__Rpc__Query *query)
 	}
 }
 
+static void ask_sums(struct ts_sbt_reader *reader, Ts__Rpc__Query *query)
+{
+	Ts__Rpc__Query__Gaps gaps = TS__RPC__QUERY__GAPS__INIT;
+	Ts__Rpc__Query__Analyze analyze = TS__RPC__QUERY__ANALYZE__INIT;
+	Ts__Rpc__Query__Info info = TS__RPC__QUERY__INFO__INIT;
+
+	TS_RPC_SET(&gaps, least_ns, 1);
+	TS_RPC_SET(&gaps, stacks, true);
+	TS_RPC_SET(&info, columns, true);
+	query->body_case = TS__RPC__QUERY__BODY_GAPS;
+	query->gaps = &gaps;
+	ts_fuzz_ask(reader, query);
+	query->body_case = TS__RPC__QUERY__BODY_ANALYZE;
+	query->analyze = &analyze;
+	ts_fuzz_ask(reader, query);
+	query->body_case = TS__RPC__QUERY__BODY_INFO;
+	query->info = &info;
+	ts_fuzz_ask(reader, query);
+}
+
 static void ask_all(struct ts_sbt_reader *reader)
 {
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
@@ -74,6 +94,7 @@ static void ask_all(struct ts_sbt_reader *reader)
 	query.body_case = TS__RPC__QUERY__BODY_GRAPH;
 	query.graph = &graph;
 	ts_fuzz_ask(reader, &query);
+	ask_sums(reader, &query);
 	ask_replays(reader, &query);
 }
 

@@ -186,6 +186,13 @@ class Damage(harness.Case):
                 self.assertEqual(result.status, 2, result)
                 self.assertRegex(result.err, r'^tsctl view: .* is damaged at byte [0-9]+: .*\n$')
                 self.assertGreater(len(result.out.splitlines()), 100)
+            if wanted != STRINGS:
+                continue
+            for command in ('info', 'analyze', 'gaps'):
+                result = harness.tsctl(command, bad)
+                self.assertEqual(result.status, 2, result)
+                self.assertRegex(result.err, r'^tsctl %s: .* is damaged at byte [0-9]+: .*\n$' % command)
+            self.assertIn('damaged_at', harness.json.loads(harness.tsctl('info', '--json', bad).out))
 
     def bare(self, rows):
         """Rows without what `view` looks up elsewhere in the file: it may lie behind the cut."""

@@ -13,11 +13,14 @@
  *     sbt/modules.h    the module mapped at an address and a time
  *     sbt/writer.h     write a trace
  *     sbt/append.h     add symbols to a trace
+ *     sbt/copy.h       write a window of a trace, or several traces, as a new trace
  *     sbt/verify.h     check every byte
  *     sbt/repair.h     finish a cut file
- *     replay/report/query.h   query a trace for its state at an instant, a timeline, memory,
- *                      a graph, sums, a replay; messages of proto/rpc/tracesmith.proto
  *     replay/report/pictures/picture.h   answers and sums by stack as pictures (SVG)
+ *     replay/report/query.h   query a trace for its contents, an analysis, gaps, its state at an
+ *                      instant, a timeline, memory, a graph, sums, a replay; messages of
+ *                      proto/rpc/tracesmith.proto
+ *     replay/report/query-diff.h   compare traces of two builds
  *     proto/client/client.h   query a running tracesmithd, with the same messages
  *
  * The library keeps no state between calls that a program can notice. The first replay on a virtual
@@ -30,6 +33,7 @@
 #include "proto/client/client.h"
 #include "proto/rpc/json.h"
 #include "replay/report/pictures/picture.h"
+#include "replay/report/query-diff.h"
 #include "replay/report/query.h"
 #include "replay/report/replay/progress.h"
 #include "replay/state/limit.h"
@@ -37,6 +41,7 @@
 #include "sbt/arrays.h"
 #include "sbt/arrow.h"
 #include "sbt/columns.h"
+#include "sbt/copy.h"
 #include "sbt/modules.h"
 #include "sbt/reader.h"
 #include "sbt/repair.h"

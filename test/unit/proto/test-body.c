@@ -140,7 +140,7 @@ TS_TEST(answers)
 		ts_check_int(ts_body_answers(asked->fields[i].id), answer->id);
 		n++;
 	}
-	ts_check_int(n, 7);
+	ts_check_int(n, 10);
 	ts_check_int(ts_body_answers(TS__RPC__QUERY__BODY__NOT_SET), 0);
 	ts_check_int(ts_body_answers(77), 0);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a trace of known rows by names, as JSON and as sums. */
+#include "replay/report/info/traceinfo.h"
 #include "replay/report/rows/aggregate.h"
 #include "replay/report/rows/rowjson.h"
 #include "replay/report/rows/rowsums.h"
 #include "test/unit/harness.h"
 #include "test/unit/tools/synthetic.h"
-#include "tools/tsctl/trace/traceinfo.h"
 
 #include <sys/mman.h>
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tsctl diff: compares two builds of a program by one or more traces of each. main.c runs it;
- * replay/state/compare/diff.c computes the differences.
+ * replay/report/query-diff.c answers.
  */
-#include "replay/state/compare/diff.h"
+#include "replay/report/query-diff.h"
 
 #include "proto/rpc/json.h"
-#include "replay/report/answers/doubtsjson.h"
-#include "replay/report/names/names.h"
-#include "replay/report/report-pool.h"
+#include "replay/state/compare/diff.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/message-texts.h"
@@ -22,14 +20,7 @@
 
 #define DEFAULT_LISTED 10u
 #define MAX_LISTED     1048576
-#define ALPHA	       0.01
-#define LEAST_PERCENT  1u
-/*
- * Smallest change that counts, in percent, with one run per side: a GPU's clock varies by one or
- * two percent between runs.
- */
-#define LEAST_PERCENT_OF_ONE 3u
-#define LEAST_UNSET	     UINT64_MAX
+#define LEAST_UNSET    UINT64_MAX
 
 struct asked {
 	uint64_t limit, least_percent;
@@ -38,184 +29,15 @@ struct asked {
 
 struct comparison {
 	const struct asked *asked;
-	const struct ts_diff *diff;
 	struct ts_source *sources[2];
 	size_t n_runs[2];
-	struct ts_demangler *demangler;
-	struct ts_pool pool;
+	struct ts_progress progress;
+	bool has_finding;
+	int status;
 };
 
-/* ---- the message ----------------------------------------------------------------------------- */
-
-static char *copy_kind_name(struct ts_pool *pool, uint32_t kind)
-{
-	const char *name = ts_name_memcpy_kind(kind);
-
-	return name ? ts_pool_copy(pool, name) : ts_pool_printf(pool, "kind %" PRIu32, kind);
-}
-
-static char *sized_name(struct ts_pool *pool, const char *what, uint32_t size_class)
-{
-	char from[TS_OUT_FIGURE_BYTES], to[TS_OUT_FIGURE_BYTES];
-
-	if (!size_class)
-		return ts_pool_printf(pool, "%s, 0 B", what);
-	if (size_class >= 64)
-		return ts_pool_printf(pool, "%s, %s or more", what,
-				      ts_out_bytes(from, UINT64_C(1) << 63));
-	return ts_pool_printf(pool, "%s, %s to %s", what,
-			      ts_out_bytes(from, UINT64_C(1) << (size_class - 1)),
-			      ts_out_bytes(to, UINT64_C(1) << size_class));
-}
-
-static char *name_text(struct comparison *comparison, const struct ts_diff_name *name)
-{
-	struct ts_pool *pool = &comparison->pool;
-	const char *call;
-
-	switch (name->type) {
-	case TS_ROW_KERNEL:
-		return ts_pool_copy(pool, ts_demangle(comparison->demangler, name->name));
-	case TS_ROW_MEMCPY:
-		return sized_name(pool, copy_kind_name(pool, name->kind), name->size_class);
-	case TS_ROW_MEMSET:
-		return sized_name(pool, "memset", name->size_class);
-	default:
-		call = ts_name_api(name->kind >> 16, name->kind & UINT16_MAX);
-		return call ? ts_pool_copy(pool, call)
-			    : ts_pool_printf(pool, "call %" PRIu32, name->kind & UINT16_MAX);
-	}
-}
-
-static Ts__Rpc__DiffSide *make_side(struct ts_pool *pool, const struct ts_diff_side *side)
-{
-	Ts__Rpc__DiffSide *message = ts_pool_alloc(pool, 1, sizeof(*message));
-
-	ts__rpc__diff_side__init(message);
-	TS_RPC_SET(message, count, side->count);
-	TS_RPC_SET(message, total_ns, side->total_ns);
-	TS_RPC_SET(message, min_ns, side->min_ns);
-	TS_RPC_SET(message, median_ns, side->median_ns);
-	TS_RPC_SET(message, max_ns, side->max_ns);
-	return message;
-}
-
-static Ts__Rpc__LaunchConfig *make_config(struct ts_pool *pool, const struct ts_diff_config *config)
-{
-	Ts__Rpc__LaunchConfig *message = ts_pool_alloc(pool, 1, sizeof(*message));
-
-	ts__rpc__launch_config__init(message);
-	TS_RPC_SET(message, grid_x, config->grid[0]);
-	TS_RPC_SET(message, grid_y, config->grid[1]);
-	TS_RPC_SET(message, grid_z, config->grid[2]);
-	TS_RPC_SET(message, block_x, config->block[0]);
-	TS_RPC_SET(message, block_y, config->block[1]);
-	TS_RPC_SET(message, block_z, config->block[2]);
-	TS_RPC_SET(message, cluster_x, config->cluster[0]);
-	TS_RPC_SET(message, cluster_y, config->cluster[1]);
-	TS_RPC_SET(message, cluster_z, config->cluster[2]);
-	TS_RPC_SET(message, dynamic_shared_bytes, config->dynamic_shared_bytes);
-	return message;
-}
-
-static Ts__Rpc__DiffName *make_name(struct comparison *comparison, const struct ts_diff_name *name)
-{
-	Ts__Rpc__DiffName *message = ts_pool_alloc(&comparison->pool, 1, sizeof(*message));
-	unsigned verdict = name->verdict;
-
-	ts__rpc__diff_name__init(message);
-	message->type = ts_pool_copy(&comparison->pool, ts_row_schema(name->type)->name);
-	message->name = name_text(comparison, name);
-	message->verdict = ts_pool_copy(&comparison->pool, ts_diff_verdict_name(verdict));
-	message->before = make_side(&comparison->pool, &name->sides[0]);
-	message->after = make_side(&comparison->pool, &name->sides[1]);
-	if (verdict == TS_DIFF_SAME || verdict == TS_DIFF_SLOWER || verdict == TS_DIFF_FASTER) {
-		TS_RPC_SET(message, p, name->p);
-		TS_RPC_SET(message, slower_share, name->slower_share);
-	}
-	if (name->has_config[0])
-		message->config_before = make_config(&comparison->pool, &name->configs[0]);
-	if (name->has_config[1])
-		message->config_after = make_config(&comparison->pool, &name->configs[1]);
-	return message;
-}
-
-static Ts__Rpc__DiffOperation *make_operation(struct comparison *comparison,
-					      const struct ts_diff_op *op)
-{
-	const struct ts_diff_name *name = &comparison->diff->names[op->name];
-	Ts__Rpc__DiffOperation *message = ts_pool_alloc(&comparison->pool, 1, sizeof(*message));
-
-	ts__rpc__diff_operation__init(message);
-	message->type = ts_pool_copy(&comparison->pool, ts_row_schema(name->type)->name);
-	message->name = name_text(comparison, name);
-	TS_RPC_SET(message, session, op->session);
-	TS_RPC_SET(message, stream, op->stream);
-	if (op->op_id[0]) {
-		TS_RPC_SET(message, op_id_before, op->op_id[0]);
-		TS_RPC_SET(message, duration_before_ns, op->duration_ns[0]);
-		TS_RPC_SET(message, wait_before_ns, op->wait_ns[0]);
-	}
-	if (op->op_id[1]) {
-		TS_RPC_SET(message, op_id_after, op->op_id[1]);
-		TS_RPC_SET(message, duration_after_ns, op->duration_ns[1]);
-		TS_RPC_SET(message, wait_after_ns, op->wait_ns[1]);
-	}
-	return message;
-}
-
-static Ts__Rpc__DiffTotal *make_total(struct comparison *comparison, unsigned side)
-{
-	const struct ts_diff_total *total = &comparison->diff->totals[side];
-	Ts__Rpc__DiffTotal *message = ts_pool_alloc(&comparison->pool, 1, sizeof(*message));
-	size_t n = total->n_runs;
-
-	ts__rpc__diff_total__init(message);
-	message->path = comparison->sources[side][0].path;
-	TS_RPC_SET(message, runs, (uint32_t)n);
-	TS_RPC_SET(message, operations, ts_diff_of_run(total->n_ops, n));
-	TS_RPC_SET(message, operations_ns, ts_diff_of_run(total->ops_ns, n));
-	TS_RPC_SET(message, span_ns, ts_diff_of_run(total->span_ns, n));
-	TS_RPC_SET(message, kernels, ts_diff_of_run(total->n_of[0], n));
-	TS_RPC_SET(message, kernels_ns, ts_diff_of_run(total->ns_of[0], n));
-	TS_RPC_SET(message, copies, ts_diff_of_run(total->n_of[1], n));
-	TS_RPC_SET(message, copies_ns, ts_diff_of_run(total->ns_of[1], n));
-	TS_RPC_SET(message, sets, ts_diff_of_run(total->n_of[2], n));
-	TS_RPC_SET(message, sets_ns, ts_diff_of_run(total->ns_of[2], n));
-	TS_RPC_SET(message, busy_ns, ts_diff_of_run(total->busy_ns, n));
-	TS_RPC_SET(message, alone, total->n_alone);
-	TS_RPC_SET(message, not_aligned, total->n_not_aligned);
-	if (total->is_damaged)
-		TS_RPC_SET(message, damaged, true);
-	message->doubts = ts_doubtsjson_make(&comparison->pool, &total->doubts);
-	return message;
-}
-
-static void make_report(struct comparison *comparison, Ts__Rpc__DiffReport *ret_report)
-{
-	const struct ts_diff *diff = comparison->diff;
-
-	ts__rpc__diff_report__init(ret_report);
-	ret_report->before = make_total(comparison, 0);
-	ret_report->after = make_total(comparison, 1);
-	TS_RPC_SET(ret_report, aligned, diff->n_aligned);
-	ret_report->names =
-		ts_pool_alloc(&comparison->pool, diff->n_names + 1, sizeof(*ret_report->names));
-	for (size_t i = 0; i < diff->n_names; i++)
-		ret_report->names[ret_report->n_names++] = make_name(comparison, &diff->names[i]);
-	if (diff->has_first)
-		ret_report->first_difference = make_operation(comparison, &diff->first);
-	ret_report->slower =
-		ts_pool_alloc(&comparison->pool, diff->n_slower + 1, sizeof(*ret_report->slower));
-	if (diff->lost_overlap || diff->gained_overlap)
-		ret_report->overlap =
-			ts_pool_copy(&comparison->pool, diff->lost_overlap ? "lost" : "gained");
-	if (diff->has_host_clock)
-		TS_RPC_SET(ret_report, host_clock, true);
-	for (size_t i = 0; i < diff->n_slower; i++)
-		ret_report->slower[ret_report->n_slower++] =
-			make_operation(comparison, &diff->slower[i]);
-}
+/* Differs from each errno and each error of the reader. The error is printed already. */
+#define E_REPORTED INT32_MIN
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
@@ -494,34 +316,18 @@ static void print_report(const struct asked *asked, const Ts__Rpc__DiffReport *r
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* True for any change that is not an improvement. */
-static bool has_finding(const struct asked *asked, const struct ts_diff *diff)
+static bool has_finding(const struct asked *asked, const Ts__Rpc__DiffReport *report)
 {
-	const unsigned bad = 1u << TS_DIFF_SLOWER | 1u << TS_DIFF_GONE | 1u << TS_DIFF_NEW |
-			     1u << TS_DIFF_MORE | 1u << TS_DIFF_FEWER | 1u << TS_DIFF_CONFIG;
+	static const char *const bad[] = {"slower", "gone", "new", "more", "fewer", "config"};
 
-	if (diff->lost_overlap)
+	if (report->overlap && !strcmp(report->overlap, "lost"))
 		return true;
-	for (size_t i = 0; i < diff->n_names; i++)
-		if ((bad >> diff->names[i].verdict & 1) &&
-		    (asked->calls || diff->names[i].type != TS_ROW_API))
-			return true;
+	for (size_t i = 0; i < report->n_names; i++)
+		for (size_t j = 0; j < TS_ARRAY_LEN(bad); j++)
+			if (!strcmp(report->names[i]->verdict, bad[j]) &&
+			    (asked->calls || strcmp(report->names[i]->type, "api") != 0))
+				return true;
 	return false;
-}
-
-static int complain_damage(const struct comparison *comparison)
-{
-	for (unsigned side = 0; side < 2; side++)
-		for (size_t i = 0; i < comparison->n_runs[side]; i++) {
-			const struct ts_sbt_error *error =
-				ts_sbt_reader_error(comparison->sources[side][i].reader);
-
-			if (!comparison->diff->totals[side].is_damaged || !error->code)
-				continue;
-			ts_source_complain(comparison->sources[side][i].path, TS_SBT_E_CORRUPT,
-					   error);
-			return TS_EXIT_BAD;
-		}
-	return TS_EXIT_OK;
 }
 
 static void watch(struct comparison *comparison, struct ts_progress *progress)
@@ -531,50 +337,81 @@ static void watch(struct comparison *comparison, struct ts_progress *progress)
 			ts_source_watch_reader(comparison->sources[side][i].reader, progress);
 }
 
-static int print_diff(struct comparison *comparison)
+static void end_watch(struct comparison *comparison)
 {
-	struct ts_diff_options options = {.alpha = ALPHA,
-					  .least = (double)comparison->asked->least_percent / 100,
-					  .max_slower = (size_t)comparison->asked->limit};
-	ts_cleanup(ts_diff_freep) struct ts_diff *diff = NULL;
-	struct ts_diff_runs runs[2];
-	Ts__Rpc__DiffReport report;
-	struct ts_progress progress;
+	watch(comparison, NULL);
+	ts_progress_deinit(&comparison->progress);
+}
+
+static int give(void *data, unsigned number, const ProtobufCMessage *body)
+{
+	const Ts__Rpc__DiffReport *report = (const Ts__Rpc__DiffReport *)body;
+	struct comparison *comparison = data;
+
+	end_watch(comparison);
+	if (comparison->asked->json) {
+		comparison->status = ts_json_print(body);
+	} else {
+		print_report(comparison->asked, report);
+		comparison->status = ts_finish_output(TS_EXIT_OK);
+	}
+	comparison->has_finding = has_finding(comparison->asked, report);
+	return comparison->status ? E_REPORTED : 0;
+}
+
+static int ask(struct comparison *comparison, const struct ts_query_side sides[2])
+{
+	const struct asked *asked = comparison->asked;
+	struct ts_query_options options = {.give = give,
+					   .data = comparison,
+					   .no_memory = ts_no_memory};
+	Ts__Rpc__DiffQuery query = TS__RPC__DIFF_QUERY__INIT;
+	struct ts_query_end end;
 	unsigned side;
 	size_t run;
-	int status, r;
+	int r;
 
-	for (side = 0; side < 2; side++) {
-		struct ts_sbt_reader **readers =
-			ts_pool_alloc(&comparison->pool, comparison->n_runs[side],
-				      sizeof(*readers));
-
-		for (run = 0; run < comparison->n_runs[side]; run++)
-			readers[run] = comparison->sources[side][run].reader;
-		runs[side] = (struct ts_diff_runs){readers, comparison->n_runs[side]};
-	}
-	ts_progress_init(&progress, "reading rows:", 0);
-	watch(comparison, &progress);
-	r = ts_diff_read(runs, &options, &diff, &side, &run);
-	watch(comparison, NULL);
-	ts_progress_deinit(&progress);
+	TS_RPC_SET(&query, limit, (uint32_t)asked->limit);
+	TS_RPC_SET(&query, mangled, asked->mangled);
+	if (asked->least_percent != LEAST_UNSET)
+		TS_RPC_SET(&query, least_percent, (uint32_t)asked->least_percent);
+	ts_progress_init(&comparison->progress, "reading rows:", 0);
+	watch(comparison, &comparison->progress);
+	r = ts_query_diff(sides, &query, &options, &end, &side, &run);
+	end_watch(comparison);
+	if (r == E_REPORTED)
+		return comparison->status;
 	if (r) {
 		ts_source_complain(comparison->sources[side][run].path, r,
-				   ts_sbt_reader_error(runs[side].readers[run]));
+				   ts_sbt_reader_error(sides[side].readers[run]));
 		return TS_EXIT_BAD;
 	}
-	comparison->diff = diff;
-	make_report(comparison, &report);
-	if (comparison->asked->json) {
-		status = ts_json_print(&report.base);
-	} else {
-		print_report(comparison->asked, &report);
-		status = ts_finish_output(TS_EXIT_OK);
+	if (end.is_damaged) {
+		ts_source_complain(comparison->sources[side][run].path, TS_SBT_E_CORRUPT,
+				   &end.damage);
+		return TS_EXIT_BAD;
 	}
-	status = status ? status : complain_damage(comparison);
-	return status || !comparison->asked->check || !has_finding(comparison->asked, diff)
-		       ? status
-		       : TS_EXIT_FINDING;
+	return asked->check && comparison->has_finding ? TS_EXIT_FINDING : TS_EXIT_OK;
+}
+
+static int compare(struct comparison *comparison)
+{
+	ts_cleanup(ts_freep) struct ts_sbt_reader **readers = NULL;
+	struct ts_query_side sides[2];
+	size_t n = 0;
+
+	readers = calloc(comparison->n_runs[0] + comparison->n_runs[1],
+			 sizeof(struct ts_sbt_reader *));
+	if (!readers)
+		ts_no_memory();
+	for (unsigned side = 0; side < 2; side++) {
+		sides[side] = (struct ts_query_side){.readers = readers + n,
+						     .n = comparison->n_runs[side],
+						     .path = comparison->sources[side][0].path};
+		for (size_t run = 0; run < comparison->n_runs[side]; run++)
+			readers[n++] = comparison->sources[side][run].reader;
+	}
+	return ask(comparison, sides);
 }
 
 static const struct ts_option command_options[] = {
@@ -612,18 +449,19 @@ static int open_sources(struct comparison *comparison, char **paths, size_t n)
 			n_before = i;
 			first_after = i + 1;
 		}
-	if (!n_before || first_after >= n || n_before > TS_DIFF_MAX_RUNS ||
-	    n - first_after > TS_DIFF_MAX_RUNS) {
+	if (!n_before || first_after >= n || n_before > TS_QUERY_DIFF_MAX_RUNS ||
+	    n - first_after > TS_QUERY_DIFF_MAX_RUNS) {
 		ts_complain("takes two traces, or up to %u a side with `vs` between: "
 			    "`tsctl diff a1.sbt a2.sbt vs b1.sbt b2.sbt`",
-			    TS_DIFF_MAX_RUNS);
+			    TS_QUERY_DIFF_MAX_RUNS);
 		return TS_EXIT_BAD;
 	}
 	for (unsigned side = 0; side < 2; side++) {
 		size_t first = side ? first_after : 0, n_runs = side ? n - first_after : n_before;
 
-		comparison->sources[side] = ts_pool_alloc(&comparison->pool, n_runs,
-							  sizeof(*comparison->sources[side]));
+		comparison->sources[side] = calloc(n_runs, sizeof(*comparison->sources[side]));
+		if (!comparison->sources[side])
+			ts_no_memory();
 		for (size_t i = 0; !status && i < n_runs; i++) {
 			comparison->n_runs[side]++;
 			status = ts_source_open(&comparison->sources[side][i], paths[first + i],
@@ -636,27 +474,20 @@ static int open_sources(struct comparison *comparison, char **paths, size_t n)
 static int run_diff(int argc, char **argv)
 {
 	struct asked asked = {.limit = DEFAULT_LISTED, .least_percent = LEAST_UNSET};
-	struct comparison comparison = {.asked = &asked, .pool = TS_TSCTL_POOL};
+	struct comparison comparison = {.asked = &asked};
 	struct ts_operands operands;
-	int status = TS_EXIT_OK;
+	int status;
 
 	if (ts_options_parse(&ts_command_diff, argc, argv, &asked, &operands))
 		return TS_EXIT_BAD;
-	/* Without a demangler, names are printed mangled. */
-	if (!asked.mangled)
-		(void)ts_demangler_new(&comparison.demangler);
 	status = open_sources(&comparison, operands.words, operands.n);
-	if (asked.least_percent == LEAST_UNSET)
-		asked.least_percent = comparison.n_runs[0] > 1 && comparison.n_runs[1] > 1
-					      ? LEAST_PERCENT
-					      : LEAST_PERCENT_OF_ONE;
 	if (!status)
-		status = print_diff(&comparison);
-	for (unsigned side = 0; side < 2; side++)
+		status = compare(&comparison);
+	for (unsigned side = 0; side < 2; side++) {
 		for (size_t i = 0; i < comparison.n_runs[side]; i++)
 			ts_source_deinit(&comparison.sources[side][i]);
-	ts_pool_deinit(&comparison.pool);
-	ts_demangler_free(comparison.demangler);
+		free(comparison.sources[side]);
+	}
 	return status;
 }
 

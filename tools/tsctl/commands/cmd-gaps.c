@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl gaps: explains why streams were idle between two operations. main.c runs it;
- * replay/state/gaps computes the causes.
+ * tsctl gaps: explains why streams were idle between two operations. main.c runs it; replay/report
+ * answers.
  */
 #include "proto/rpc/json.h"
-#include "replay/report/answers/gapsjson.h"
-#include "replay/report/stacks/stackjson.h"
+#include "replay/report/stacks/codes.h"
 #include "replay/state/state-clocks.h"
 #include "tools/tsctl/options/option-parse.h"
-#include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/screen/times.h"
+#include "tools/tsctl/trace/ask.h"
 #include "tools/tsctl/trace/neighbours.h"
-#include "tools/tsctl/trace/source.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -262,22 +260,24 @@ static void print_gap(const struct asked *asked, uint64_t origin_ns, const Ts__R
 	}
 }
 
-static void print_report(const struct asked *asked, const struct ts_source *source,
-			 const Ts__Rpc__GapsReport *report)
+static void print_report(const void *data, const struct ts_about *about,
+			 const ProtobufCMessage *body)
 {
-	uint64_t origin_ns = ts_sbt_reader_origin_ns(source->reader);
+	const Ts__Rpc__GapsReport *report = (const Ts__Rpc__GapsReport *)body;
+	const struct asked *asked = data;
+	uint64_t origin_ns = about->origin_ns;
 	char gaps_ns[TS_OUT_FIGURE_BYTES], least_ns[TS_OUT_FIGURE_BYTES], gaps[TS_OUT_FIGURE_BYTES];
 	char counted[TS_OUT_COUNTED_BYTES];
 
 	ts_out_count(gaps, report->gaps);
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
-	ts_out_text(stdout, source->path);
+	ts_out_text(stdout, about->path);
 	printf("%s: %s of %s or more, %s in all\n", ts_term_style(stdout, TS_STYLE_PLAIN),
 	       ts_out_counted(counted, report->gaps, "gap"),
 	       ts_out_duration(least_ns, report->least_ns),
 	       ts_out_duration(gaps_ns, report->gaps_ns));
 	print_streams(report);
-	ts_neighbours_print(source->reader, report);
+	ts_neighbours_print(about->reader, report);
 	if (report->n_parts) {
 		printf("\n%sCauses of all gaps%s\n", ts_term_style(stdout, TS_STYLE_BOLD),
 		       ts_term_style(stdout, TS_STYLE_PLAIN));
@@ -295,50 +295,9 @@ static void print_report(const struct asked *asked, const struct ts_source *sour
 		       report->not_looked_at);
 	if (report->doubts)
 		putchar('\n');
-	if (ts_clocks_are_modelled(source->reader, source->session))
+	if (ts_clocks_are_modelled(about->reader, about->session))
 		ts_text_model_clock(stdout);
 	ts_text_doubts(stdout, "", report->doubts);
-}
-
-static int print_gaps(const struct asked *asked, struct ts_source *source)
-{
-	struct ts_gaps_options wanted = {.session = source->session,
-					 .least_ns = asked->op_id ? 0 : asked->least_ns,
-					 .op_id = asked->op_id,
-					 .max_longest = (size_t)asked->limit};
-	struct ts_resolver_options options = {.mangled = asked->mangled,
-					      .session = source->session};
-	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
-	ts_cleanup(ts_codes_freep) struct ts_codes *codes = NULL;
-	ts_cleanup(ts_gaps_freep) struct ts_gaps *gaps = NULL;
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	Ts__Rpc__GapsReport report;
-	int status, r;
-
-	ts_source_watch(source);
-	r = ts_resolver_new(source->reader, &options, &resolver);
-	r = r ? r : ts_codes_new(resolver, &codes);
-	if (!r) {
-		wanted.code = ts_codes_find(codes);
-		r = ts_gaps_read(source->reader, &wanted, &gaps);
-	}
-	ts_source_unwatch(source);
-	if (r) {
-		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
-		return TS_EXIT_BAD;
-	}
-	ts_gapsjson_make(resolver, codes, gaps, wanted.least_ns, asked->json || asked->stacks,
-			 &pool, &report);
-	if (asked->json) {
-		status = ts_json_print(&report.base);
-	} else {
-		print_report(asked, source, &report);
-		status = ts_finish_output(TS_EXIT_OK);
-	}
-	if (status || !gaps->is_damaged)
-		return status;
-	ts_source_complain(source->path, TS_SBT_E_CORRUPT, ts_sbt_reader_error(source->reader));
-	return TS_EXIT_BAD;
 }
 
 static const struct ts_option command_options[] = {
@@ -366,17 +325,28 @@ static const struct ts_option command_options[] = {
 
 static int run_gaps(int argc, char **argv)
 {
-	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
 	struct asked asked = {.limit = DEFAULT_LISTED, .least_ns = DEFAULT_LEAST};
+	Ts__Rpc__Query__Gaps body = TS__RPC__QUERY__GAPS__INIT;
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	struct ts_asking asking = {.is_one = true, .print = print_report, .data = &asked};
 	struct ts_operands operands;
 
 	if (ts_options_parse(&ts_command_gaps, argc, argv, &asked, &operands))
 		return TS_EXIT_BAD;
 	if (ts_one_trace(&operands, asked.session, "gaps", ""))
 		return TS_EXIT_BAD;
-	if (ts_source_open(&source, operands.words[0], asked.session))
-		return TS_EXIT_BAD;
-	return print_gaps(&asked, &source);
+	asking.file = operands.words[0];
+	asking.session = asked.session;
+	asking.json = asked.json;
+	TS_RPC_SET(&body, least_ns, asked.least_ns);
+	if (asked.op_id)
+		TS_RPC_SET(&body, op_id, asked.op_id);
+	TS_RPC_SET(&body, limit, (uint32_t)asked.limit);
+	TS_RPC_SET(&body, stacks, asked.json || asked.stacks);
+	TS_RPC_SET(&body, mangled, asked.mangled);
+	query.body_case = TS__RPC__QUERY__BODY_GAPS;
+	query.gaps = &body;
+	return ts_ask(&asking, &query);
 }
 
 const struct ts_command ts_command_gaps = {

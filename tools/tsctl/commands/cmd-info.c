@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsctl info: prints the contents of a trace on one page. main.c runs it; replay/report fills the
- * message.
+ * tsctl info: prints the contents of a trace on one page. main.c runs it; replay/report answers.
  */
 #include "proto/rpc/json.h"
 #include "replay/report/names/names.h"
 #include "tools/tsctl/options/option-parse.h"
-#include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
-#include "tools/tsctl/trace/source.h"
-#include "tools/tsctl/trace/traceinfo.h"
+#include "tools/tsctl/trace/ask.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -582,47 +579,14 @@ static void print_info(const Ts__Rpc__TraceInfo *info, bool wide)
 	print_counts(info, wide);
 }
 
-static int inform(const struct info *info, struct ts_source *source)
+static void print(const void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
-	struct ts_resolver_options options = {.mangled = info->mangled};
-	ts_cleanup(ts_resolver_freep) struct ts_resolver *resolver = NULL;
-	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	Ts__Rpc__TraceInfo message;
-	bool damaged = false;
-	int r, status;
+	const Ts__Rpc__TraceInfo *message = (const Ts__Rpc__TraceInfo *)body;
+	const struct info *info = data;
 
-	ts_source_watch(source);
-	r = ts_resolver_new(source->reader, &options, &resolver);
-	if (!r)
-		r = ts_traceinfo_make(resolver, source->path, source->session, 0, &pool, &message,
-				      &damaged);
-	if (!r && info->columns) {
-		bool bad = false;
-
-		r = ts_traceinfo_columns(source->reader, source->session, &pool, &message, &bad);
-		damaged |= bad;
-	}
-	ts_source_unwatch(source);
-	if (r) {
-		ts_source_complain(source->path, r, ts_sbt_reader_error(source->reader));
-		return TS_EXIT_BAD;
-	}
-	if (damaged)
-		TS_RPC_SET(&message, damaged_at, ts_sbt_reader_error(source->reader)->off);
-	if (info->json) {
-		status = ts_json_print(&message.base);
-	} else {
-		print_info(&message, info->wide);
-		if (info->columns)
-			print_columns(&message, info->wide);
-		status = ts_finish_output(TS_EXIT_OK);
-	}
-	if (damaged && !status) {
-		ts_source_complain(source->path, TS_SBT_E_CORRUPT,
-				   ts_sbt_reader_error(source->reader));
-		return TS_EXIT_BAD;
-	}
-	return status;
+	print_info(message, info->wide);
+	if (info->columns)
+		print_columns(message, info->wide);
 }
 
 static const struct ts_option command_options[] = {
@@ -643,17 +607,24 @@ static const struct ts_option command_options[] = {
 
 static int run_info(int argc, char **argv)
 {
-	ts_cleanup(ts_source_deinit) struct ts_source source = {0};
+	Ts__Rpc__Query__Info body = TS__RPC__QUERY__INFO__INIT;
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
 	struct info info = {0};
+	struct ts_asking asking = {.is_one = true, .print = print, .data = &info};
 	struct ts_operands operands;
 
 	if (ts_options_parse(&ts_command_info, argc, argv, &info, &operands))
 		return TS_EXIT_BAD;
 	if (ts_one_trace(&operands, info.session, "info", ""))
 		return TS_EXIT_BAD;
-	if (ts_source_open(&source, operands.words[0], info.session))
-		return TS_EXIT_BAD;
-	return inform(&info, &source);
+	asking.file = operands.words[0];
+	asking.session = info.session;
+	asking.json = info.json;
+	TS_RPC_SET(&body, columns, info.columns);
+	TS_RPC_SET(&body, mangled, info.mangled);
+	query.body_case = TS__RPC__QUERY__BODY_INFO;
+	query.info = &body;
+	return ts_ask(&asking, &query);
 }
 
 const struct ts_command ts_command_info = {

@@ -592,7 +592,7 @@ static int run_view(int argc, char **argv)
 	if (!r && view.stats)
 		print_missing(&view);
 	if (!r)
-		ts_source_print_halves(&view.source);
+		ts_source_print_halves(ts_source_n_halves(&view.source));
 	if (!r && ts_kernels_are_timed(view.source.reader, view.source.session))
 		ts_text_timed_kernels(stdout);
 	status = ts_finish_output(TS_EXIT_OK);

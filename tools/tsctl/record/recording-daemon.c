@@ -10,8 +10,8 @@
 #include "proto/client/client.h"
 #include "proto/client/places.h"
 #include "proto/rpc/json.h"
+#include "replay/report/info/why-empty.h"
 #include "sbt/schema.h"
-#include "tools/tsctl/record/why.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  */
 #include "tools/tsctl/record/recordsummary.h"
 
-#include "tools/tsctl/record/why.h"
+#include "replay/report/info/why-empty.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/tsctl.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks queries about a trace, in this process or through the daemon: see ask.h. The commands state,
- * view, graph, timeline, memory and replay call this file; replay/report answers.
+ * Asks queries about a trace, in this process or through the daemon: see ask.h. The commands info,
+ * analyze, gaps, state, view, graph, timeline, memory and replay call this file; replay/report
+ * answers.
  */
 #include "tools/tsctl/trace/ask.h"
 
@@ -89,6 +90,8 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 		.path = source.path,
 		.origin_ns = ts_sbt_reader_origin_ns(source.reader),
 		.many_sessions = ts_sbt_reader_n_sessions(source.reader) > 1 && !source.session,
+		.session = source.session,
+		.reader = source.reader,
 	};
 	/* A replay draws its own progress. */
 	if (!asking->progress) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "proto/rpc/tracesmith.pb-c.h"
+#include "sbt/reader.h"
 #include "tools/tsctl/screen/times.h"
 
 #include <stdbool.h>
@@ -15,6 +16,9 @@ struct ts_about {
 	const char *path;
 	uint64_t origin_ns; /* origin of its times */
 	bool many_sessions; /* several sessions, and all are meant */
+	uint32_t session;   /* the only session that is meant; 0: all */
+	/* The open trace; NULL if the daemon has answered. */
+	struct ts_sbt_reader *reader;
 };
 
 struct ts_asking {

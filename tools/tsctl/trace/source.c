@@ -209,10 +209,8 @@ uint32_t ts_source_n_halves(const struct ts_source *source)
 	return n;
 }
 
-void ts_source_print_halves(const struct ts_source *source)
+void ts_source_print_halves(uint32_t n)
 {
-	uint32_t n = ts_source_n_halves(source);
-
 	if (n)
 		printf("Host half only: of %" PRIu32
 		       " session%s, only calls were recorded, from outside, and no GPU operation.\n",

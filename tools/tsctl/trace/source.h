@@ -45,7 +45,7 @@ void ts_source_watch_reader(struct ts_sbt_reader *reader, struct ts_progress *pr
  */
 uint32_t ts_source_n_halves(const struct ts_source *source);
 /* Prints that number on stdout, unless it is 0. */
-void ts_source_print_halves(const struct ts_source *source);
+void ts_source_print_halves(uint32_t n);
 
 /*
  * Joins the earlier files of a recording to the reader of its newest file. Without earlier files it

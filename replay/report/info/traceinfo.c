@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds the message of `tsctl info`: see traceinfo.h. cmd-info.c calls this file. Totals come from
+ * Builds the message of `tsctl info`: see traceinfo.h. query.c calls this file. Totals come from
  * the index and from the blocks' headers. Rows are read only for facts that the index and the
  * headers lack: losses, pauses, samples, captures and annotations.
  */
-#include "tools/tsctl/trace/traceinfo.h"
-#include "replay/report/answers/clockjson.h"
+#include "replay/report/info/traceinfo.h"
 
 #include "proto/abi/capture-config.h"
 #include "proto/abi/session.h"
 #include "proto/abi/vendor/cupti_family.h"
 #include "proto/rpc/json.h"
+#include "replay/report/answers/clockjson.h"
 #include "replay/report/answers/errorsjson.h"
+#include "replay/report/info/sampleinfo.h"
+#include "replay/report/info/why-empty.h"
 #include "replay/report/names/names.h"
 #include "replay/report/replay/ended.h"
 #include "replay/report/rows/aggregate.h"
 #include "replay/state/doubts.h"
-#include "tools/tsctl/record/why.h"
-#include "tools/tsctl/trace/sampleinfo.h"
 
 #define MAX_UNSUPPORTED 64u /* unsupported names per session */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counts samples and sampled threads: see sampleinfo.h. traceinfo.c calls this file. */
-#include "tools/tsctl/trace/sampleinfo.h"
+#include "replay/report/info/sampleinfo.h"
 
 #include "proto/rpc/json.h"
 #include "replay/state/state-map.h"
