@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exports a trace in other tools' formats. Perfetto and kineto exports contain rows; folded stacks
- * and profiles contain sums. arrow/dataset.h exports rows as columns.
+ * Exports a trace in other tools' formats. ts_export() has all of them; its caller needs no names
+ * and no other option. Perfetto and kineto exports contain rows; folded stacks, profiles and flame
+ * graphs contain sums. arrow/dataset.h exports rows as columns.
  *
  * There are two kinds of sums. The first kind sums the GPU's work by the host stack that launched
  * it. These sums are exact and include every kernel, copy and set of the trace. Work without a
@@ -17,6 +18,19 @@
 #include <stdio.h>
 
 #include "sbt/reader.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ts_export_format {
+	TS_EXPORT_FORMAT_PERFETTO,
+	TS_EXPORT_FORMAT_JSON, /* trace events, as the PyTorch profiler writes them */
+	TS_EXPORT_FORMAT_FOLDED,
+	TS_EXPORT_FORMAT_PPROF,
+	TS_EXPORT_FORMAT_SVG, /* a flame graph */
+	TS_EXPORT_N_FORMATS
+};
 
 /*
  * The summed value. The first three are for GPU work, the others for the time of threads. A
@@ -72,6 +86,8 @@ struct ts_export_options {
 	uint64_t to_ns;	  /* 0: no limit */
 	enum ts_export_weight weight;
 
+	/* Names of kernels as the compiler made them. Only without `names`. */
+	bool mangled;
 	bool no_leaf;	/* leave out the operation as the innermost frame */
 	bool processes; /* add the process as the outermost frame */
 	bool threads;	/* add the thread, below the process */
@@ -86,11 +102,14 @@ struct ts_export_options {
 	void (*step)(void *user, uint64_t n_rows);
 	void *user;
 
-	const char *generator; /* name of the generating tool, for a profile's comments */
+	const char *generator; /* name of the generating tool, for a profile's comments; or NULL */
 
 	/* Flame graphs only. */
 	uint32_t width;	   /* in pixels; 0: default */
 	const char *title; /* such as the file's name; may be NULL */
+
+	/* If any thread sets *cancel to 1, ts_export() ends with -ECANCELED. May be NULL. */
+	const volatile int *cancel;
 };
 
 /* Completeness of the export. */
@@ -105,6 +124,27 @@ struct ts_export_report {
 	bool damaged;	     /* a block could not be read: see `damage` */
 	struct ts_sbt_error damage;
 };
+
+/*
+ * Writes the trace to `file` in this format; the caller checks the errors of `file`. `options` may
+ * be NULL: the whole trace, and GPU time for sums. *ret_report is filled if the result is 0. Also
+ * returns -EINVAL (no such format or weight), -ENOMEM and -ECANCELED.
+ */
+int ts_export(struct ts_sbt_reader *reader, enum ts_export_format format,
+	      const struct ts_export_options *options, FILE *file,
+	      struct ts_export_report *ret_report);
+/*
+ * Like ts_export(), to a descriptor that the caller keeps. Also returns the negative errno of a
+ * failed write.
+ */
+int ts_export_fd(struct ts_sbt_reader *reader, enum ts_export_format format,
+		 const struct ts_export_options *options, int fd,
+		 struct ts_export_report *ret_report);
+/*
+ * Returns the format of this name: "perfetto", "json", "chrome" (the same), "folded", "pprof",
+TS_EXPORT_N_FORMATS for any other name.
+ */
+enum ts_export_format ts_export_format_of(const char *name);
 
 /*
  * Each function writes the whole export to `file`; the caller checks the errors of `file`.
@@ -135,3 +175,7 @@ int ts_export_perfetto(struct ts_sbt_reader *reader, const struct ts_export_opti
  */
 int ts_export_kineto(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		     FILE *file, struct ts_export_report *ret_report);
+
+#ifdef __cplusplus
+}
+#endif

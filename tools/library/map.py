@@ -19,8 +19,8 @@ MAP = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'libtracesmith.ma
 PUBLIC, PRIVATE = 'TRACESMITH_0.1', 'TRACESMITH_PRIVATE_@VERSION@'
 GENERATED = 'ts__rpc__'
 # Folders of the build with the archives of tsctl (USERS) and of the library (PARTS).
-USERS = ('tools/tsctl', 'tools/export')
-PARTS = ('sbt', 'proto', 'replay')
+USERS = ('tools/tsctl',)
+PARTS = ('sbt', 'proto', 'replay', 'tools/export')
 
 
 def node(name):

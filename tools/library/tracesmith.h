@@ -21,6 +21,7 @@
  *                      instant, a timeline, memory, a graph, sums, a replay; messages of
  *                      proto/rpc/tracesmith.proto
  *     replay/report/query-diff.h   compare traces of two builds
+ *     tools/export/export.h   write a trace in a format of other tools
  *     proto/client/client.h   query a running tracesmithd, with the same messages
  *
  * The library keeps no state between calls that a program can notice. The first replay on a virtual
@@ -48,3 +49,4 @@
 #include "sbt/symbols.h"
 #include "sbt/verify.h"
 #include "sbt/writer.h"
+#include "tools/export/export.h"

@@ -3,11 +3,9 @@
  * tsctl export: writes a trace in formats of other tools. main.c runs it; tools/export implements
  * the formats. This file has the options, the output file and the warnings.
  */
-#include "replay/report/names/resolver.h"
 #include "replay/report/pictures/picture.h"
-#include "replay/report/stacks/codeplace.h"
 #include "tools/export/arrow/dataset.h"
-#include "tools/export/export-names.h"
+#include "tools/export/export.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
@@ -27,39 +25,35 @@
  */
 #define EXPORT_E_USAGE INT_MIN
 
-typedef int export_fn(struct ts_sbt_reader *reader, const struct ts_export_options *options,
-		      FILE *file, struct ts_export_report *ret_report);
-
 enum {
-	FORMAT_PERFETTO,
-	FORMAT_JSON,
-	FORMAT_FOLDED,
-	FORMAT_PPROF,
-	FORMAT_SVG,
-	FORMAT_CHROME, /* alias of FORMAT_JSON */
-	FORMAT_ARROW,
+	FORMAT_CHROME = TS_EXPORT_N_FORMATS, /* alias of the format `json` */
+	FORMAT_ARROW,			     /* the output is a folder */
 	FORMAT_UNSET
 };
 
 static const struct {
-	export_fn *run; /* NULL: the output is a folder */
+	enum ts_export_format format;
 	bool is_text;
 	bool is_sum; /* sums of stacks; else all events in order */
 } formats[] = {
-	[FORMAT_PERFETTO] = {ts_export_perfetto, false, false},
-	[FORMAT_JSON] = {ts_export_kineto, true, false},
-	[FORMAT_FOLDED] = {ts_export_folded, true, true},
-	[FORMAT_PPROF] = {ts_export_pprof, false, true},
-	[FORMAT_SVG] = {ts_export_flame, true, true},
-	[FORMAT_CHROME] = {ts_export_kineto, true, false},
-	[FORMAT_ARROW] = {NULL, false, false},
+	[TS_EXPORT_FORMAT_PERFETTO] = {TS_EXPORT_FORMAT_PERFETTO, false, false},
+	[TS_EXPORT_FORMAT_JSON] = {TS_EXPORT_FORMAT_JSON, true, false},
+	[TS_EXPORT_FORMAT_FOLDED] = {TS_EXPORT_FORMAT_FOLDED, true, true},
+	[TS_EXPORT_FORMAT_PPROF] = {TS_EXPORT_FORMAT_PPROF, false, true},
+	[TS_EXPORT_FORMAT_SVG] = {TS_EXPORT_FORMAT_SVG, true, true},
+	[FORMAT_CHROME] = {TS_EXPORT_FORMAT_JSON, true, false},
+	[FORMAT_ARROW] = {TS_EXPORT_N_FORMATS, false, false},
 };
 
 static const char *const format_names[] = {
-	[FORMAT_PERFETTO] = "perfetto", [FORMAT_JSON] = "json",
-	[FORMAT_FOLDED] = "folded",	[FORMAT_PPROF] = "pprof",
-	[FORMAT_SVG] = "svg",		[FORMAT_CHROME] = "chrome",
-	[FORMAT_ARROW] = "arrow",	NULL,
+	[TS_EXPORT_FORMAT_PERFETTO] = "perfetto",
+	[TS_EXPORT_FORMAT_JSON] = "json",
+	[TS_EXPORT_FORMAT_FOLDED] = "folded",
+	[TS_EXPORT_FORMAT_PPROF] = "pprof",
+	[TS_EXPORT_FORMAT_SVG] = "svg",
+	[FORMAT_CHROME] = "chrome",
+	[FORMAT_ARROW] = "arrow",
+	NULL,
 };
 
 #define FORMATS "`perfetto`, `json`, `folded`, `pprof`, `svg` or `arrow`"
@@ -82,7 +76,6 @@ struct export
 	const char *file, *session, *output;
 	unsigned int format;
 	uint64_t width;
-	bool mangled;
 	/* last given option that only exports of sums accept; NULL: none */
 	const struct ts_option *of_sums;
 	const struct ts_option *of_arrow; /* the same, for the export of a data set */
@@ -92,11 +85,9 @@ struct export
 
 	/* State. */
 	struct ts_source source;
-	struct ts_resolver *resolver;
 	struct ts_progress progress;
 	struct ts_outfile out;
 	struct ts_outfolder folder;
-	char place[TS_CODEPLACE_BYTES];
 };
 
 static void export_deinit(struct export *export)
@@ -104,7 +95,6 @@ static void export_deinit(struct export *export)
 	ts_progress_deinit(&export->progress);
 	ts_outfile_deinit(&export->out);
 	ts_outfolder_deinit(&export->folder);
-	ts_resolver_free(export->resolver);
 	ts_source_deinit(&export->source);
 }
 
@@ -253,7 +243,7 @@ static const struct ts_option command_options[] = {
 	{"slice", TS_OPTION_LONG, TS_OPTION_PARSED(parse_slice), .metavar = "TIME",
 	 .expects = "expected whole seconds, like 10s or 1m",
 	 .help = "arrow: a folder for each slice of this length (default: 1m)", .rank = 1},
-	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct export, mangled),
+	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct export, options.mangled),
 	 .help = "write mangled kernel names"},
 	{"session", 's', TS_OPTION_SESSION(struct export, session), .metavar = "N",
 	 .help = "read a session of the daemon: its number or pid"},
@@ -271,7 +261,7 @@ static int check_formats(const struct export *export)
 			    export->of_sums->name, format_names[export->format]);
 		return -EINVAL;
 	}
-	if (export->width && export->format != FORMAT_SVG) {
+	if (export->width && export->format != TS_EXPORT_FORMAT_SVG) {
 		ts_complain("--width requires `--format svg`");
 		return -EINVAL;
 	}
@@ -321,43 +311,6 @@ static int parse(struct export *export, int argc, char **argv)
 }
 
 /* ---- at work --------------------------------------------------------------------------------- */
-
-static const char *kernel_name(void *user, uint32_t name)
-{
-	struct export *export = user;
-
-	return ts_resolver_kernel_name(export->resolver, name);
-}
-
-static const char *thread_name(void *user, uint32_t session, const struct ts_row_thread *thread)
-{
-	struct export *export = user;
-
-	return ts_resolver_thread_name(export->resolver, session, thread);
-}
-
-static const char *stream_name(void *user, const struct ts_sbt_row *row)
-{
-	struct export *export = user;
-
-	return ts_resolver_stream_name(export->resolver, row);
-}
-
-static const char *place_name(void *user, uint32_t session, uint32_t stack, uint64_t time_ns)
-{
-	struct export *export = user;
-	struct ts_codeplace place;
-
-	if (!ts_codeplace_of(export->resolver, session, stack, time_ns, NULL, &place))
-		return NULL;
-	ts_codeplace_text(&place, export->place);
-	return export->place;
-}
-
-static const struct ts_export_names names = {
-	TS_EXPORT_NAMES_OF_NUMBERS, .kernel = kernel_name, .thread = thread_name,
-	.stream = stream_name,	    .place = place_name,
-};
 
 static void step(void *user, uint64_t n_rows)
 {
@@ -416,39 +369,33 @@ static int run_arrow(struct export *export, struct ts_export_report *ret_report)
 	export->arrow.finish = finish_file;
 	export->arrow.user = export;
 	return ts_export_arrow(export->source.reader, &export->options, &export->arrow,
-			       export->mangled, ret_report);
+			       export->options.mangled, ret_report);
 }
 
 static int open_output(struct export *export)
 {
-	return formats[export->format].run ? ts_outfile_open(&export->out, export->output)
-					   : ts_outfolder_open(&export->folder, export->output);
+	return export->format == FORMAT_ARROW ? ts_outfolder_open(&export->folder, export->output)
+					      : ts_outfile_open(&export->out, export->output);
 }
 
 static int run(struct export *export, struct ts_export_report *ret_report)
 {
-	struct ts_resolver_options resolved = {.mangled = export->mangled};
 	const char *name;
 	int r = set_window(export);
 
 	if (r)
 		return r;
-	r = ts_resolver_new(export->source.reader, &resolved, &export->resolver);
-	if (r)
-		return r;
 	export->options.session = export->source.session;
-	export->options.names = &names;
 	export->options.step = step;
 	export->options.user = export;
 	name = strrchr(export->source.path, '/');
 	export->options.title = name && name[1] ? name + 1 : export->source.path;
 	export->options.width = (uint32_t) export->width;
-	export->options.generator = "TraceSmith " TSCTL_VERSION;
 	ts_progress_init(&export->progress, "reading rows:", 0);
-	r = formats[export->format].run
-		    ? formats[export->format].run(export->source.reader, &export->options,
-						  export->out.file, ret_report)
-		    : run_arrow(export, ret_report);
+	r = export->format == FORMAT_ARROW
+		    ? run_arrow(export, ret_report)
+		    : ts_export(export->source.reader, formats[export->format].format,
+				&export->options, export->out.file, ret_report);
 	ts_progress_deinit(&export->progress);
 	return r;
 }
