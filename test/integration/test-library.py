@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """libtracesmith as tsctl and other programs meet it: installed, found by pkg-config, compiled against, run; and which names it exports."""
+import errno
 import json
 import os
 import re
@@ -19,7 +20,27 @@ FUNCTION = re.compile(r'^[\w ]+?[ *](ts_\w+)\(', re.MULTILINE)
 # Functions and descriptors that protoc-c makes.
 GENERATED = re.compile(r'\b(ts__rpc__\w+)\s*[(;]')
 PUBLIC = 'TRACESMITH_0.1'
-GOLDEN = os.path.join(harness.SOURCE, 'test', 'integration', 'golden', 'pipeline.sbt')
+TRACES = os.path.join(harness.SOURCE, 'test', 'integration', 'golden')
+GOLDEN = os.path.join(TRACES, 'pipeline.sbt')
+KERNELS = 2  # the type of the blocks of kernels in sbt/FORMAT.md
+USE = os.path.join(harness.SOURCE, 'test', 'integration', 'use-library.c')
+# A question, its options, and the command with the same answer.
+QUESTIONS = (
+    ('info', {}, ('info',)),
+    ('info', {'columns': True, 'mangled': True}, ('info', '--columns', '--mangled')),
+    ('analyze', {}, ('analyze',)),
+    ('analyze', {'limit': 2}, ('analyze', '--limit', '2')),
+    ('gaps', {}, ('gaps',)),
+    ('gaps', {'least_ns': 1000, 'limit': 3, 'mangled': True}, ('gaps', '--least', '1us', '--limit', '3', '--mangled')),
+    ('state', {'at': {'ns': 9000000, 'from_start': True}}, ('state', '--at', '9ms')),
+    ('timeline', {'parts': 50, 'to': {'ns': 9000000, 'from_start': True}}, ('timeline', '--width', '50', '--to', '9ms')),
+    ('rows', {'types': ['kernel', 'api'], 'limit': 9, 'stacks': True}, ('view', '--type', 'kernel,api', '--limit', '9', '--stacks')),
+    ('rows', {'filter': {'name': 'saxpy'}}, ('view', '--name', 'saxpy')),
+    ('stats', {}, ('view', '--stats')),
+    ('memory', {'limit': 2}, ('memory', '--limit', '2')),
+    ('graph', {'path': True}, ('graph', '--critical-path')),
+    ('graph', {}, ('graph',)),
+)
 
 
 def command(*argv, **more):
@@ -107,6 +128,67 @@ class Library(harness.Case):
         result = self.run_built(state, GOLDEN, str(10**15))
         self.assertEqual((result.status, result.out), (2, ''), result)
         self.assertIn('nothing at that time', result.err)
+
+    def test_questions(self):
+        """Each question, asked from C as JSON, has the answer that tsctl prints."""
+        use = self.build(USE)
+        for trace in (os.path.join(TRACES, 'names.sbt'), GOLDEN):
+            for question, options, words in QUESTIONS:
+                with self.subTest(trace=trace, words=words):
+                    result = self.run_built(use, 'ask', trace, question, json.dumps(options))
+                    self.assertEqual((result.status, result.err), (0, ''), result)
+                    self.assertEqual(result.out, harness.tsctl(words[0], '--json', *words[1:], trace).out)
+                    self.assertTrue(trace != GOLDEN or result.out.count('{') > 2, result)
+        replay = json.loads(self.run_built(use, 'ask', GOLDEN, 'replay', '{"executor": "emulate", "points": true}').out)
+        self.assertEqual(replay['emulated'], json.loads(harness.tsctl('replay', '--json', GOLDEN).out))
+
+    def test_bad_questions(self):
+        """Errors are a number and one line; a cancelled question ends."""
+        use = self.build(USE)
+        for question, options, line in (
+                ('nothing', '', r'110 there is no question of this name'),
+                ('session', '{}', r'110 there is no question of this name'),
+                ('gaps', '{"limit": -1}', r'110 bad options: limit: the number is out of range'),
+                ('gaps', '{"limit": 1', r'110 bad options: expected , or }'),
+                ('gaps', '{"limits": 1}', r'110 bad options: unknown key "limits"'),
+                ('gaps', '{"limit": 99999999}', r'103 the query exceeds a limit.*'),
+                ('rows', '{"types": ["kernal"]}', r'101 no type of row has this name'),
+                ('state', '{}', r'102 this version does not know the query'),
+                ('state', '{"at": {"ns": 1}}', r'104 .*holds nothing at that time.*')):
+            result = self.run_built(use, 'ask', GOLDEN, question, options)
+            self.assertEqual((result.status, result.out), (3, ''), result)
+            self.assertRegex(result.err, '^%s\n$' % line)
+        for question in ('analyze', 'gaps', 'graph', 'memory', 'rows', 'timeline'):
+            result = self.run_built(use, 'cancelled', GOLDEN, question)
+            self.assertEqual((result.status, result.out, result.err), (3, '', '%d cancelled\n' % -errno.ECANCELED), result)
+        result = self.run_built(use, 'long', GOLDEN, 'analyze')
+        self.assertRegex(result.err, '^112 the answer is longer than 10 bytes; .*\n$')
+        damaged = self.path('damaged.sbt')
+        with open(GOLDEN, 'rb') as stream:
+            data = harness.damage_blocks(stream.read(), KERNELS)
+        with open(damaged, 'wb') as stream:
+            stream.write(data)
+        result = self.run_built(use, 'ask', damaged, 'rows', '')
+        self.assertEqual(result.status, 3)
+        self.assertEqual(result.out, harness.tsctl('view', '--json', damaged).out)
+        self.assertRegex(result.err, r'^111 .* is damaged at byte [0-9]+: .*\n$')
+
+    def test_diff_and_export(self):
+        use = self.build(USE)
+        other = os.path.join(TRACES, 'pipeline-longer.sbt')
+        for options, words in (({}, ()), ({'least_percent': 50, 'limit': 2, 'mangled': True}, ('--least', '50', '--limit', '2', '--mangled'))):
+            result = self.run_built(use, 'diff', GOLDEN, other, json.dumps(options))
+            self.assertEqual((result.status, result.err), (0, ''), result)
+            self.assertEqual(result.out, harness.tsctl('diff', '--json', *words, GOLDEN, other).out)
+        env = harness.record_environment(LD_LIBRARY_PATH=self.libdir)
+        for form in ('json', 'folded', 'perfetto', 'pprof'):
+            outputs = []
+            for argv in ([use, 'export', GOLDEN, form], [harness.TSCTL, 'export', '--format', form, GOLDEN]):
+                result = subprocess.run(argv, env=env, stdout=subprocess.PIPE, timeout=harness.SECONDS, check=True)
+                outputs.append(result.stdout)
+            self.assertGreater(len(outputs[0]), 100)
+            self.assertEqual(*outputs)
+        self.assertEqual(self.run_built(use, 'export', GOLDEN, 'svgz').err, '%d\n' % -errno.EINVAL)
 
     def test_example_refuses(self):
         kernels = self.build(os.path.join(EXAMPLES, 'kernels.c'))

@@ -16,6 +16,8 @@
 #include "replay/report/stacks/codeplace.h"
 #include "tools/export/export-names.h"
 
+#define GENERATOR "TraceSmith " TS_EXPORT_VERSION
+
 typedef int export_fn(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		      FILE *file, struct ts_export_report *ret_report);
 
@@ -94,6 +96,7 @@ static int export_named(struct ts_sbt_reader *reader, export_fn *format,
 	own.names = &default_names;
 	own.step = options->step ? step : NULL;
 	own.user = &named;
+	own.generator = options->generator ? options->generator : GENERATOR;
 	return format(reader, &own, file, ret_report);
 }
 

@@ -102,7 +102,8 @@ struct ts_export_options {
 	void (*step)(void *user, uint64_t n_rows);
 	void *user;
 
-	const char *generator; /* name of the generating tool, for a profile's comments; or NULL */
+	/* Name of the generating tool. NULL: "TraceSmith" and the version, with `names` none. */
+	const char *generator;
 
 	/* Flame graphs only. */
 	uint32_t width;	   /* in pixels; 0: default */
@@ -142,7 +143,7 @@ int ts_export_fd(struct ts_sbt_reader *reader, enum ts_export_format format,
 		 struct ts_export_report *ret_report);
 /*
  * Returns the format of this name: "perfetto", "json", "chrome" (the same), "folded", "pprof",
-TS_EXPORT_N_FORMATS for any other name.
+ * "svg"; TS_EXPORT_N_FORMATS for any other name.
  */
 enum ts_export_format ts_export_format_of(const char *name);
 

@@ -21,6 +21,7 @@
  *                      instant, a timeline, memory, a graph, sums, a replay; messages of
  *                      proto/rpc/tracesmith.proto
  *     replay/report/query-diff.h   compare traces of two builds
+ *     replay/report/ask-json.h   the same queries, with JSON in and JSON out
  *     tools/export/export.h   write a trace in a format of other tools
  *     proto/client/client.h   query a running tracesmithd, with the same messages
  *
@@ -32,7 +33,9 @@
 
 #include "proto/abi/session.h" /* enum ts_session_state and similar */
 #include "proto/client/client.h"
+#include "proto/rpc/json-read.h"
 #include "proto/rpc/json.h"
+#include "replay/report/ask-json.h"
 #include "replay/report/pictures/picture.h"
 #include "replay/report/query-diff.h"
 #include "replay/report/query.h"
