@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options of a question as JSON (proto/rpc/json-read.h), as a binding's caller may pass them. A text
- * is read as each message of Query. The messages that are accepted print as JSON that reads back
- * as the same.
+ * Options of a question as JSON (proto/rpc/json-read.h), as a binding's caller may pass them. A
+ * text is read as each message of Query. The messages that are accepted print as JSON that reads
+ * back as the same.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -151,14 +151,60 @@ assert tracesmith.build_timeline(sys.argv[1]) == trace.timeline()
 try:
     trace.state(1e9)
 except tracesmith.CommandError as error:
-    assert 'tsctl state' in str(error) and error.status == 2, error
+    assert 'holds nothing at that time' in str(error) and error.status == 2, error
 else:
     raise AssertionError('no error')
-print(json.dumps(answers[3]))
+print(json.dumps([*answers, path, trace.rows('kernel', start=0.001, limit=3, stacks=True), trace.export('folded')]))
 ''', path)
         ours = json.loads(result.out)
-        self.assertEqual(ours.pop('status'), 0)
-        self.assertEqual(ours, json.loads(harness.tsctl('gaps', '--json', path).out))
+        for answer in ours[:7]:
+            self.assertEqual(answer.pop('status'), 0)
+        start = json.loads(harness.tsctl('info', '--json', path).out)['start_ns']
+        for mine, words in zip(ours, (('info',), ('state', '--at', '@%d' % (start + 1000000)), ('timeline',), ('gaps',), ('memory',),
+                                      ('analyze',), ('diff', path))):
+            self.assertEqual(mine, json.loads(harness.tsctl(words[0], '--json', *words[1:], path).out), words)
+        for mine, words in zip(ours[7:9], (('graph', '--critical-path'),
+                                           ('view', '--type', 'kernel', '--from', '1ms', '--limit', '3', '--stacks'))):
+            self.assertEqual(mine, [json.loads(line) for line in harness.tsctl(words[0], '--json', *words[1:], path).out.splitlines()])
+        self.assertEqual(ours[9], harness.tsctl('export', '--format', 'folded', path).out)
+
+    def test_questions_without_tsctl(self):
+        """The library answers; several threads ask at once; exports are complete or absent; errors are exceptions."""
+        self.python('''
+import os, sys, threading, tracesmith
+os.environ['TRACESMITH_TSCTL'] = '/nonexistent/tsctl'
+trace = tracesmith.open(sys.argv[1])
+def ask():
+    return trace.info(), trace.analyze(), trace.gaps(), trace.memory(), trace.diff(sys.argv[1]), trace.export('json')
+wanted, failures = ask(), []
+def work():
+    for _ in range(5):
+        if ask() != wanted:
+            failures.append(1)
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not failures
+os.symlink('out.json', 'link.json')
+trace.export('json', 'link.json')
+assert os.path.islink('link.json') and open('out.json').read() == wanted[5]
+assert os.stat('out.json').st_mode & 0o777 == 0o666 & ~os.umask(0)
+for wrong, text in ((lambda: trace.export('json', 'nowhere/out'), 'nowhere/out: No such file'), (lambda: trace.export('json', '/dev/full'), 'No space'),
+                    (lambda: trace.rows('kernal'), 'no type of row'), (lambda: trace.gaps(limit=-1), 'limit: the number is out of range'),
+                    (lambda: trace.state(-5), 'holds nothing at that time'), (lambda: trace.diff('none.sbt'), 'none.sbt: No such file'),
+                    (lambda: str(trace.info()), 'tsctl')):
+    try:
+        wrong()
+    except tracesmith.Error as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(text)
+assert not [name for name in os.listdir('.') if name.startswith('out.json.')]
+trace.close()
+assert trace.info() == wanted[0]
+''', self.trace())
 
     def test_pictures(self):
         path = self.trace()
@@ -327,6 +373,20 @@ assert not failures
 
     def test_control_c(self):
         """Ctrl-C ends a question at once, also one that would take long."""
+        self.python('''
+import os, signal, threading, time
+from tracesmith import _call
+def work(flag):
+    while not flag.value:
+        time.sleep(0.01)
+    ended.append(1)
+ended = []
+threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    _call.interruptible(work)
+except KeyboardInterrupt:
+    assert ended
+''')
         result, path = self.record([harness.app('threads', 'driver')], '--vgpu', '-q')
         self.assertEqual(result.status, 0, result)
         self.python('''

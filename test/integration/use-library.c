@@ -4,7 +4,7 @@
  *
  *	use-library ask TRACE QUESTION OPTIONS    the answer; its rows are counted, too
  *	use-library cancelled TRACE QUESTION      the same question, cancelled before it begins
- *	use-library long TRACE QUESTION           the same question with an answer of at most 10 bytes
+ *	use-library long TRACE QUESTION           an answer of at most 10 bytes
  *	use-library diff BEFORE AFTER OPTIONS
  *	use-library export TRACE FORMAT           to standard output
  *

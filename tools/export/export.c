@@ -7,7 +7,6 @@
 #include "tools/export/export.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -111,34 +110,55 @@ int ts_export(struct ts_sbt_reader *reader, enum ts_export_format format,
 	if ((unsigned)format >= TS_EXPORT_N_FORMATS ||
 	    (unsigned)wanted->weight >= TS_EXPORT_N_WEIGHTS)
 		return -EINVAL;
-	ts_sbt_reader_cancel(reader, wanted->cancel);
+	/* Else the caller may have set a flag itself. */
+	if (wanted->cancel)
+		ts_sbt_reader_cancel(reader, wanted->cancel);
 	r = wanted->names ? formats[format](reader, wanted, file, ret_report)
 			  : export_named(reader, formats[format], wanted, file, ret_report);
-	ts_sbt_reader_cancel(reader, NULL);
+	if (wanted->cancel)
+		ts_sbt_reader_cancel(reader, NULL);
 	return r;
+}
+
+/* The stream of ts_export_fd(); a stream of stdio would forget the errno of a failed write. */
+struct sink {
+	int fd;
+	int error; /* negative errno of the first failed write */
+};
+
+/* Writes all bytes, because stdio takes fewer for an error. Returns 0 after an error. */
+static ssize_t sink_write(void *data, const char *bytes, size_t n_bytes)
+{
+	struct sink *sink = data;
+	size_t at = 0;
+
+	while (at < n_bytes) {
+		ssize_t n = write(sink->fd, bytes + at, n_bytes - at);
+
+		if (n > 0) {
+			at += (size_t)n;
+		} else if (!n || errno != EINTR) {
+			sink->error = sink->error ? sink->error : n ? -errno : -EIO;
+			return 0;
+		}
+	}
+	return (ssize_t)n_bytes;
 }
 
 int ts_export_fd(struct ts_sbt_reader *reader, enum ts_export_format format,
 		 const struct ts_export_options *options, int fd,
 		 struct ts_export_report *ret_report)
 {
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0), r;
-	FILE *file = own < 0 ? NULL : fdopen(own, "w");
+	struct sink sink = {.fd = fd};
+	FILE *file = fopencookie(&sink, "w", (cookie_io_functions_t){.write = sink_write});
+	int r;
 
-	if (!file) {
-		r = -errno;
-		if (own >= 0)
-			close(own);
-		return r;
-	}
+	if (!file)
+		return -ENOMEM;
 	r = ts_export(reader, format, options, file, ret_report);
-	if (!r && fflush(file))
-		r = -errno;
-	if (!r && ferror(file))
-		r = -EIO;
 	if (fclose(file) && !r)
-		r = -errno;
-	return r;
+		r = -EIO;
+	return sink.error && (!r || r == -EIO) ? sink.error : r;
 }
 
 enum ts_export_format ts_export_format_of(const char *name)

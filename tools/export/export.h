@@ -95,7 +95,8 @@ struct ts_export_options {
 
 	/*
 	 * All functions must be set; exports of sums need only `kernel`, `copy_kind`,
-	 * `off_cpu_reason`.
+	 * `off_cpu_reason`. NULL, for ts_export() and ts_export_fd() only: the names that tsctl
+	 * prints.
 	 */
 	const struct ts_export_names *names;
 	/* Called now and then with the count of rows so far. May be NULL. */

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about a trace. tsctl answers them in a process of its own, so Ctrl-C ends a long one, and threads may ask at once."""
+"""Questions about a trace. libtracesmith answers them, and tsctl the replays; Ctrl-C ends a long one, and threads may ask at once."""
 from __future__ import annotations
 
 import html
 import json
 import os
 import subprocess
+import tempfile
+import threading
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 
-from . import _library
+from . import _call, _library
 from ._errors import CommandError, NotInstalled
 
 Time = Union[int, float]
@@ -100,6 +102,32 @@ class Questions:
     def instant(self, time: Time) -> int:
         raise NotImplementedError
 
+    def _again(self) -> Any:
+        """Opens the trace once more, for a call of its own."""
+        raise NotImplementedError
+
+    def _lines(self, question: str, options: Dict[str, Any]) -> List[Answer]:
+        return [parse(line) for line in _call.ask(self._again, self.path, question, options).splitlines()]
+
+    def _ask(self, question: str, options: Dict[str, Any], command: Sequence[str]) -> Answer:
+        """The answer to a question, and tsctl's command that prints it as text."""
+        answer: Answer = parse(_call.ask(self._again, self.path, question, options))
+        return self._finish(answer, command, [self.path])
+
+    @staticmethod
+    def _finish(answer: Answer, command: Sequence[str], paths: Sequence[str]) -> Answer:
+        answer['status'] = 0
+        answer._command = [*command, '--', *paths]
+        return answer
+
+    def _moment(self, time: Optional[Time]) -> Optional[Dict[str, int]]:
+        if time is None:
+            return None
+        ns = self.instant(time)
+        if not 0 <= ns < 1 << 64:
+            raise CommandError('%s holds nothing at that time' % self.path)
+        return {'ns': ns}
+
     def _at(self, time: Time) -> str:
         return '@%d' % self.instant(time)
 
@@ -108,36 +136,34 @@ class Questions:
 
     def info(self) -> Answer:
         """The trace's content: sessions, kernels, copies, losses."""
-        return ask('info', [], [self.path])
+        return self._ask('info', {}, ['info'])
 
     def rows(self, *types: str, start: Optional[Time] = None, end: Optional[Time] = None, limit: Optional[int] = None,
              stacks: bool = False) -> List[Answer]:
         """Rows in order of time with all names as text, as `tsctl view --json` prints them; `stacks` adds the host stacks."""
-        options = ['--json', *self._window(start, end)]
-        options += ['--type', ','.join(types)] if types else []
-        options += ['--limit', str(limit)] if limit is not None else []
-        options += ['--stacks'] if stacks else []
-        return [parse(line) for line in run(['view', *options, '--', self.path])[1].splitlines()]
+        return self._lines('rows', {'from': self._moment(start), 'to': self._moment(end), 'types': types, 'limit': limit, 'stacks': stacks})
 
     def state(self, at: Time, stacks: bool = False) -> Answer:
         """What ran, waited and was allocated at an instant (a float: seconds since the trace's start)."""
-        return ask('state', ['--at', self._at(at)] + (['--stacks'] if stacks else []), [self.path])
+        return self._ask('state', {'at': self._moment(at)}, ['state', '--at', self._at(at)] + (['--stacks'] if stacks else []))
 
     def timeline(self, start: Optional[Time] = None, end: Optional[Time] = None) -> Answer:
         """How busy devices and streams were, over time. Notebooks show the picture."""
-        return self._drawn(ask('timeline', self._window(start, end), [self.path]))
+        return self._drawn(self._ask('timeline', {'from': self._moment(start), 'to': self._moment(end)},
+                                     ['timeline', *self._window(start, end)]))
 
     def gaps(self, least: float = 1e-5, limit: int = 10) -> Answer:
         """Gaps between operations of a stream, and their causes; `least` is in seconds."""
-        return ask('gaps', ['--least', '%dns' % round(least * 1e9), '--limit', str(limit)], [self.path])
+        least_ns = round(least * 1e9)
+        return self._ask('gaps', {'least_ns': least_ns, 'limit': limit}, ['gaps', '--least', '%dns' % least_ns, '--limit', str(limit)])
 
     def critical_path(self) -> List[Answer]:
         """The steps that the program's duration consists of; the last item is the sum."""
-        return [parse(line) for line in run(['graph', '--critical-path', '--json', '--', self.path])[1].splitlines()]
+        return self._lines('graph', {'path': True})
 
     def memory(self, limit: int = 10) -> Answer:
         """The peak of live memory, what was allocated then, and what was never freed. Notebooks show the picture."""
-        return self._drawn(ask('memory', ['--limit', str(limit)], [self.path]))
+        return self._drawn(self._ask('memory', {'limit': limit}, ['memory', '--limit', str(limit)]))
 
     def _drawn(self, answer: Answer) -> Answer:
         answer._picture = [answer._command[0], '--format', 'svg', *answer._command[1:]]
@@ -162,12 +188,16 @@ class Questions:
 
     def analyze(self, limit: int = 5) -> Answer:
         """Where the time went, and what to change."""
-        return ask('analyze', ['--limit', str(limit)], [self.path])
+        return self._ask('analyze', {'limit': limit}, ['analyze', '--limit', str(limit)])
 
     def diff(self, other: Union[str, 'Questions']) -> Answer:
         """Changes from this trace to another of the same program."""
-        path = other.path if isinstance(other, Questions) else other
-        return ask('diff', [], [self.path, path])
+        if isinstance(other, Questions):
+            after, path = other._again, other.path
+        else:
+            path = os.fspath(other)
+            after = lambda: type(self)(path)  # type: ignore[call-arg]
+        return self._finish(parse(_call.diff(self._again, after)), ['diff'], [self.path, path])
 
     def replay(self, on: str = 'emulate', what_if: Sequence[str] = (), repeat: Optional[int] = None) -> Answer:
         """Runs the operations again: on "emulate" (virtual time), "vgpu" or "cuda". `status` is 1 if replays differ."""
@@ -190,5 +220,34 @@ class Questions:
         """
         if output is None and format in ('perfetto', 'pprof', 'arrow'):
             raise ValueError('%s is no text: give the output a name' % format)
-        text = run(['export', '--format', format, *(['--output', output] if output else []), '--', self.path])[1]
-        return None if output else text
+        number = _call.format_of(format)
+        if number is None or format == 'svg':
+            text = run(['export', '--format', format, *(['--output', output] if output else []), '--', self.path])[1]
+            return None if output else str(text)
+        if not output:
+            with tempfile.TemporaryFile() as file:
+                _call.export(self._again, self.path, number, file.fileno())
+                file.seek(0)
+                return file.read().decode(errors='replace')
+        self._export_file(number, output)
+        return None
+
+    def _export_file(self, number: int, output: str) -> None:
+        """Writes a file that is complete or absent; another thing than a file, such as a pipe, is written to."""
+        real = os.path.realpath(output)
+        is_file = os.path.isfile(real) or not os.path.exists(real)
+        path = '%s.%d-%d' % (real, os.getpid(), threading.get_ident()) if is_file else real
+        try:
+            own = os.open(path, os.O_WRONLY | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if is_file else 0), 0o666)
+        except OSError as why:
+            raise CommandError('%s: %s' % (output, why.strerror)) from why
+        try:
+            _call.export(self._again, self.path, number, own)
+            if is_file:
+                os.replace(path, real)
+        except BaseException:
+            if is_file:
+                os.unlink(path)
+            raise
+        finally:
+            os.close(own)

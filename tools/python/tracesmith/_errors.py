@@ -16,7 +16,7 @@ class TraceError(Error, ValueError):
 
 
 class CommandError(Error):
-    """tsctl failed. `status` is its exit status."""
+    """A question or tsctl failed. `status` is tsctl's exit status; of a question it is 2."""
 
     def __init__(self, message: str, status: int = 2) -> None:
         super().__init__(message)

@@ -14,6 +14,7 @@ from ._errors import Error, NotInstalled, TraceError
 NAME = 'libtracesmith.so.0'
 ERROR_TEXT_BYTES = 200
 MAX_TYPES = 256
+WHY_BYTES = 400
 
 
 class ColumnStruct(ctypes.Structure):
@@ -50,6 +51,20 @@ class ArrowStream(ctypes.Structure):
                 ('private_data', c_void_p)]
 
 
+class Json(ctypes.Structure):
+    _fields_ = [('data', c_void_p), ('n_bytes', c_size_t), ('n_allocated', c_size_t), ('error', c_int)]
+
+
+class AskOptions(ctypes.Structure):
+    _fields_ = [('no_memory', c_void_p), ('cancel', c_void_p), ('n_rows', c_void_p), ('max_bytes', c_size_t), ('n_threads', c_uint32),
+                ('device_bytes', c_uint64)]
+
+
+class Side(ctypes.Structure):
+    """struct ts_query_side: the traces of one side of a comparison."""
+    _fields_ = [('readers', POINTER(c_void_p)), ('n', c_size_t), ('path', c_char_p)]
+
+
 FUNCTIONS: Dict[str, Any] = {
     'ts_row_schema': (POINTER(SchemaStruct), [ctypes.c_uint]),
     'ts_row_type_by_name': (ctypes.c_uint, [c_char_p]),
@@ -69,6 +84,12 @@ FUNCTIONS: Dict[str, Any] = {
     'ts_sbt_reader_n_metadata': (c_size_t, [c_void_p]),
     'ts_sbt_reader_metadata_at': (None, [c_void_p, c_size_t, POINTER(c_char_p), POINTER(c_char_p)]),
     'ts_sbt_reader_origin_ns': (c_uint64, [c_void_p]),
+    'ts_sbt_reader_cancel': (None, [c_void_p, c_void_p]),
+    'ts_ask_json': (c_int, [c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, POINTER(AskOptions), POINTER(Json), c_char_p]),
+    'ts_ask_json_diff': (c_int, [POINTER(Side), c_char_p, POINTER(AskOptions), POINTER(Json), c_char_p]),
+    'ts_json_deinit': (None, [POINTER(Json)]),
+    'ts_export_format_of': (c_int, [c_char_p]),
+    'ts_export_fd': (c_int, [c_void_p, c_int, c_void_p, c_int, c_void_p]),
     'ts_sbt_columns_new': (c_int, [c_void_p, POINTER(ColumnsOptions), POINTER(c_void_p)]),
     'ts_sbt_columns_free': (None, [c_void_p]),
     'ts_sbt_columns_rows': (c_uint64, [c_void_p]),
@@ -207,5 +228,5 @@ def tsctl() -> str:
     return own
 
 
-__all__ = ['ArrowStream', 'ColumnsOptions', 'ErrorStruct', 'Field', 'PartStruct', 'Schema', 'StackStruct', 'byref', 'check',
+__all__ = ['ArrowStream', 'AskOptions', 'ColumnsOptions', 'ErrorStruct', 'Field', 'Json', 'PartStruct', 'Schema', 'Side', 'StackStruct', 'byref', 'check',
            'event_types', 'library', 'schema', 'tsctl']

@@ -115,6 +115,14 @@ class Trace(Questions):
             raise Error('%s: the trace is closed' % self.path)
         return self._reader
 
+    def _again(self) -> 'Trace':
+        return Trace(self.path)
+
+    @property
+    def reader(self) -> Any:
+        """The library's reader, for this package's calls."""
+        return self._own()
+
     def refresh(self) -> None:
         """Reads what was written since, if the recording is not finished."""
         with self._lock:
