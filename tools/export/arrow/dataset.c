@@ -123,7 +123,8 @@ static int write_file(struct export_arrow *export)
 	char path[PATH_BYTES], slice[NUMBER_BYTES], session[NUMBER_BYTES], origin[NUMBER_BYTES],
 		realtime[NUMBER_BYTES];
 	const struct ts_arrow_fact facts[] = {
-		{"tracesmith.generator", export->options->generator},
+		{"tracesmith.generator",
+		 export->options->generator ? export->options->generator : ""},
 		{"tracesmith.type", export->schema->name},
 		{"tracesmith.job", export->job},
 		{"tracesmith.rank", export->rank},

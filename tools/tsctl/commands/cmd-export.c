@@ -391,6 +391,7 @@ static int run(struct export *export, struct ts_export_report *ret_report)
 	name = strrchr(export->source.path, '/');
 	export->options.title = name && name[1] ? name + 1 : export->source.path;
 	export->options.width = (uint32_t) export->width;
+	export->options.generator = "TraceSmith " TSCTL_VERSION;
 	ts_progress_init(&export->progress, "reading rows:", 0);
 	r = export->format == FORMAT_ARROW
 		    ? run_arrow(export, ret_report)
