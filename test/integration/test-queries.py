@@ -58,6 +58,7 @@ def query(kind, body=b'', **which):
 
 
 STATE, TIMELINE, ROWS, STATS, MEMORY, GRAPH = 10, 11, 12, 13, 14, 15
+GAPS, ANALYZE, INFO = 17, 18, 19
 STATE_BODY = control.field(1, moment(3000000))
 
 
@@ -159,6 +160,25 @@ class Queries(service.Service):
                                 self.tsctl(*question, '--served', '--session', pid))
         nobody = self.tsctl('state', '--at', '0', '--served', '--session', '4999')
         self.assertEqual((nobody.status, len(nobody.err.splitlines())), (2, 1), nobody)
+        self.check_alive()
+
+    def test_gaps_analysis_and_contents(self):
+        """They have no --served; a client of the socket gets them."""
+        self.start_daemon()
+        result, path = self.record([harness.app('pipeline', 'driver')])
+        self.assertEqual(result.status, 0, result)
+        client = self.connect()
+        for kind in (GAPS, ANALYZE, INFO):
+            with open(path, 'rb') as trace:
+                client.send(query(kind), [trace.fileno()])
+            kinds, more, found = [], True, {}
+            while more:
+                _, more, answer = client.answer()
+                kinds += answer
+                found.update(answer)
+            self.assertEqual(set(kinds), {kind, control.QUERY_END}, kind)
+            self.assertGreater(len(found[kind]), 100)
+        self.assertIn(b'SBT 1.', found[INFO])
         self.check_alive()
 
     def test_parts(self):
