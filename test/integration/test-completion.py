@@ -155,6 +155,7 @@ class Script(harness.Case):
                 ('tsctl export --format ', ['perfetto', 'json', 'folded', 'pprof', 'svg', 'chrome', 'arrow']),
                 ('tsctl export --format p', ['perfetto', 'pprof']),
                 ('tsctl export -w l', ['launches']),
+                ('tsctl timeline x.sbt --format ', ['text', 'json', 'svg']),
                 ('tsctl graph x.sbt --format d', ['dot']),
                 ('tsctl view --sort ', ['time', 'duration']),
                 ('tsctl view --type mem', ['memcpy', 'memset']),
