@@ -251,12 +251,11 @@ static void draw_title(struct picture *picture)
 	char weight[2 * TS_FIGURE_BYTES], text[6 * TS_FIGURE_BYTES];
 
 	if (picture->total)
-		snprintf(text, sizeof(text), "%s by launching stack, %s in all", picture->what,
+		snprintf(text, sizeof(text), "%s, %s in all", picture->what,
 			 weight_text(picture, picture->total, weight));
 	else
-		snprintf(text, sizeof(text), "%s by launching stack: nothing was recorded",
-			 picture->what);
-	ts_picture_title(&picture->svg, picture->options, text);
+		snprintf(text, sizeof(text), "%s: nothing was recorded", picture->what);
+	ts_picture_title(&picture->svg, picture->options, text, false);
 }
 
 static void draw(struct picture *picture)

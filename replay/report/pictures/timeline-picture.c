@@ -360,7 +360,7 @@ static void draw_title(struct picture *picture)
 			 ts_figure_duration(column, column_ns));
 	else
 		snprintf(text, sizeof(text), "GPU timeline: no GPU operation in this window");
-	ts_picture_title(&picture->svg, picture->options, text);
+	ts_picture_title(&picture->svg, picture->options, text, report->damaged);
 }
 
 static void draw(struct picture *picture)

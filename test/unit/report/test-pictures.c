@@ -343,6 +343,10 @@ TS_TEST(timelines_without_fields_are_drawn)
 		timeline.report.part_ns = i == 1 ? UINT64_MAX : 0;
 		free(draw_timeline(&timeline.report, 500));
 	}
+	timeline.report.damaged = 1;
+	svg = draw_timeline(&timeline.report, 0);
+	ts_check(strstr(svg, "rows are missing: the trace is damaged"));
+	free(svg);
 	timeline.devices[0].n_streams = 0;
 	timeline.devices[1].has_device = 0;
 	timeline.devices[1].name = NULL;
@@ -445,8 +449,8 @@ static char *draw_flame(const struct ts_picture_frame *frames, uint32_t n_frames
 	char *svg;
 	size_t n_bytes;
 
-	ts_check_int(ts_picture_flame(frames, n_frames, "GPU time", TS_PICTURE_NS, &options, &svg,
-				      &n_bytes),
+	ts_check_int(ts_picture_flame(frames, n_frames, "GPU time by launching stack",
+				      TS_PICTURE_NS, &options, &svg, &n_bytes),
 		     0);
 	check_markup(svg, n_bytes);
 	ts_check(n_bytes < MAX_BYTES);
@@ -523,8 +527,8 @@ TS_TEST(a_flame_graph_without_weights_is_drawn)
 	/* A caller that follows its callee. */
 	frames[0].parent = 2;
 	svg = NULL;
-	ts_check_int(ts_picture_flame(frames, 2, "GPU time", TS_PICTURE_NS, &options, &svg,
-				      &n_bytes),
+	ts_check_int(ts_picture_flame(frames, 2, "GPU time by launching stack", TS_PICTURE_NS,
+				      &options, &svg, &n_bytes),
 		     -EINVAL);
 	ts_check(!svg);
 }
