@@ -160,7 +160,7 @@ class Script(harness.Case):
                 ('tsctl view --sort ', ['time', 'duration']),
                 ('tsctl view --type mem', ['memcpy', 'memset']),
                 ('tsctl view --type kernel,mem', ['kernel,memcpy', 'kernel,memset']),
-                ('tsctl replay --on ', ['emulate', 'vgpu', 'cuda']),
+                ('tsctl replay --on ', ['emulate', 'vgpu', 'cuda', 'hip']),
                 ('tsctl replay --mode d', ['dry-run']),
                 ('tsctl replay --check ra', ['races']),
                 ('tsctl record --stacks n', ['native', 'none']),
