@@ -530,7 +530,7 @@ const struct ts_command ts_command_export = {
 		"\n"
 		"Write the trace in the format of another tool. FORMAT is one of:\n"
 		"  perfetto       all rows on a timeline (ui.perfetto.dev, trace_processor)\n"
-		"  json           the PyTorch profiler's rows (chrome://tracing, HTA, TensorBoard)\n"
+		"  json           the PyTorch profiler's rows (Chrome, HTA, TensorBoard)\n"
 		"  folded, pprof  sums by host stack (flamegraph.pl, speedscope; pprof, Parca)\n"
 		"  svg            the same sums as a picture: a flame graph\n"
 		"  arrow          all rows, as a folder of Arrow files (DuckDB, Dask, Spark)\n"
