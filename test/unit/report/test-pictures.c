@@ -110,7 +110,8 @@ TS_TEST(labels_stay_in_their_boxes)
 			struct ts_svg svg = {0};
 			const struct ts_svg_label label = {.class = "f",
 							   .width = width,
-							   .size = 12};
+							   .size = 12,
+							   .cuts_middle = (int)width % 2};
 			const char *text, *end, *shown;
 
 			ts_svg_label(&svg, &label, names[i], n_bytes);
@@ -507,6 +508,38 @@ TS_TEST(flame_graphs_of_any_size_are_bounded)
 		free(svg);
 		free(again);
 	}
+	free(frames);
+}
+
+TS_TEST(long_names_are_cut)
+{
+	enum {
+		FRAMES = 2000,
+		BYTES = 100000
+	};
+	struct ts_picture_frame *frames = calloc(FRAMES, sizeof(*frames));
+	char *name = malloc(BYTES), *svg;
+
+	/* 0xc3 0xa9 is one character: no name is cut within a character. */
+	for (size_t i = 0; i < BYTES; i++)
+		name[i] = i % 2 ? '\xa9' : '\xc3';
+	for (uint32_t i = 0; i < FRAMES; i++)
+		frames[i] = (struct ts_picture_frame){.name = name,
+						      .n_name_bytes = BYTES - i * 2,
+						      .weight = 1};
+	svg = draw_flame(frames, FRAMES);
+	ts_check(strstr(svg, "\xe2\x80\xa6") && !strstr(svg, "\xef\xbf\xbd"));
+	free(svg);
+	frames[0].name = "void kernel_with_a_long_name<1, float, 3>(float*)";
+	frames[0].n_name_bytes = strlen(frames[0].name);
+	frames[0].weight = frames[1].weight = 300;
+	frames[1].name = "x";
+	frames[1].n_name_bytes = 1;
+	frames[2].weight = 600;
+	svg = draw_flame(frames, 3);
+	ts_check(strstr(svg, ">void kernel_with_a_long\xe2\x80\xa6, float, 3&gt;(float*)</text>"));
+	free(svg);
+	free(name);
 	free(frames);
 }
 
