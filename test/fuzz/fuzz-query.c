@@ -75,6 +75,8 @@ static void ask_all(struct ts_sbt_reader *reader)
 	TS_RPC_SET(&state, stacks, true);
 	TS_RPC_SET(&rows, stacks, true);
 	TS_RPC_SET(&memory, stacks, true);
+	TS_RPC_SET(&memory, points, 50);
+	TS_RPC_SET(&timeline, device_parts, true);
 	state.at = graph.from = &at;
 	query.body_case = TS__RPC__QUERY__BODY_STATE;
 	query.state = &state;

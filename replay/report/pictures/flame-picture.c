@@ -182,11 +182,13 @@ static void draw_frame(struct picture *picture, const char *class, const char *n
 				     .x = x + TEXT_ROOM,
 				     .y = row_y(depth) + ROW - 6,
 				     .width = width - 2 * TEXT_ROOM,
-				     .size = FONT};
+				     .size = FONT,
+				     .cuts_middle = true,
+				     .no_tooltip = true};
 	char weight[2 * TS_FIGURE_BYTES], share[TS_FIGURE_BYTES];
 
 	ts_svg_rect_begin(&picture->svg, class, x, row_y(depth), width, ROW - 1);
-	ts_svg_escaped(&picture->svg, name, n_name_bytes);
+	ts_svg_name(&picture->svg, name, n_name_bytes);
 	ts_svg_rawf(&picture->svg, "\n%s, %s", weight_text(picture, sum, weight),
 		    ts_figure_percent(share, sum, picture->total));
 	ts_svg_rect_end(&picture->svg);
@@ -251,12 +253,11 @@ static void draw_title(struct picture *picture)
 	char weight[2 * TS_FIGURE_BYTES], text[6 * TS_FIGURE_BYTES];
 
 	if (picture->total)
-		snprintf(text, sizeof(text), "%s by launching stack, %s in all", picture->what,
+		snprintf(text, sizeof(text), "%s, %s in all", picture->what,
 			 weight_text(picture, picture->total, weight));
 	else
-		snprintf(text, sizeof(text), "%s by launching stack: nothing was recorded",
-			 picture->what);
-	ts_picture_title(&picture->svg, picture->options, text);
+		snprintf(text, sizeof(text), "%s: nothing was recorded", picture->what);
+	ts_picture_title(&picture->svg, picture->options, text, false);
 }
 
 static void draw(struct picture *picture)

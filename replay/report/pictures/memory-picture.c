@@ -318,7 +318,7 @@ static void draw(struct picture *picture, const Ts__Rpc__MemoryReport *report)
 			 ts_figure_bytes(peak, report->peak_bytes));
 	else
 		snprintf(text, sizeof(text), "Live GPU memory: no GPU memory was allocated");
-	ts_picture_title(&picture->svg, picture->options, text);
+	ts_picture_title(&picture->svg, picture->options, text, report->damaged);
 	picture->y = TS_PICTURE_TITLE_ROOM + 6;
 	for (size_t i = 0; i < n; i++)
 		draw_panel(picture, curves[i], is_sum);

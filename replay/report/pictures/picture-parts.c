@@ -29,7 +29,7 @@ uint32_t ts_picture_parts(uint32_t width)
 }
 
 void ts_picture_title(struct ts_svg *svg, const struct ts_picture_options *options,
-		      const char *subtitle)
+		      const char *subtitle, bool is_damaged)
 {
 	double width = ts_picture_width(options) - 2 * TS_PICTURE_MARGIN;
 	struct ts_svg_label label = {
@@ -39,7 +39,8 @@ void ts_picture_title(struct ts_svg *svg, const struct ts_picture_options *optio
 	ts_svg_label(svg, &label, title, strlen(title));
 	label = (struct ts_svg_label){
 		.class = "dim", .x = TS_PICTURE_MARGIN, .y = 47, .width = width, .size = 12};
-	ts_svg_label(svg, &label, subtitle, strlen(subtitle));
+	ts_svg_labelf(svg, &label, "%s%s", subtitle,
+		      is_damaged ? "; rows are missing: the trace is damaged" : "");
 }
 
 /* Returns the smallest of 1, 2, 5, 10, 20, ... that is not below `least`. */

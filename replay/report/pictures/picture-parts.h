@@ -15,8 +15,9 @@
 
 /* Returns the width in pixels. */
 double ts_picture_width(const struct ts_picture_options *options);
+/* Draws the title. `is_damaged`: the subtitle states that rows are missing. */
 void ts_picture_title(struct ts_svg *svg, const struct ts_picture_options *options,
-		      const char *subtitle);
+		      const char *subtitle, bool is_damaged);
 
 /* Equal samples of time on the x axis. */
 struct ts_picture_axis {

@@ -77,8 +77,8 @@ enum ts_picture_unit {
 };
 
 /*
- * Draws an icicle: outermost frames on top, the largest ones first. `what` names the weight, such
- * as "GPU time". -EINVAL: a frame's parent is not an earlier frame.
+ * Draws an icicle: outermost frames on top, the largest ones first. `what` names the sums, such as
+ * "GPU time by launching stack". -EINVAL: a frame's parent is not an earlier frame.
  */
 int ts_picture_flame(const struct ts_picture_frame *frames, uint32_t n_frames, const char *what,
 		     enum ts_picture_unit unit, const struct ts_picture_options *options,

@@ -13,8 +13,12 @@
 #include <stdio.h>
 
 #define MAX_FORMATTED_BYTES 512u
-#define UNKNOWN		    "\xef\xbf\xbd" /* U+FFFD */
-#define ELLIPSIS	    "\xe2\x80\xa6"
+/* Limit of a name's bytes, and the limit in a picture that is already long. */
+#define MAX_NAME_BYTES	     2048u
+#define MAX_LATER_NAME_BYTES 192u
+#define LONG_NAMES_BYTES     (1u << 20)
+#define UNKNOWN		     "\xef\xbf\xbd" /* U+FFFD */
+#define ELLIPSIS	     "\xe2\x80\xa6"
 
 static const char style[] =
 	".ts-picture{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,"
@@ -252,14 +256,19 @@ void ts_svg_rect_end(struct ts_svg *svg)
 	ts_svg_raw(svg, "</title></rect>\n");
 }
 
-/* Returns the bytes of the longest beginning that fits, and whether all characters are common. */
-static size_t fit(const char *text, size_t n_bytes, double width, double size, double *ret_width,
-		  bool *ret_is_common)
+/* The shown parts of a text: its beginning and, behind an ellipsis, its end. */
+struct shown {
+	size_t n_first, n_last; /* bytes; n_last is 0 unless the middle is cut */
+	double width;
+	bool is_whole, is_common; /* all of the text; only characters of known width */
+};
+
+/* Returns the bytes of the longest beginning that is at most `width` wide. */
+static size_t fit_first(const char *text, size_t n_bytes, double width, double size,
+			size_t *ret_n_characters)
 {
-	const double ellipsis = size;
-	double so_far = 0, fitting_width = 0;
-	size_t at = 0, fitting = 0, n_fitting = 0;
-	bool is_common = true;
+	double so_far = 0;
+	size_t at = 0, n = 0;
 	uint32_t c;
 
 	while (at < n_bytes) {
@@ -269,17 +278,81 @@ static size_t fit(const char *text, size_t n_bytes, double width, double size, d
 		if (so_far > width)
 			break;
 		at += length;
-		is_common = is_common && (c < 0x250 || c == 0x2026);
-		if (so_far + ellipsis <= width) {
-			fitting = at;
-			fitting_width = so_far;
-			n_fitting++;
-		}
+		n++;
 	}
-	*ret_is_common = is_common;
-	*ret_width = at == n_bytes ? so_far : fitting_width + ellipsis;
-	/* One letter and dots are no name. */
-	return at == n_bytes ? at : n_fitting > 1 ? fitting : 0;
+	*ret_n_characters = n;
+	return at;
+}
+
+/* Returns the bytes of the longest end that is at most `width` wide. */
+static size_t fit_last(const char *text, size_t n_bytes, double width, double size)
+{
+	double rest = ts_svg_width(text, n_bytes, size);
+	size_t at = 0;
+	uint32_t c;
+
+	while (at < n_bytes && rest > width) {
+		at += next_character(text + at, n_bytes - at, &c);
+		rest -= advance(c) * size / 1000;
+	}
+	return n_bytes - at;
+}
+
+static bool is_common(const char *text, size_t n_bytes)
+{
+	uint32_t c;
+
+	for (size_t at = 0; at < n_bytes;) {
+		at += next_character(text + at, n_bytes - at, &c);
+		if (c >= 0x250 && c != 0x2026)
+			return false;
+	}
+	return true;
+}
+
+/* Chooses the shown parts. Returns false if no part fits that could be recognised. */
+static bool fit(const struct ts_svg_label *label, const char *text, size_t n_bytes,
+		struct shown *ret_shown)
+{
+	double width = ts_svg_width(text, n_bytes, label->size), room = label->width - label->size;
+	size_t n_characters;
+
+	*ret_shown = (struct shown){.n_first = n_bytes, .width = width, .is_whole = true};
+	ret_shown->is_common = is_common(text, n_bytes);
+	if (width <= label->width)
+		return n_bytes != 0;
+	ret_shown->is_whole = false;
+	ret_shown->n_first = fit_first(text, n_bytes, label->cuts_middle ? room * 0.6 : room,
+				       label->size, &n_characters);
+	width = ts_svg_width(text, ret_shown->n_first, label->size);
+	if (label->cuts_middle && n_characters > 1) {
+		ret_shown->n_last = fit_last(text, n_bytes, room - width, label->size);
+		width += ts_svg_width(text + n_bytes - ret_shown->n_last, ret_shown->n_last,
+				      label->size);
+	}
+	ret_shown->width = width + label->size;
+	return n_characters > 1;
+}
+
+/* Returns a limit for the bytes of a name, so that long names cannot make a huge picture. */
+static size_t limit_name(const struct ts_svg *svg, const char *name, size_t n_bytes)
+{
+	size_t max = svg->text.n < LONG_NAMES_BYTES ? MAX_NAME_BYTES : MAX_LATER_NAME_BYTES;
+
+	if (n_bytes <= max)
+		return n_bytes;
+	while (max && ((unsigned char)name[max] & 0xc0) == 0x80)
+		max--;
+	return max;
+}
+
+void ts_svg_name(struct ts_svg *svg, const char *name, size_t n_bytes)
+{
+	size_t n = limit_name(svg, name, n_bytes);
+
+	ts_svg_escaped(svg, name, n);
+	if (n < n_bytes)
+		ts_svg_raw(svg, ELLIPSIS);
 }
 
 void ts_svg_label(struct ts_svg *svg, const struct ts_svg_label *label, const char *text,
@@ -287,28 +360,32 @@ void ts_svg_label(struct ts_svg *svg, const struct ts_svg_label *label, const ch
 {
 	static const char *const anchors[] = {"", " text-anchor=\"middle\"",
 					      " text-anchor=\"end\""};
-	bool is_common;
-	double width;
-	size_t n = fit(text, n_bytes, label->width, label->size, &width, &is_common);
+	struct shown shown;
 
-	if (!n)
+	/* A longer name fits in no picture. */
+	if (n_bytes > MAX_NAME_BYTES)
+		n_bytes = limit_name(svg, text, n_bytes);
+	if (!fit(label, text, n_bytes, &shown))
 		return;
 	ts_svg_rawf(svg, "<text class=\"%s\"", label->class);
 	attribute(svg, "x", label->x);
 	attribute(svg, "y", label->y);
 	ts_svg_raw(svg, anchors[label->anchor]);
-	if (!is_common) {
-		attribute(svg, "textLength", width);
+	if (!shown.is_common) {
+		attribute(svg, "textLength", shown.width);
 		ts_svg_raw(svg, " lengthAdjust=\"spacingAndGlyphs\"");
 	}
 	ts_svg_raw(svg, ">");
-	if (n < n_bytes) {
+	if (!shown.is_whole && !label->no_tooltip) {
 		ts_svg_raw(svg, "<title>");
-		ts_svg_escaped(svg, text, n_bytes);
+		ts_svg_name(svg, text, n_bytes);
 		ts_svg_raw(svg, "</title>");
 	}
-	ts_svg_escaped(svg, text, n);
-	ts_svg_raw(svg, n < n_bytes ? ELLIPSIS "</text>\n" : "</text>\n");
+	ts_svg_escaped(svg, text, shown.n_first);
+	if (!shown.is_whole)
+		ts_svg_raw(svg, ELLIPSIS);
+	ts_svg_escaped(svg, text + n_bytes - shown.n_last, shown.n_last);
+	ts_svg_raw(svg, "</text>\n");
 }
 
 void ts_svg_labelf(struct ts_svg *svg, const struct ts_svg_label *label, const char *format, ...)

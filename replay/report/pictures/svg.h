@@ -34,6 +34,9 @@ void ts_svg_escaped(struct ts_svg *svg, const char *text, size_t n_bytes);
 void ts_svg_escapedf(struct ts_svg *svg, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Appends a name, escaped; a very long one is cut. */
+void ts_svg_name(struct ts_svg *svg, const char *name, size_t n_bytes);
+
 /*
  * Begins a rectangle; the caller may append a tooltip's text with the functions above, and ends the
  * rectangle with ts_svg_rect_end(). `class` NULL: none.
@@ -54,9 +57,11 @@ enum ts_svg_anchor {
 struct ts_svg_label {
 	const char *class;
 	double x, y;  /* of the baseline */
-	double width; /* longer text is cut, and gets the whole text as its tooltip */
+	double width; /* longer text is cut */
 	double size;  /* of the font */
 	enum ts_svg_anchor anchor;
+	bool cuts_middle; /* cut the middle: ends of names differ more often */
+	bool no_tooltip;  /* else cut text has the whole text as its tooltip */
 };
 
 /* Places text. Text that does not fit at all is left out. */

@@ -13,17 +13,18 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MAX_DEVICES  64u
-#define MAX_LANES    160u
-#define SHARE_ROOM   58.0
-#define DEVICE_ROOM  38.0 /* name and figures of a device */
-#define STREAM_LANE  18.0
-#define DEVICE_LANE  26.0
-#define LANE_GAP     3.0
-#define DEVICE_GAP   14.0
-#define MORE_ROOM    18.0
-#define LEGEND_ROOM  20.0
-#define MIN_BAR	     1.0
+#define MAX_DEVICES 64u
+#define MAX_LANES   160u
+#define SHARE_ROOM  58.0
+#define DEVICE_ROOM 38.0 /* name and figures of a device */
+#define STREAM_LANE 18.0
+#define DEVICE_LANE 26.0
+#define LANE_GAP    3.0
+#define DEVICE_GAP  14.0
+#define MORE_ROOM   18.0
+#define LEGEND_ROOM 20.0
+#define MIN_BAR	    1.0
+/* With this number of columns, no picture has more than TS_PICTURE_ELEMENTS bars. */
 #define MIN_COLUMNS  30u
 #define NAME_BYTES   300u
 #define WITH_COMPUTE 1u
@@ -37,6 +38,7 @@ struct picture {
 	size_t n_devices;
 	size_t max_streams; /* lanes of streams of one device */
 	bool many_sessions;
+	size_t n_bars;
 	double width, label_width, y;
 };
 
@@ -103,6 +105,9 @@ static void draw_bar(struct picture *picture, const struct run *run, unsigned in
 	double below = work && (works & WITH_COMPUTE) ? (double)run->height[0] / 10 : 0;
 	char share[TS_FIGURE_BYTES];
 
+	/* If there are too many bars, the picture is drawn again with wider columns. */
+	if (picture->n_bars++ >= TS_PICTURE_ELEMENTS)
+		return;
 	/* Copies are above kernels, or over them where both ran all the time. */
 	below = fmin(below, lane_height - height);
 	ts_svg_rect_begin(&picture->svg, NULL, x, y + lane_height - below - height,
@@ -154,7 +159,8 @@ static void draw_lane(struct picture *picture, const char *name, bool is_of_devi
 				     .y = picture->y + height / 2 + 4,
 				     .width = picture->label_width - 8,
 				     .size = is_of_device ? 14 : 12,
-				     .anchor = TS_SVG_END};
+				     .anchor = TS_SVG_END,
+				     .cuts_middle = true};
 	char share[TS_FIGURE_BYTES];
 
 	ts_svg_label(&picture->svg, &label, name, strlen(name));
@@ -305,22 +311,18 @@ static double device_height(const struct picture *picture, const Ts__Rpc__Timeli
 	       TS_PICTURE_AXIS_ROOM + DEVICE_GAP;
 }
 
-/* Counts lanes and parts, and divides the picture's elements among the lanes. */
-static void measure(struct picture *picture)
+/* Counts the parts, and divides the width. */
+static void measure(struct picture *picture, uint32_t max_columns)
 {
 	const Ts__Rpc__TimelineReport *report = picture->report;
-	size_t n_lanes = 0, n_parts = 1;
-	uint32_t max_columns;
+	size_t n_parts = 1;
 
 	picture->width = ts_picture_width(picture->options);
 	picture->n_devices = report->n_devices < MAX_DEVICES ? report->n_devices : MAX_DEVICES;
 	picture->max_streams = picture->n_devices ? MAX_LANES / picture->n_devices : 0;
 	for (size_t i = 0; i < picture->n_devices; i++) {
 		const Ts__Rpc__TimelineDevice *device = report->devices[i];
-		size_t n = device->n_streams < picture->max_streams ? device->n_streams
-								    : picture->max_streams;
 
-		n_lanes += n + (n_device_parts(device) != 0);
 		if (n_device_parts(device) > n_parts)
 			n_parts = device->parts->n_parts;
 		for (size_t j = 0; j < device->n_streams; j++) {
@@ -331,15 +333,12 @@ static void measure(struct picture *picture)
 				device->streams[j]->session != report->devices[0]->session;
 		}
 	}
-	/* A lane has at most two bars in a column. */
-	max_columns = (uint32_t)(TS_PICTURE_ELEMENTS / 2 / (n_lanes ? n_lanes : 1));
 	picture->label_width = fmax(96, fmin(190, picture->width * 0.2));
 	picture->axis.x = TS_PICTURE_MARGIN + picture->label_width;
 	picture->axis.width = picture->width - picture->axis.x - SHARE_ROOM - TS_PICTURE_MARGIN;
 	ts_picture_axis_init(&picture->axis, report->start_ns, report->part_ns,
 			     n_parts < UINT32_MAX ? (uint32_t)n_parts : UINT32_MAX,
-			     picture->options->origin_ns,
-			     max_columns > MIN_COLUMNS ? max_columns : MIN_COLUMNS);
+			     picture->options->origin_ns, max_columns);
 }
 
 static void draw_title(struct picture *picture)
@@ -360,7 +359,7 @@ static void draw_title(struct picture *picture)
 			 ts_figure_duration(column, column_ns));
 	else
 		snprintf(text, sizeof(text), "GPU timeline: no GPU operation in this window");
-	ts_picture_title(&picture->svg, picture->options, text);
+	ts_picture_title(&picture->svg, picture->options, text, report->damaged);
 }
 
 static void draw(struct picture *picture)
@@ -406,10 +405,19 @@ int ts_picture_timeline(const Ts__Rpc__TimelineReport *report,
 			size_t *ret_n_bytes)
 {
 	struct picture picture = {.report = report, .options = options};
+	uint32_t n_columns = UINT32_MAX;
 	int r;
 
-	measure(&picture);
-	draw(&picture);
+	for (;;) {
+		measure(&picture, n_columns);
+		draw(&picture);
+		n_columns = ts_picture_columns(&picture.axis);
+		if (picture.n_bars <= TS_PICTURE_ELEMENTS || n_columns <= MIN_COLUMNS)
+			break;
+		n_columns = n_columns / 2 > MIN_COLUMNS ? n_columns / 2 : MIN_COLUMNS;
+		ts_svg_deinit(&picture.svg);
+		picture.n_bars = 0;
+	}
 	r = ts_svg_finish(&picture.svg, ret_svg, ret_n_bytes);
 	if (r)
 		ts_svg_deinit(&picture.svg);

@@ -110,7 +110,8 @@ TS_TEST(labels_stay_in_their_boxes)
 			struct ts_svg svg = {0};
 			const struct ts_svg_label label = {.class = "f",
 							   .width = width,
-							   .size = 12};
+							   .size = 12,
+							   .cuts_middle = (int)width % 2};
 			const char *text, *end, *shown;
 
 			ts_svg_label(&svg, &label, names[i], n_bytes);
@@ -343,6 +344,10 @@ TS_TEST(timelines_without_fields_are_drawn)
 		timeline.report.part_ns = i == 1 ? UINT64_MAX : 0;
 		free(draw_timeline(&timeline.report, 500));
 	}
+	timeline.report.damaged = 1;
+	svg = draw_timeline(&timeline.report, 0);
+	ts_check(strstr(svg, "rows are missing: the trace is damaged"));
+	free(svg);
 	timeline.devices[0].n_streams = 0;
 	timeline.devices[1].has_device = 0;
 	timeline.devices[1].name = NULL;
@@ -445,8 +450,8 @@ static char *draw_flame(const struct ts_picture_frame *frames, uint32_t n_frames
 	char *svg;
 	size_t n_bytes;
 
-	ts_check_int(ts_picture_flame(frames, n_frames, "GPU time", TS_PICTURE_NS, &options, &svg,
-				      &n_bytes),
+	ts_check_int(ts_picture_flame(frames, n_frames, "GPU time by launching stack",
+				      TS_PICTURE_NS, &options, &svg, &n_bytes),
 		     0);
 	check_markup(svg, n_bytes);
 	ts_check(n_bytes < MAX_BYTES);
@@ -506,6 +511,38 @@ TS_TEST(flame_graphs_of_any_size_are_bounded)
 	free(frames);
 }
 
+TS_TEST(long_names_are_cut)
+{
+	enum {
+		FRAMES = 2000,
+		BYTES = 100000
+	};
+	struct ts_picture_frame *frames = calloc(FRAMES, sizeof(*frames));
+	char *name = malloc(BYTES), *svg;
+
+	/* 0xc3 0xa9 is one character: no name is cut within a character. */
+	for (size_t i = 0; i < BYTES; i++)
+		name[i] = i % 2 ? '\xa9' : '\xc3';
+	for (uint32_t i = 0; i < FRAMES; i++)
+		frames[i] = (struct ts_picture_frame){.name = name,
+						      .n_name_bytes = BYTES - i * 2,
+						      .weight = 1};
+	svg = draw_flame(frames, FRAMES);
+	ts_check(strstr(svg, "\xe2\x80\xa6") && !strstr(svg, "\xef\xbf\xbd"));
+	free(svg);
+	frames[0].name = "void kernel_with_a_long_name<1, float, 3>(float*)";
+	frames[0].n_name_bytes = strlen(frames[0].name);
+	frames[0].weight = frames[1].weight = 300;
+	frames[1].name = "x";
+	frames[1].n_name_bytes = 1;
+	frames[2].weight = 600;
+	svg = draw_flame(frames, 3);
+	ts_check(strstr(svg, ">void kernel_with_a_long\xe2\x80\xa6, float, 3&gt;(float*)</text>"));
+	free(svg);
+	free(name);
+	free(frames);
+}
+
 TS_TEST(a_flame_graph_without_weights_is_drawn)
 {
 	struct ts_picture_frame frames[] = {{0, TS_PICTURE_NATIVE, "main", 4, 0},
@@ -523,8 +560,8 @@ TS_TEST(a_flame_graph_without_weights_is_drawn)
 	/* A caller that follows its callee. */
 	frames[0].parent = 2;
 	svg = NULL;
-	ts_check_int(ts_picture_flame(frames, 2, "GPU time", TS_PICTURE_NS, &options, &svg,
-				      &n_bytes),
+	ts_check_int(ts_picture_flame(frames, 2, "GPU time by launching stack", TS_PICTURE_NS,
+				      &options, &svg, &n_bytes),
 		     -EINVAL);
 	ts_check(!svg);
 }

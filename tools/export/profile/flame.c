@@ -10,12 +10,12 @@ static const struct {
 	const char *name;
 	enum ts_picture_unit unit;
 } weights[TS_EXPORT_N_WEIGHTS] = {
-	[TS_EXPORT_LAUNCHES] = {"Kernel launches", TS_PICTURE_COUNT},
-	[TS_EXPORT_GPU_TIME] = {"GPU time", TS_PICTURE_NS},
-	[TS_EXPORT_BYTES] = {"Copied bytes", TS_PICTURE_BYTES},
-	[TS_EXPORT_CPU] = {"Time of threads on a CPU", TS_PICTURE_NS},
-	[TS_EXPORT_OFF_CPU] = {"Time of threads off the CPU", TS_PICTURE_NS},
-	[TS_EXPORT_HOST] = {"Time of threads", TS_PICTURE_NS},
+	[TS_EXPORT_LAUNCHES] = {"Kernel launches by launching stack", TS_PICTURE_COUNT},
+	[TS_EXPORT_GPU_TIME] = {"GPU time by launching stack", TS_PICTURE_NS},
+	[TS_EXPORT_BYTES] = {"Copied bytes by launching stack", TS_PICTURE_BYTES},
+	[TS_EXPORT_CPU] = {"Time of threads on a CPU by stack", TS_PICTURE_NS},
+	[TS_EXPORT_OFF_CPU] = {"Time of threads off the CPU by stack", TS_PICTURE_NS},
+	[TS_EXPORT_HOST] = {"Time of threads by stack", TS_PICTURE_NS},
 };
 
 static enum ts_picture_kind kind_of(const struct ts_stack_node *node)

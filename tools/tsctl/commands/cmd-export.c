@@ -204,45 +204,38 @@ static const struct ts_option command_options[] = {
 	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct export, format), .words = format_names,
 	 .expects = "expected " FORMATS},
 	{"output", 'o', TS_OPTION_FILE(struct export, output), .metavar = "FILE",
-	 .help = "write to FILE (default: standard output); arrow: a folder"},
+	 .help = "write to FILE (default: stdout); arrow: a folder"},
 	{"weight", 'w', TS_OPTION_PARSED(parse_weight), .words = weight_names, .metavar = "WEIGHT",
 	 .expects =
 		 "expected `gpu-time`, `launches` or `bytes` for GPU work, or `cpu`, `off-cpu` or "
 		 "`host` for the time of threads",
-	 .help = "sum GPU work by launching stack: gpu-time (default),\n"
-		 "launches or bytes (copied); or the time of threads: cpu,\n"
-		 "off-cpu or host (both). pprof has all three of a kind"},
+	 .help = "sum gpu-time (default), launches or bytes by\n"
+		 "launching stack; or threads' cpu, off-cpu or host"},
 	{"type", TS_OPTION_LONG, TS_OPTION_PARSED(parse_types), .words = type_names,
 	 .is_list = true, .metavar = "T[,T...]",
 	 .expects = "expected `kernel`, `memcpy` or `memset`, or several, separated by commas",
-	 .help = "sum only these operations: kernel, memcpy, memset.\n"
-		 "arrow: write only these rows, of any type",
-	 .rank = 1},
+	 .help = "only these: kernel, memcpy, memset; arrow: any type", .rank = 1},
 	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct export, from), .metavar = "TIME",
 	 .joint = ", "},
 	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct export, to), .metavar = "TIME",
-	 .help = "\n"
-		 "read this window, as with `tsctl view`"},
+	 .help = "read this window, as with `tsctl view`"},
 	{"process", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_process), .joint = ", "},
 	{"thread", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_thread), .joint = ", ", .rank = 1},
 	{"no-leaf", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_no_leaf),
 	 .help = "\n"
-		 "sums: add outer frames; omit the innermost (kernels)"},
+		 "sums: add outer frames; omit the kernel's frame"},
 	{"lines", TS_OPTION_LONG, TS_OPTION_PARSED_FLAG(set_lines),
-	 .help = "folded, svg: add file and line to native functions", .rank = 1},
+	 .help = "folded, svg: add file and line to functions", .rank = 1},
 	{"width", TS_OPTION_LONG, TS_OPTION_NUMBER(struct export, width),
 	 .min = TS_PICTURE_MIN_WIDTH, .max = TS_PICTURE_MAX_WIDTH, .metavar = "N",
 	 .expects = "expected a number of pixels, from 320 to 8192",
 	 .help = "svg: draw N pixels wide (default: 1200)", .rank = 1},
 	{"job", TS_OPTION_LONG, TS_OPTION_PARSED(parse_job), .metavar = "JOB", .joint = ", "},
 	{"rank", TS_OPTION_LONG, TS_OPTION_PARSED(parse_rank), .metavar = "RANK",
-	 .help = "\n"
-		 "arrow: name the job and the rank (default: as the trace\n"
-		 "does, or unknown)",
-	 .rank = 1},
+	 .help = "arrow: name job and rank (default: the trace's)", .rank = 1},
 	{"slice", TS_OPTION_LONG, TS_OPTION_PARSED(parse_slice), .metavar = "TIME",
 	 .expects = "expected whole seconds, like 10s or 1m",
-	 .help = "arrow: a folder for each slice of this length (default: 1m)", .rank = 1},
+	 .help = "arrow: a folder for each slice (default: 1m)", .rank = 1},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct export, options.mangled),
 	 .help = "write mangled kernel names"},
 	{"session", 's', TS_OPTION_SESSION(struct export, session), .metavar = "N",
@@ -484,15 +477,14 @@ const struct ts_command ts_command_export = {
 	.text = "usage: tsctl export --format FORMAT [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Write the trace in the format of another tool. FORMAT is one of:\n"
-		"  perfetto  all rows on a timeline (ui.perfetto.dev, trace_processor)\n"
-		"  json      the PyTorch profiler's rows (chrome://tracing, HTA, TensorBoard)\n"
-		"  folded    sums by host stack (flamegraph.pl, inferno, speedscope)\n"
-		"  pprof     sums by host stack (pprof, Parca)\n"
-		"  svg       sums by host stack as a picture: a flame graph\n"
-		"  arrow     all rows, as a folder of Arrow files (DuckDB, Dask, Spark)\n"
+		"  perfetto       all rows on a timeline (ui.perfetto.dev, trace_processor)\n"
+		"  json           the PyTorch profiler's rows (Chrome, HTA, TensorBoard)\n"
+		"  folded, pprof  sums by host stack (flamegraph.pl, speedscope; pprof, Parca)\n"
+		"  svg            the same sums as a picture: a flame graph\n"
+		"  arrow          all rows, as a folder of Arrow files (DuckDB, Dask, Spark)\n"
 		"\n",
 	.example = "export --format folded run.sbt | flamegraph.pl > run.svg",
-	.help_column = 23,
+	.help_column = 29,
 	.options = command_options,
 	.operands = TS_OPERANDS_FILES,
 	.run = run_export,
