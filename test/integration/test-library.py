@@ -114,6 +114,12 @@ class Library(harness.Case):
             self.assertEqual({name: (int(n), int(ns)) for ns, n, name in lines}, expected)
             self.assertEqual([int(line[0]) for line in lines], sorted((int(line[0]) for line in lines), reverse=True))
 
+    def test_examples_build(self):
+        """Every example, with the installed headers and library. test-examples.py runs those that answer questions."""
+        for name in sorted(os.listdir(EXAMPLES)):
+            if name.endswith('.c'):
+                self.build(os.path.join(EXAMPLES, name))
+
     def test_state(self):
         """The example answers as `tsctl state` does."""
         state = self.build(os.path.join(EXAMPLES, 'state.c'))

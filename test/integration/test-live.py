@@ -107,6 +107,11 @@ class Live(harness.Case):
         info = json.loads(self.tsctl('info', '--json', '--session', str(process.pid)).out)
         self.assertFalse(info['finished'])
         self.assertEqual(info['sessions'][0]['state'], 'running')
+        node = harness.run([os.path.join(harness.BUILD, 'tools', 'library', 'example-node')],
+                           env=harness.environment(TRACESMITH_CONTROL=self.control))
+        [session] = json.loads(self.tsctl('sessions', '--json').out)['sessions']
+        self.assertEqual((node.status, node.out.split('\t')[:2], node.out.rstrip('\n').split('\t')[3]),
+                         (0, [str(process.pid), 'recording'], session['program']), node)
         process.communicate(b'\n', timeout=harness.SECONDS)
         self.assertEqual(process.returncode, 0)
         trace = self.finished_trace(self.files()[0])
