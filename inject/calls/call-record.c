@@ -54,6 +54,23 @@ void ts_call_count_stream_capture(struct ts_shim *shim, int change, bool failed,
 		ts_stream_captures_end(&shim->stream_captures, stream);
 }
 
+void ts_call_record_object(struct ts_shim *shim, enum ts_record_type type,
+			   const struct ts_record_object *object)
+{
+	struct ts_thread *thread = ts_producer_thread(&shim->producer);
+	struct ts_record_object *out;
+
+	if (!thread)
+		return;
+	out = ts_thread_reserve(thread, type, sizeof(*out), shim->producer.clock,
+				ts_producer_ticks(&shim->producer));
+	if (!out)
+		return;
+	memcpy((uint8_t *)out + sizeof(out->record), (const uint8_t *)object + sizeof(out->record),
+	       sizeof(*out) - sizeof(out->record));
+	ts_thread_commit(thread, sizeof(*out));
+}
+
 void ts_call_record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 			      const struct ts_stream_op *op, const struct ts_call_place *place,
 			      uint64_t time)

@@ -28,6 +28,13 @@ struct ts_call_end {
 uint64_t ts_call_record(struct ts_shim *shim, struct ts_thread *thread,
 			const struct ts_call_end *end);
 
+/*
+ * Records a context or a stream, now. `type`: TS_RECORD_CONTEXT or TS_RECORD_STREAM. `object`: its
+ * place, flags and action.
+ */
+void ts_call_record_object(struct ts_shim *shim, enum ts_record_type type,
+			   const struct ts_record_object *object);
+
 /* The place of an operation in a stream: the vendor's ids; `graph` is 0 without a graph. */
 struct ts_call_place {
 	uint32_t context, stream, graph;

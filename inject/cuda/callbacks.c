@@ -291,23 +291,6 @@ static void on_call(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32
 		leave(shim, mode, domain, cbid, data);
 }
 
-static void record_object(struct ts_shim *shim, enum ts_record_type type,
-			  const struct ts_record_object *object)
-{
-	struct ts_thread *thread = ts_producer_thread(&shim->producer);
-	struct ts_record_object *out;
-
-	if (!thread)
-		return;
-	out = ts_thread_reserve(thread, type, sizeof(*out), shim->producer.clock,
-				ts_producer_ticks(&shim->producer));
-	if (!out)
-		return;
-	memcpy((uint8_t *)out + sizeof(out->record), (const uint8_t *)object + sizeof(out->record),
-	       sizeof(*out) - sizeof(out->record));
-	ts_thread_commit(thread, sizeof(*out));
-}
-
 static void renumber(const struct ts_shim *shim, struct ts_record_object *object)
 {
 	object->device = ts_renumbered_device(object->device, shim->first_cuda_device);
@@ -332,7 +315,7 @@ static void on_context(struct ts_shim *shim, const struct ts_cupti_resource_data
 		object.device = TS_NO_DEVICE;
 	renumber(shim, &object);
 	(void)ts_id_set_add(&shim->objects, ts_activity_object(object.context, TS_NO_DEVICE));
-	record_object(shim, TS_RECORD_CONTEXT, &object);
+	ts_call_record_object(shim, TS_RECORD_CONTEXT, &object);
 }
 
 /*
@@ -379,7 +362,7 @@ static void on_stream(struct ts_shim *shim, bool recorded,
 			object.priority = call->stream_priority;
 		}
 	}
-	record_object(shim, TS_RECORD_STREAM, &object);
+	ts_call_record_object(shim, TS_RECORD_STREAM, &object);
 }
 
 static void on_module(struct ts_shim *shim, const struct ts_cupti_resource_data *data,

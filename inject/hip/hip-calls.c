@@ -75,23 +75,6 @@ static uint32_t context_of(const struct ts_shim *shim, uint32_t device)
 	return shim->hip.first_device + device + 1;
 }
 
-/* Records a stream. `object`: its place, flags and action. */
-static void record_stream(struct ts_shim *shim, const struct ts_record_object *object)
-{
-	struct ts_thread *thread = ts_producer_thread(&shim->producer);
-	struct ts_record_object *out;
-
-	if (!thread)
-		return;
-	out = ts_thread_reserve(thread, TS_RECORD_STREAM, sizeof(*out), shim->producer.clock,
-				ts_producer_ticks(&shim->producer));
-	if (!out)
-		return;
-	memcpy((uint8_t *)out + sizeof(out->record), (const uint8_t *)object + sizeof(out->record),
-	       sizeof(*out) - sizeof(out->record));
-	ts_thread_commit(thread, sizeof(*out));
-}
-
 /*
  * Returns the id of a stream in the trace, and gives it one at its first use. Null streams have ids
  * of their own, one for each device; so have the null streams of threads. *device: the current
@@ -125,14 +108,15 @@ static uint32_t stream_id(struct ts_shim *shim, uint32_t *device, const void *st
 	if (ts_stream_table_find(&hip->streams, context, handle, &of) && of != id)
 		return of;
 	/* No call created it, so nothing else records its kind. */
-	record_stream(shim, &(struct ts_record_object){
-				    .handle = (uint64_t)(uintptr_t)stream,
-				    .device = hip->first_device + *device,
-				    .context = context,
-				    .stream = id,
-				    .object_flags = flags,
-				    .action = TS_OBJECT_SEEN,
-			    });
+	ts_call_record_object(shim, TS_RECORD_STREAM,
+			      &(struct ts_record_object){
+				      .handle = (uint64_t)(uintptr_t)stream,
+				      .device = hip->first_device + *device,
+				      .context = context,
+				      .stream = id,
+				      .object_flags = flags,
+				      .action = TS_OBJECT_SEEN,
+			      });
 	return id;
 }
 
@@ -343,14 +327,14 @@ static void follow_stream(struct ts_shim *shim, const struct ts_hip_frame *frame
 					      ? TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
 					      : TS_CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
 		ts_stream_table_add(streams, object.context, object.handle, object.stream);
-		record_stream(shim, &object);
+		ts_call_record_object(shim, TS_RECORD_STREAM, &object);
 	} else if (frame->is_known) {
 		object.handle = frame->handle;
 		object.context = frame->context;
 		object.stream = frame->stream;
 		object.device = object.context - 1;
 		object.action = TS_OBJECT_DESTROYED;
-		record_stream(shim, &object);
+		ts_call_record_object(shim, TS_RECORD_STREAM, &object);
 	}
 }
 

@@ -127,6 +127,24 @@ static int column_schema(struct ArrowSchema *to, const struct ts_column *column)
 	return 0;
 }
 
+/* Adds a child, which is not made yet. */
+static struct ArrowSchema *add_schema(struct ArrowSchema *to)
+{
+	struct schema *own = to->private_data;
+	struct ArrowSchema *child = &own->children[to->n_children];
+
+	own->pointers[to->n_children++] = child;
+	return child;
+}
+
+/* Returns the first column from `c` on that is read; the number of columns: none. */
+static unsigned next_column(const struct shared *shared, unsigned c)
+{
+	while (c < shared->schema->n_columns && !ts_sbt_columns_values(shared->columns, (int)c))
+		c++;
+	return c;
+}
+
 /* Rows of sessions have a column of this name themselves. */
 static bool has_own_session(const struct shared *shared)
 {
@@ -136,30 +154,18 @@ static bool has_own_session(const struct shared *shared)
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
 	const struct shared *shared = ((struct stream *)stream->private_data)->shared;
-	bool is_pending = !has_own_session(shared);
-	struct schema *own;
 	int r = schema_make(out, "+s", "");
 
 	if (r)
 		return r;
-	own = out->private_data;
-	out->children = own->pointers;
-	if (is_pending)
-		r = schema_make(&own->children[0], "I", "session");
-	for (unsigned c = 0; !r; c++) {
-		if (is_pending) {
-			own->pointers[out->n_children] = &own->children[out->n_children];
-			out->n_children++;
-		}
-		is_pending = true;
-		while (c < shared->schema->n_columns &&
-		       !ts_sbt_columns_values(shared->columns, (int)c))
-			c++;
-		if (c == shared->schema->n_columns)
-			return 0;
-		r = column_schema(&own->children[out->n_children], &shared->schema->columns[c]);
-	}
-	schema_release(out);
+	out->children = ((struct schema *)out->private_data)->pointers;
+	if (!has_own_session(shared))
+		r = schema_make(add_schema(out), "I", "session");
+	for (unsigned c = next_column(shared, 0); !r && c < shared->schema->n_columns;
+	     c = next_column(shared, c + 1))
+		r = column_schema(add_schema(out), &shared->schema->columns[c]);
+	if (r)
+		schema_release(out);
 	return r;
 }
 
@@ -230,13 +236,21 @@ static int column_make(struct ArrowArray *to, struct shared *shared, unsigned c)
 	return 0;
 }
 
+/* Adds a child, which is not made yet. */
+static struct ArrowArray *add_array(struct ArrowArray *to)
+{
+	struct array *own = to->private_data;
+	struct ArrowArray *child = &own->children[to->n_children];
+
+	own->pointers[to->n_children++] = child;
+	return child;
+}
+
 static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
 	struct stream *own_stream = stream->private_data;
 	struct shared *shared = own_stream->shared;
 	const int64_t n = (int64_t)ts_sbt_columns_rows(shared->columns);
-	bool is_pending = !has_own_session(shared);
-	struct array *own;
 	int r;
 
 	*out = (struct ArrowArray){0}; /* without release(): the end of the stream */
@@ -245,28 +259,16 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 	r = array_make(out, shared, n, NULL);
 	if (r)
 		return r;
-	own = out->private_data;
 	out->n_buffers = 1;
-	out->children = own->pointers;
-	if (is_pending)
-		r = array_make(&own->children[0], shared, n,
-			       ts_sbt_columns_sessions(shared->columns));
-	for (unsigned c = 0; !r; c++) {
-		if (is_pending) {
-			own->pointers[out->n_children] = &own->children[out->n_children];
-			out->n_children++;
-		}
-		is_pending = true;
-		while (c < shared->schema->n_columns &&
-		       !ts_sbt_columns_values(shared->columns, (int)c))
-			c++;
-		if (c == shared->schema->n_columns) {
-			own_stream->is_done = true;
-			return 0;
-		}
-		r = column_make(&own->children[out->n_children], shared, c);
-	}
-	array_release(out);
+	out->children = ((struct array *)out->private_data)->pointers;
+	if (!has_own_session(shared))
+		r = array_make(add_array(out), shared, n, ts_sbt_columns_sessions(shared->columns));
+	for (unsigned c = next_column(shared, 0); !r && c < shared->schema->n_columns;
+	     c = next_column(shared, c + 1))
+		r = column_make(add_array(out), shared, c);
+	if (r)
+		array_release(out);
+	own_stream->is_done = !r;
 	return r;
 }
 

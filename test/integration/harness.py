@@ -39,6 +39,17 @@ SKIPPED = 77
 # A bound for what hangs, never how long something takes: on a busy machine seconds go by between two lines.
 SECONDS = 240
 FORMS = ('driver', 'runtime')
+# Programs of test/apps with their arguments and TRACESMITH_VGPU, which every vendor's interface has to record.
+PROGRAMS = {
+    'saxpy': ([], ''),
+    'pipeline': ([], ''),
+    'threads': ([], ''),
+    'devices': ([], 'h200:2'),
+    'graph': ([], ''),
+    'network': ([], ''),
+    'tensor': ([], ''),
+    'exits': ([], ''),
+}
 EVENT_TYPES = ('api', 'kernel', 'memcpy', 'memset', 'sync', 'alloc', 'free', 'event', 'stream_wait',
                'stream', 'context')
 DEVICE_TYPES = ('kernel', 'memcpy', 'memset')

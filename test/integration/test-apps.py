@@ -11,18 +11,6 @@ import unittest
 
 import harness
 
-PROGRAMS = {
-    # name: (arguments, TRACESMITH_VGPU)
-    'saxpy': ([], ''),
-    'pipeline': ([], ''),
-    'threads': ([], ''),
-    'devices': ([], 'h200:2'),
-    'graph': ([], ''),
-    'network': ([], ''),
-    'tensor': ([], ''),
-    'exits': ([], ''),
-}
-
 
 class Apps(harness.Case):
     def check_alone(self, argv, vgpu, result):
@@ -78,7 +66,7 @@ def add(name, form, arguments, vgpu):
     setattr(Apps, 'test_record_%s_%s' % (name, form), lambda self: self.check_record(argv(), vgpu))
 
 
-for app_name, (app_arguments, app_vgpu) in PROGRAMS.items():
+for app_name, (app_arguments, app_vgpu) in harness.PROGRAMS.items():
     for app_form in harness.FORMS + ('hip',):
         add(app_name, app_form, app_arguments, app_vgpu)
 

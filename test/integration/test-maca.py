@@ -10,19 +10,7 @@ import shutil
 
 import harness
 
-PROGRAMS = {
-    # name: (arguments, TRACESMITH_VGPU)
-    'saxpy': ([], ''),
-    'pipeline': ([], ''),
-    'threads': ([], ''),
-    'devices': ([], 'h200:2'),
-    'graph': ([], ''),
-    'network': ([], ''),
-    'tensor': ([], ''),
-    'exits': ([], ''),
-    'workers': (['10'], ''),
-    'ladder': ([], ''),
-}
+PROGRAMS = dict(harness.PROGRAMS, workers=(['10'], ''), ladder=([], ''))
 
 
 class Maca(harness.Case):

@@ -5,6 +5,7 @@
  * that compiler (OpenCL, gfx90a).
  */
 #include "daemon/worker/code/amd-code.h"
+#include "test/unit/corpus.h"
 #include "test/unit/harness.h"
 
 #define DEVICE "gfx942:sramecc+:xnack-"
@@ -16,18 +17,9 @@ struct file {
 
 static struct file read_file(const char *name)
 {
-	struct file file = {NULL, 0};
-	char path[512];
-	FILE *stream;
+	struct file file;
 
-	snprintf(path, sizeof(path), TEST_CORPUS "/%s", name);
-	stream = fopen(path, "rb");
-	ts_check(stream);
-	file.bytes = malloc(1 << 16);
-	file.n = fread(file.bytes, 1, 1 << 16, stream);
-	fclose(stream);
-	/* Exactly its size, for the sanitizer. */
-	file.bytes = realloc(file.bytes, file.n);
+	file.bytes = ts_corpus_file(name, &file.n);
 	return file;
 }
 

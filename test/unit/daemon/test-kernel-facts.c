@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include "daemon/symbol/kernel-facts.h"
+#include "test/unit/corpus.h"
 #include "test/unit/harness.h"
 
 #define DEVICE "gfx942:sramecc+:xnack-"
@@ -22,21 +23,6 @@ static struct ts_kernel_facts *new_facts(void)
 	ts_check(options.worker);
 	ts_check_int(ts_kernel_facts_new(&options, &facts), 0);
 	return facts;
-}
-
-static size_t read_corpus(const char *name, uint8_t bytes[1 << 16])
-{
-	char path[512];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), TEST_CORPUS "/%s", name);
-	fd = open(path, O_RDONLY);
-	ts_check(fd >= 0);
-	n = read(fd, bytes, 1 << 16);
-	ts_check(n > 0);
-	close(fd);
-	return (size_t)n;
 }
 
 static int add_code(struct ts_kernel_facts *facts, uint32_t id, const char *path, uint64_t file_off,
@@ -87,7 +73,7 @@ TS_TEST(code_in_a_file)
 	struct ts_kernel_facts *facts = new_facts();
 	static uint8_t bytes[1 << 16];
 	const char *why;
-	size_t n = read_corpus("zstd-2", bytes);
+	size_t n = ts_corpus_read("zstd-2", bytes);
 
 	write_file(path, 5000, bytes, n);
 	ts_check_int(add_code(facts, 1, path, 5000, bytes, 0, 0), 0);
@@ -108,8 +94,8 @@ TS_TEST(code_in_a_definition)
 	struct ts_kernel_facts *facts = new_facts();
 	static uint8_t bytes[1 << 16];
 
-	ts_check_int(add_code(facts, 1, NULL, 0, bytes, read_corpus("zlib-3", bytes), 0), 0);
-	ts_check_int(add_code(facts, 2, NULL, 0, bytes, read_corpus("metadata", bytes),
+	ts_check_int(add_code(facts, 1, NULL, 0, bytes, ts_corpus_read("zlib-3", bytes), 0), 0);
+	ts_check_int(add_code(facts, 2, NULL, 0, bytes, ts_corpus_read("metadata", bytes),
 			      TS_CODE_IS_METADATA),
 		     0);
 	ts_check_int(add_function(facts, 1, 2, "_Z3addPfPKf"), 0);

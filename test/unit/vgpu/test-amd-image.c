@@ -8,22 +8,8 @@
 #include "replay/vgpu/amd/amd-image.h"
 
 #include "replay/vgpu/vgpu-module.h"
+#include "test/unit/corpus.h"
 #include "test/unit/harness.h"
-
-static uint8_t *read_file(const char *name, size_t *ret_n)
-{
-	uint8_t *bytes = malloc(1 << 16);
-	char path[512];
-	FILE *stream;
-
-	snprintf(path, sizeof(path), TEST_CORPUS "/%s", name);
-	stream = fopen(path, "rb");
-	ts_check(stream && bytes);
-	*ret_n = fread(bytes, 1, 1 << 16, stream);
-	fclose(stream);
-	/* Exactly its size, for the sanitizer. */
-	return realloc(bytes, *ret_n);
-}
 
 TS_TEST(kernels_and_variables)
 {
@@ -32,7 +18,7 @@ TS_TEST(kernels_and_variables)
 	float scale[4];
 	int32_t value;
 	size_t n, n_code;
-	uint8_t *elf = read_file("variables", &n);
+	uint8_t *elf = ts_corpus_file("variables", &n);
 
 	ts_check(ts_amd_is_image(elf));
 	ts_check_int(ts_amd_image_bytes(elf, SIZE_MAX, &n_code), 0);
@@ -77,7 +63,7 @@ TS_TEST(a_module_of_amd_code_is_for_timed_kernels_only)
 	char message[256] = "";
 	uint8_t value[4000];
 	size_t n;
-	uint8_t *elf = read_file("variables", &n);
+	uint8_t *elf = ts_corpus_file("variables", &n);
 
 	ts_check(ts_vgpu_module_new(elf, 94, &module, message, sizeof(message)) != 0);
 	ts_check_int(ts_vgpu_module_new_timed(elf, 94, &module, message, sizeof(message)), 0);
@@ -103,7 +89,7 @@ TS_TEST(cut_code_is_refused)
 {
 	struct ts_amd_image *image;
 	size_t n;
-	uint8_t *elf = read_file("variables", &n);
+	uint8_t *elf = ts_corpus_file("variables", &n);
 
 	for (size_t i = 0; i < n; i++) {
 		uint8_t *cut = memcpy(malloc(i + 1), elf, i);
@@ -132,7 +118,7 @@ static int read_changed(void (*change)(uint8_t *elf))
 {
 	struct ts_amd_image *image = NULL;
 	size_t n;
-	uint8_t *elf = read_file("variables", &n);
+	uint8_t *elf = ts_corpus_file("variables", &n);
 	int r;
 
 	change(elf);

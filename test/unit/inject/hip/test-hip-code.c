@@ -10,6 +10,7 @@
 #include "inject/context.h"
 #include "inject/hip/hip-code.h"
 #include "proto/abi/vendor/hip.h"
+#include "test/unit/corpus.h"
 #include "test/unit/harness.h"
 #include "test/unit/inject/session-fixture.h"
 
@@ -58,21 +59,6 @@ static void check_text(const void *at, uint32_t n, const char *text)
 {
 	ts_check_int(n, strlen(text));
 	ts_check(!memcmp(at, text, n));
-}
-
-static size_t read_corpus(const char *name, uint8_t bytes[1 << 16])
-{
-	char path[512];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), TEST_CORPUS "/%s", name);
-	fd = open(path, O_RDONLY);
-	ts_check(fd >= 0);
-	n = read(fd, bytes, 1 << 16);
-	ts_check(n > 0);
-	close(fd);
-	return (size_t)n;
 }
 
 /* Loads a module from memory. Returns its definition. */
@@ -135,25 +121,25 @@ TS_TEST(modules_in_memory)
 	static const char *const whole[] = {"bundle", "zlib-2", "zstd-2", "zlib-3"};
 	const struct ts_definition_code *code;
 	static uint8_t bytes[1 << 16], metadata[1 << 16];
-	size_t n, n_metadata = read_corpus("metadata", metadata);
+	size_t n, n_metadata = ts_corpus_read("metadata", metadata);
 
 	begin();
 	/* An ELF file: its metadata alone. */
-	read_corpus("elf", bytes);
+	ts_corpus_read("elf", bytes);
 	code = load(&handles[0], bytes, 1);
 	ts_check_int(code->definition.flags, TS_CODE_IS_METADATA);
 	ts_check_int(code->n_path_bytes, 0);
 	ts_check_int(code->definition.n, n_metadata);
 	ts_check(!memcmp((const char *)(code + 1) + code->n_target_bytes, metadata, n_metadata));
 	for (uint32_t i = 0; i < TS_ARRAY_LEN(whole); i++) {
-		n = read_corpus(whole[i], bytes);
+		n = ts_corpus_read(whole[i], bytes);
 		code = load(&handles[0], bytes, 2 + i);
 		ts_check_int(code->definition.flags, 0);
 		ts_check_int(code->definition.n, n);
 		ts_check(!memcmp((const char *)(code + 1) + code->n_target_bytes, bytes, n));
 	}
 	/* Version 1 does not have its own length; other bytes are no code that a daemon reads. */
-	read_corpus("zlib-1", bytes);
+	ts_corpus_read("zlib-1", bytes);
 	ts_check_int(load(&handles[0], bytes, 6)->definition.n, 0);
 	ts_check_int(load(&handles[0], "//.version 7.0", 7)->definition.n, 0);
 	fixture_deinit(&fixture);
