@@ -163,6 +163,8 @@ struct ts_captured_call {
 	int stream_capture; /* 1: begins a stream capture, -1: ends one, 0: neither */
 	uint32_t context;
 	uint32_t correlation; /* a nested call has that of the outer one */
+	/* NULL: of the thread's recorded call, or by the correlation id */
+	const uint64_t *op_id;
 	const void *params;
 	/* Puts the call's operations. Called with the lane's lock held. */
 	void (*put)(struct ts_capture *capture, const struct ts_captured_call *call,

@@ -380,7 +380,7 @@ static void put_memory(struct ts_capture *capture, const struct hipMalloc3D_para
 	ts_capture_call(capture, DRIVER(cuMemAlloc_v2), &as, model);
 }
 
-/* A fill of a box: one of rows for each slice. */
+/* A fill of a box: of rows, or of rows for each slice if other rows lie between slices. */
 static void put_fill(struct ts_capture *capture, uint32_t id, const void *params,
 		     const struct ts_record_operation *model)
 {
@@ -398,6 +398,11 @@ static void put_fill(struct ts_capture *capture, uint32_t id, const void *params
 
 	own.stream = stream_of(id, params);
 	own.operation_flags |= ts_hip_stream_of(id, params).is_async ? TS_OPERATION_ASYNC : 0;
+	if (p->pitched_dev_ptr.ysize == p->extent.height) {
+		fill.height *= p->extent.depth;
+		ts_capture_fill(capture, &own, &fill);
+		return;
+	}
 	for (size_t z = 0; z < p->extent.depth; z++) {
 		ts_capture_fill(capture, &own, &fill);
 		fill.dst += fill.pitch * p->pitched_dev_ptr.ysize;
@@ -503,6 +508,64 @@ static bool memory_call(struct ts_capture *capture, uint32_t id, const void *par
 	}
 }
 
+/* ---- variables ---- */
+
+/* Asks for the place of a variable, and puts it. Returns false if the runtime has no answer. */
+static bool put_symbol(struct ts_capture *capture, const struct ts_record_operation *model,
+		       const void *symbol, uint64_t *ret_address)
+{
+	int32_t (*ask)(void **, const void *) = ts_hip_next(hipGetSymbolAddress);
+	int32_t (*ask_size)(size_t *, const void *) = ts_hip_next(hipGetSymbolSize);
+	void *address = NULL;
+	size_t n_bytes = 0;
+
+	if (!ask || !ask_size || ask(&address, symbol) || ask_size(&n_bytes, symbol))
+		return false;
+	*ret_address = handle_of(address);
+	ts_hip_capture_variable(capture, model, symbol, *ret_address, n_bytes);
+	return true;
+}
+
+static bool symbol_call(struct ts_capture *capture, uint32_t id, const void *params,
+			const struct ts_record_operation *model)
+{
+	/* The arguments of the calls for each direction begin alike. */
+	const struct hipMemcpyToSymbol_params *to = params;
+	const struct hipMemcpyFromSymbol_params *from = params;
+	uint64_t address;
+
+	switch (id) {
+	case TS_HIP_CALL_hipGetSymbolAddress:
+		if (put_symbol(capture, model,
+			       ((const struct hipGetSymbolAddress_params *)params)->symbol,
+			       &address))
+			return true;
+		break;
+	case TS_HIP_CALL_hipMemcpyToSymbol:
+	case TS_HIP_CALL_hipMemcpyToSymbol_spt:
+	case TS_HIP_CALL_hipMemcpyToSymbolAsync:
+	case TS_HIP_CALL_hipMemcpyToSymbolAsync_spt:
+		if (!put_symbol(capture, model, to->symbol, &address))
+			break;
+		put_flat(capture, id, params, model, address + to->offset, handle_of(to->src),
+			 to->size_bytes);
+		return true;
+	case TS_HIP_CALL_hipMemcpyFromSymbol:
+	case TS_HIP_CALL_hipMemcpyFromSymbol_spt:
+	case TS_HIP_CALL_hipMemcpyFromSymbolAsync:
+	case TS_HIP_CALL_hipMemcpyFromSymbolAsync_spt:
+		if (!put_symbol(capture, model, from->symbol, &address))
+			break;
+		put_flat(capture, id, params, model, handle_of(from->dst), address + from->offset,
+			 from->size_bytes);
+		return true;
+	default:
+		return false;
+	}
+	ts_capture_unsupported(capture, model, "a variable whose address HIP does not report");
+	return true;
+}
+
 /* ---- all calls ---- */
 
 static void use(void *userdata, uint32_t cbid, const void *as)
@@ -520,7 +583,8 @@ void ts_hip_capture_put(struct ts_capture *capture, uint32_t id, const void *par
 		put_context(capture, model, model->context - 1, true);
 	(void)(as_driver_call(id, params, use, capture) ||
 	       launch_call(capture, id, params, model) || memory_call(capture, id, params, model) ||
-	       device_call(capture, id, params, model) || module_call(capture, id, params, model) ||
+	       symbol_call(capture, id, params, model) || device_call(capture, id, params, model) ||
+	       module_call(capture, id, params, model) ||
 	       ts_hip_capture_graph_call(capture, id, params, model));
 	capture->hip.model = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs of HIP for graphs.c: asks the runtime for nodes in the words of CUDA's driver, and converts
- * the arguments of calls that change a node. hip-capture.c takes the functions that ask;
+ * Graphs of HIP for graphs.c: asks the runtime for nodes in the words of CUDA's driver, and
+ * converts the arguments of calls that change a node. hip-capture.c takes the functions that ask;
  * hip-capture-calls.c calls the rest. This file calls hip-capture-code.c: a node may have a kernel
  * that no launch named before.
  */
