@@ -43,9 +43,10 @@ struct ts_capture_driver {
 			       const char *name);
 };
 
-/* State of HIP's capture: hip/. Guarded by the lane's lock, except `is_used`. */
+/* State of HIP's capture: hip/. Guarded by the lane's lock, except the first two fields. */
 struct ts_capture_hip {
-	bool is_used; /* the session captures HIP's calls, and no others */
+	bool is_used;  /* the session captures HIP's calls, and no others */
+	bool is_begun; /* ts_hip_capture_start() was called */
 	/* The call in progress, for queries: they may have to put an operation first. */
 	const struct ts_record_operation *model;
 	uint64_t devices;		/* a bit for each device with a context */

@@ -353,6 +353,17 @@ class ReplayOverHip(harness.over_hip(
         self.assertEqual(session['unsupported'], ['a kernel whose argument sizes the driver does not report',
                                                   'a graph with a kernel whose arguments the driver does not report'])
 
+    def test_code_of_amd(self):
+        """Arguments come from the code's metadata. A replay on the virtual GPU ends at the code, and names what runs it."""
+        path = self.capture([harness.app('timed-hip')], vgpu='mi300,kernels=timed')
+        launches = [row for row in harness.Trace(path).of('operation') if row['kind'] == 'launch']
+        self.assertEqual(len(launches), 8)
+        self.assertTrue(all(row['bytes'] for row in launches), launches)
+        self.assertEqual(harness.Trace(path).info['sessions'][0]['capture']['unsupported'], ["managed variables of the program's code"])
+        status, (session,), _ = self.replay(path)
+        self.assertEqual((status, session['refusal']['kind']), (DIFFERS, 'module_load'))
+        self.assertIn("a bundle of HIP's code without PTX, which only an AMD GPU runs: use `--on hip`", session['refusal']['why'])
+
     def test_two_vendors_are_refused(self):
         """A capture has the calls of one vendor."""
         for forms in (('hip', 'driver'), ('driver', 'hip')):

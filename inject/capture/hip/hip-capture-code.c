@@ -11,7 +11,7 @@
 #include "inject/capture/hip/hip-capture.h"
 
 #include "inject/context.h"
-#include "proto/abi/amdcode.h"
+#include "proto/abi/amdmetadata.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
@@ -274,6 +274,32 @@ void ts_hip_capture_variable(struct ts_capture *capture, const struct ts_record_
 
 /* ---- arguments ---- */
 
+/* A kernel whose arguments are read from metadata. */
+struct wanted {
+	const char *name;
+	struct ts_capture_argument *arguments;
+	int n; /* -1: not found, or too many */
+};
+
+/* Takes the arguments of the kernel, without the compiler's own. */
+static int take_kernel(void *userdata, const struct ts_amd_kernel *kernel)
+{
+	struct wanted *wanted = userdata;
+
+	if (kernel->n_name_bytes != strlen(wanted->name) ||
+	    memcmp(kernel->name, wanted->name, kernel->n_name_bytes) != 0)
+		return 0;
+	if (kernel->n_arguments > TS_AMD_MAX_ARGUMENTS)
+		return 1;
+	wanted->n = 0;
+	for (uint32_t i = 0; i < kernel->n_arguments; i++)
+		if (!kernel->arguments[i].is_hidden)
+			wanted->arguments[wanted->n++] =
+				(struct ts_capture_argument){kernel->arguments[i].offset,
+							     kernel->arguments[i].bytes};
+	return 1;
+}
+
 static int read_arguments(const struct ts_capture_hip *hip, const struct hip_function *function,
 			  struct ts_capture_argument *ret)
 {
@@ -281,9 +307,13 @@ static int read_arguments(const struct ts_capture_hip *hip, const struct hip_fun
 		&((const struct hip_code *)(const void *)hip->codes.at)[function->code - 1];
 	const char *name = (const char *)hip->names.at + function->name_off;
 
+	struct wanted wanted = {.name = name, .arguments = ret, .n = -1};
+
 	if (code->kind == KIND_PTX)
 		return ts_hip_ptx_arguments((const char *)code->text.at, code->n_bytes, name, ret);
-	return -1;
+	if (code->kind == KIND_METADATA)
+		(void)ts_amd_read_metadata(code->text.at, code->n_bytes, take_kernel, &wanted);
+	return wanted.n;
 }
 
 int ts_hip_capture_argument(void *function, size_t index, size_t *offset, size_t *bytes)

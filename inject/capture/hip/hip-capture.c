@@ -35,6 +35,8 @@ void ts_hip_capture_start(struct ts_shim *shim)
 {
 	struct ts_capture *capture = &shim->capture;
 
+	if (__atomic_exchange_n(&capture->hip.is_begun, true, __ATOMIC_RELAXED))
+		return;
 	/* A capture with a part of the work would be replayed as if it were the whole. */
 	if (shim->hip.first_device || capture->shim) {
 		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);

@@ -13,8 +13,8 @@
 struct ts_shim;
 
 /*
- * Starts the capture of HIP's calls, before the first recorded call. The lane ends with a reason if
- * the process uses CUDA, too, or if the settings ask for windows.
+ * Starts the capture of HIP's calls, before the first recorded call; later calls do nothing. The
+ * lane ends with a reason if the process uses CUDA, too, or if the settings ask for windows.
  */
 void ts_hip_capture_start(struct ts_shim *shim);
 
