@@ -142,6 +142,42 @@ static void launches(void *stream)
 	CHECK(hipEventDestroy(after));
 }
 
+/* Copies by the driver's structures: the second row to the host, and back as a box to the first. */
+static void structures(void *rows, size_t pitch, void *stream)
+{
+	uint32_t row[4] = {0};
+	struct ts_hip_memcpy2d two = {.src_memory_type = TS_HIP_MEMORY_TYPE_DEVICE,
+				      .src_device = rows,
+				      .src_pitch = pitch,
+				      .src_y = 1,
+				      .dst_memory_type = TS_HIP_MEMORY_TYPE_HOST,
+				      .dst_host = row,
+				      .dst_pitch = 16,
+				      .width_in_bytes = 16,
+				      .height = 1};
+	struct ts_hip_drv_memcpy3d three = {.src_memory_type = TS_HIP_MEMORY_TYPE_HOST,
+					    .src_host = row,
+					    .src_pitch = 16,
+					    .src_height = 1,
+					    .dst_memory_type = TS_HIP_MEMORY_TYPE_DEVICE,
+					    .dst_device = rows,
+					    .dst_pitch = pitch,
+					    .dst_height = 1,
+					    .width_in_bytes = 16,
+					    .height = 1,
+					    .depth = 1};
+
+	CHECK(hipMemcpyParam2D(&two));
+	if (row[0] != 4)
+		exit(1);
+	CHECK(hipDrvMemcpy3DAsync(&three, stream));
+	two.src_y = 0;
+	CHECK(hipMemcpyParam2DAsync(&two, stream));
+	CHECK(hipStreamSynchronize(stream));
+	if (row[0] != 4)
+		exit(1);
+}
+
 /* Rows and boxes: pitches, positions. */
 static void boxes(void *stream)
 {
@@ -169,6 +205,7 @@ static void boxes(void *stream)
 		;
 	if (memcmp(from, to, sizeof(from)) != 0)
 		exit(1);
+	structures(rows, pitch, stream);
 	CHECK(hipMemsetD16(rows, 0x1234, 8));
 	CHECK(hipMemcpyWithStream(to, rows, 16, DEFAULT, stream));
 	CHECK(hipFree(rows));

@@ -470,6 +470,73 @@ static void put_box(struct ts_capture *capture, uint32_t id, const void *params,
 		ts_capture_unsupported(capture, model, "copies of arrays");
 }
 
+/* The first runtime with other numbers of memory types, and sizes of 8 bytes in boxes. */
+#define NEW_MEMORY_TYPES 60000000u
+
+static bool has_old_memory(void)
+{
+	const uint32_t version = __atomic_load_n(&ts_shim.control->hip_version, __ATOMIC_RELAXED);
+
+	/* 0: the runtime was not asked yet. */
+	return version && version < NEW_MEMORY_TYPES;
+}
+
+/* Converts a memory type. The address decides about all memory but arrays and the host's. */
+static int32_t memory_type(int32_t type)
+{
+	const bool is_old = has_old_memory();
+
+	if (type == (is_old ? TS_HIP_MEMORY_TYPE_5_ARRAY : (int32_t)TS_HIP_MEMORY_TYPE_ARRAY))
+		return TS_CU_MEMORYTYPE_ARRAY;
+	return type == (is_old ? TS_HIP_MEMORY_TYPE_5_HOST : (int32_t)TS_HIP_MEMORY_TYPE_HOST)
+		       ? TS_CU_MEMORYTYPE_HOST
+		       : TS_CU_MEMORYTYPE_UNIFIED;
+}
+
+/* The fields that the structures of rows and of boxes, old and new, have in common. */
+#define CONVERT_ROWS(from, to)                                        \
+	(to)->src_x_in_bytes = (from)->src_x_in_bytes;                \
+	(to)->src_y = (from)->src_y;                                  \
+	(to)->src_memory_type = memory_type((from)->src_memory_type); \
+	(to)->src_host = (from)->src_host;                            \
+	(to)->src_device = handle_of((from)->src_device);             \
+	(to)->src_pitch = (from)->src_pitch;                          \
+	(to)->dst_x_in_bytes = (from)->dst_x_in_bytes;                \
+	(to)->dst_y = (from)->dst_y;                                  \
+	(to)->dst_memory_type = memory_type((from)->dst_memory_type); \
+	(to)->dst_host = (from)->dst_host;                            \
+	(to)->dst_device = handle_of((from)->dst_device);             \
+	(to)->dst_pitch = (from)->dst_pitch;                          \
+	(to)->width_in_bytes = (from)->width_in_bytes;                \
+	(to)->height = (from)->height;
+#define CONVERT_BOX(from, to)                  \
+	CONVERT_ROWS(from, to)                 \
+	(to)->src_z = (from)->src_z;           \
+	(to)->src_height = (from)->src_height; \
+	(to)->dst_z = (from)->dst_z;           \
+	(to)->dst_height = (from)->dst_height; \
+	(to)->depth = (from)->depth;
+
+/* Copies whose parameters are the driver's structures. `from` is of the runtime's release. */
+static void put_structure(struct ts_capture *capture, uint32_t id, const void *params,
+			  const struct ts_record_operation *model, const void *from, bool is_box)
+{
+	struct ts_cu_memcpy_3d as = {.depth = 1};
+	struct ts_capture_copy copy;
+
+	if (!is_box) {
+		CONVERT_ROWS((const struct ts_hip_memcpy2d *)from, &as)
+	} else if (has_old_memory()) {
+		CONVERT_BOX((const struct ts_hip_drv_memcpy3d_5 *)from, &as)
+	} else {
+		CONVERT_BOX((const struct ts_hip_drv_memcpy3d *)from, &as)
+	}
+	if (ts_capture_copy_3d(&as, &copy))
+		put_copy(capture, id, params, model, &copy);
+	else
+		ts_capture_unsupported(capture, model, "copies of arrays");
+}
+
 static bool memory_call(struct ts_capture *capture, uint32_t id, const void *params,
 			const struct ts_record_operation *model)
 {
@@ -502,6 +569,16 @@ static bool memory_call(struct ts_capture *capture, uint32_t id, const void *par
 	case TS_HIP_CALL_hipMemcpy3DAsync:
 	case TS_HIP_CALL_hipMemcpy3DAsync_spt:
 		put_box(capture, id, params, model);
+		return true;
+	/* The structure is the first argument. */
+	case TS_HIP_CALL_hipMemcpyParam2D:
+	case TS_HIP_CALL_hipMemcpyParam2DAsync:
+	case TS_HIP_CALL_hipDrvMemcpy2DUnaligned:
+		put_structure(capture, id, params, model, *(const void *const *)params, false);
+		return true;
+	case TS_HIP_CALL_hipDrvMemcpy3D:
+	case TS_HIP_CALL_hipDrvMemcpy3DAsync:
+		put_structure(capture, id, params, model, *(const void *const *)params, true);
 		return true;
 	default:
 		return false;
