@@ -182,7 +182,8 @@ static struct ts_record_operation begin_operation(struct ts_capture *capture,
 	struct ts_thread *thread = ts_producer_thread(&shim->producer);
 	struct ts_record_operation operation = {
 		.record.time = inside.enter,
-		.op_id = call->depth || call->correlation == captured->correlation
+		.op_id = captured->op_id ? *captured->op_id
+			 : call->depth || call->correlation == captured->correlation
 				 ? call->op_id
 				 : ts_widen(&shim->widen, captured->correlation),
 		.context = captured->context,

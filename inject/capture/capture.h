@@ -43,9 +43,10 @@ struct ts_capture_driver {
 			       const char *name);
 };
 
-/* State of HIP's capture: hip/. Guarded by the lane's lock, except `is_used`. */
+/* State of HIP's capture: hip/. Guarded by the lane's lock, except the first two fields. */
 struct ts_capture_hip {
-	bool is_used; /* the session captures HIP's calls, and no others */
+	bool is_used;  /* the session captures HIP's calls, and no others */
+	bool is_begun; /* ts_hip_capture_start() was called */
 	/* The call in progress, for queries: they may have to put an operation first. */
 	const struct ts_record_operation *model;
 	uint64_t devices;		/* a bit for each device with a context */
@@ -163,6 +164,8 @@ struct ts_captured_call {
 	int stream_capture; /* 1: begins a stream capture, -1: ends one, 0: neither */
 	uint32_t context;
 	uint32_t correlation; /* a nested call has that of the outer one */
+	/* NULL: of the thread's recorded call, or by the correlation id */
+	const uint64_t *op_id;
 	const void *params;
 	/* Puts the call's operations. Called with the lane's lock held. */
 	void (*put)(struct ts_capture *capture, const struct ts_captured_call *call,

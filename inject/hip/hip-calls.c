@@ -252,6 +252,33 @@ static void keep_object(struct ts_shim *shim, const struct ts_hip_frame *frame)
 		ts_hip_memory_add(&shim->hip.memory, &frame->allocation);
 }
 
+/* Begins a call of the classes that make no records, such as a query. */
+static bool enter_captured(struct ts_shim *shim, struct ts_hip_frame *frame, uint32_t id,
+			   const void *params)
+{
+	int saved_errno = errno;
+
+	if (!shim->capture.hip.is_used)
+		return false;
+	frame->params = params;
+	frame->captured = id;
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	ts_hip_capture_enter(shim, id, params, current_device());
+	ts_tls.busy = TS_BUSY_NOT;
+	errno = saved_errno;
+	return true;
+}
+
+static void leave_captured(struct ts_shim *shim, const struct ts_hip_frame *frame, int32_t result)
+{
+	int saved_errno = errno;
+
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	ts_hip_capture_leave(shim, frame->captured, frame->params, current_device(), result);
+	ts_tls.busy = TS_BUSY_NOT;
+	errno = saved_errno;
+}
+
 bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 {
 	struct ts_shim *shim = &ts_shim;
@@ -265,13 +292,15 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 	    ts_tls.busy || is_in_call(frame) ||
 	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
 		return false;
+	kind = ts_call_table_class(TS_API_HIP, id);
+	if (kind == TS_CUPTI_CLASS_QUERY || kind == TS_CUPTI_CLASS_OTHER)
+		return enter_captured(shim, frame, id, params);
 	ts_tls.busy = TS_BUSY_IN_CALL;
 	/* Acquire: pairs with the release at the end of ts_hip_join(). */
 	if (ts_unlikely(__atomic_load_n(&shim->hip.joined, __ATOMIC_ACQUIRE) != TS_HIP_JOINED))
 		ts_hip_join(shim);
 	if (ts_unlikely(call->depth && call->enter))
 		ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);
-	kind = ts_call_table_class(TS_API_HIP, id);
 	call->depth = 1;
 	call->generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
 	call->frame = frame;
@@ -286,6 +315,7 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 	frame->handle = 0;
 	frame->allocation.address = 0;
 	frame->is_known = false;
+	frame->captured = 0;
 	forget_object(shim, frame, id, kind, params);
 	call->enter = ts_producer_ticks(&shim->producer);
 	/* After the time: pairs with ts_hip_follow(). */
@@ -583,6 +613,11 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 	bool per_thread;
 	void *stream;
 
+	if (ts_unlikely(frame->captured)) {
+		if (gate)
+			leave_captured(shim, frame, result);
+		return;
+	}
 	/* Another call began and ended since this call began, so the data of this call is lost. */
 	if (!call->depth || call->domain != TS_API_HIP || call->frame != frame || !gate)
 		return;

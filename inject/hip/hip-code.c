@@ -143,6 +143,19 @@ void ts_hip_code_add_function(struct ts_hip_codes *codes, const void *object, co
 					 (uint64_t)(uintptr_t)name);
 }
 
+void ts_hip_code_set_managed(struct ts_hip_codes *codes, const void *handle)
+{
+	const uint64_t number = get(codes, handle);
+
+	if (number && number <= TS_HIP_MAX_CODES)
+		(void)ts_hip_objects_put(&codes->texts, ts_hip_key(codes->images[number - 1]), 1);
+}
+
+bool ts_hip_code_is_managed(const struct ts_hip_codes *codes, const void *image)
+{
+	return are_mapped(codes) && ts_hip_objects_get(&codes->texts, ts_hip_key(image));
+}
+
 const void *ts_hip_code_registered(const struct ts_hip_codes *codes, const void *object,
 				   const char **ret_name, uint32_t *ret_number)
 {

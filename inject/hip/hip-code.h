@@ -67,6 +67,9 @@ uint64_t ts_hip_code_name_of(const struct ts_hip_codes *codes, const void *objec
 /* Returns the number of the code of a function or a handle; 0: unknown. No lock, no system call. */
 uint32_t ts_hip_code_of(const struct ts_hip_codes *codes, const void *object);
 
+/* The code of a handle has managed variables. */
+void ts_hip_code_set_managed(struct ts_hip_codes *codes, const void *handle);
+bool ts_hip_code_is_managed(const struct ts_hip_codes *codes, const void *image);
 /*
  * Returns the registered image that a host function or variable belongs to, its name there and the
  * number of its code; NULL: it is not registered.
@@ -104,6 +107,7 @@ uint32_t ts_hip_code_kernel(struct ts_shim *shim, uint32_t code, const char *ker
  */
 void ts_hip_registered(const void *wrapper, void **modules);
 void ts_hip_registered_function(void **modules, const void *host_function, const char *name);
+void ts_hip_registered_managed(void *module);
 void ts_hip_unregistering(void **modules);
 
 /* Wraps the functions of the compiler's table, n_bytes long, that register code. */

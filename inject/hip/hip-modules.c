@@ -14,6 +14,8 @@
 /* Places in the table, in pointers; proto/abi/vendor/hip.calls has all. */
 #define SLOT_REGISTER_FAT_BINARY   3u
 #define SLOT_REGISTER_FUNCTION	   4u
+#define SLOT_REGISTER_MANAGED_VAR  5u
+#define SLOT_REGISTER_VAR	   8u
 #define SLOT_UNREGISTER_FAT_BINARY 9u
 #define N_SLOTS			   10u
 
@@ -24,6 +26,10 @@ static void (*next_function)(void **modules, const void *host_function, char *de
 			     struct ts_hip_dim3 *tid, struct ts_hip_dim3 *bid,
 			     struct ts_hip_dim3 *block_dim, struct ts_hip_dim3 *grid_dim,
 			     int32_t *warp_size);
+static void (*next_variable)(void **modules, void *var, char *host_var, char *device_var,
+			     int32_t ext, size_t size, int32_t constant, int32_t global);
+static void (*next_managed)(void *module, void **pointer, void *init_value, const char *name,
+			    size_t size, uint32_t align);
 
 static void **register_fat_binary(const void *wrapper)
 {
@@ -70,6 +76,20 @@ static void register_function(void **modules, const void *host_function, char *d
 	ts_hip_code_add_function(&ts_loaded.hip.codes, host_function, modules, device_name);
 }
 
+static void register_variable(void **modules, void *var, char *host_var, char *device_var,
+			      int32_t ext, size_t size, int32_t constant, int32_t global)
+{
+	next_variable(modules, var, host_var, device_var, ext, size, constant, global);
+	ts_hip_code_add_function(&ts_loaded.hip.codes, var, modules, device_var);
+}
+
+static void register_managed(void *module, void **pointer, void *init_value, const char *name,
+			     size_t size, uint32_t align)
+{
+	next_managed(module, pointer, init_value, name, size, align);
+	ts_hip_code_set_managed(&ts_loaded.hip.codes, module);
+}
+
 /* A runtime with tables has just registered code by its table, if its first call was this one. */
 static bool is_by_table(void)
 {
@@ -91,6 +111,12 @@ void ts_hip_registered_function(void **modules, const void *host_function, const
 		ts_hip_code_add_function(&ts_loaded.hip.codes, host_function, modules, name);
 }
 
+void ts_hip_registered_managed(void *module)
+{
+	if (!is_by_table())
+		ts_hip_code_set_managed(&ts_loaded.hip.codes, module);
+}
+
 void ts_hip_unregistering(void **modules)
 {
 	if (is_by_table())
@@ -110,6 +136,14 @@ void ts_hip_wrap_compiler(void **table, size_t n_bytes)
 	table[SLOT_REGISTER_FAT_BINARY] = (void *)register_fat_binary;
 	table[SLOT_REGISTER_FUNCTION] = (void *)register_function;
 	table[SLOT_UNREGISTER_FAT_BINARY] = (void *)unregister_fat_binary;
+	if (table[SLOT_REGISTER_VAR]) {
+		*(void **)&next_variable = table[SLOT_REGISTER_VAR];
+		table[SLOT_REGISTER_VAR] = (void *)register_variable;
+	}
+	if (table[SLOT_REGISTER_MANAGED_VAR]) {
+		*(void **)&next_managed = table[SLOT_REGISTER_MANAGED_VAR];
+		table[SLOT_REGISTER_MANAGED_VAR] = (void *)register_managed;
+	}
 }
 
 /* Returns the handle that a successful call stored. */

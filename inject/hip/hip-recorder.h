@@ -58,6 +58,8 @@ struct ts_hip_frame {
 	uint32_t context, stream; /* of `handle` */
 	struct ts_hip_allocation allocation;
 	bool is_known; /* `handle` or `allocation` was known */
+	/* A call that is captured for a replay, and makes no record: its id. 0: another call */
+	uint32_t captured;
 };
 
 /*

@@ -164,6 +164,8 @@ void ts_hip_join(struct ts_shim *shim)
 	uint32_t none = 0, ways = ts_loaded.hip.way;
 	int32_t n = 0, version = 0;
 
+	/* Asks the runtime nothing, so it comes before all calls. */
+	ts_hip_capture_start(shim);
 	/*
 	 * Trap: the queries below set the thread's last error. If the application has not read an
 	 * error of its own yet, a later call asks.
@@ -179,7 +181,6 @@ void ts_hip_join(struct ts_shim *shim)
 	if (get_version && !get_version(&version))
 		ts_debug(&shim->config, "HIP runtime %d", version);
 	__atomic_store_n(&shim->control->hip_version, (uint32_t)version, __ATOMIC_RELAXED);
-	ts_hip_capture_start(shim);
 	if (get_count && !get_count(&n))
 		for (int32_t i = 0; i < n; i++) {
 			define_device(shim, i);

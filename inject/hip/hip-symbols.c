@@ -220,6 +220,8 @@ static void *resolve(size_t index, const void *caller)
 enum code_symbol {
 	REGISTER_CODE,
 	REGISTER_FUNCTION,
+	REGISTER_VARIABLE,
+	REGISTER_MANAGED,
 	UNREGISTER_CODE,
 	N_CODE_SYMBOLS
 };
@@ -227,6 +229,8 @@ enum code_symbol {
 static const char code_names[N_CODE_SYMBOLS][32] = {
 	[REGISTER_CODE] = "__hipRegisterFatBinary",
 	[REGISTER_FUNCTION] = "__hipRegisterFunction",
+	[REGISTER_VARIABLE] = "__hipRegisterVar",
+	[REGISTER_MANAGED] = "__hipRegisterManagedVar",
 	[UNREGISTER_CODE] = "__hipUnregisterFatBinary",
 };
 static const char code_node[] = "hip_4.2";
@@ -307,6 +311,38 @@ SYMBOL void ts_hip_symbol___hipRegisterFunction(void **modules, const void *host
 	next(modules, host_function, device_function, device_name, thread_limit, tid, bid,
 	     block_dim, grid_dim, warp_size);
 	ts_hip_registered_function(modules, host_function, device_name);
+}
+
+VERSION(__hipRegisterVar, 4.2)
+SYMBOL void ts_hip_symbol___hipRegisterVar(void **modules, void *var, char *host_var,
+					   char *device_var, int32_t ext, size_t size,
+					   int32_t constant, int32_t global);
+SYMBOL void ts_hip_symbol___hipRegisterVar(void **modules, void *var, char *host_var,
+					   char *device_var, int32_t ext, size_t size,
+					   int32_t constant, int32_t global)
+{
+	void (*next)(void **, void *, char *, char *, int32_t, size_t, int32_t, int32_t) =
+		code_target(REGISTER_VARIABLE, modules, __builtin_return_address(0));
+
+	if (!next)
+		return;
+	next(modules, var, host_var, device_var, ext, size, constant, global);
+	ts_hip_registered_function(modules, var, device_var);
+}
+
+VERSION(__hipRegisterManagedVar, 4.2)
+SYMBOL void ts_hip_symbol___hipRegisterManagedVar(void *module, void **pointer, void *init_value,
+						  const char *name, size_t size, uint32_t align);
+SYMBOL void ts_hip_symbol___hipRegisterManagedVar(void *module, void **pointer, void *init_value,
+						  const char *name, size_t size, uint32_t align)
+{
+	void (*next)(void *, void **, void *, const char *, size_t, uint32_t) =
+		code_target(REGISTER_MANAGED, module, __builtin_return_address(0));
+
+	if (!next)
+		return;
+	next(module, pointer, init_value, name, size, align);
+	ts_hip_registered_managed(module);
 }
 
 VERSION(__hipUnregisterFatBinary, 4.2)

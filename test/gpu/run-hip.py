@@ -3,11 +3,12 @@
 """run-hip.py [--build DIR] [--virtual]: HIP on a real AMD GPU: allocations, copies and sets of test/apps/hip-loads.
 
 The program has no kernels, because those of test/apps are PTX. The trace equals the program's truth, preloaded alone and under
-`tsctl record`. Skipped, with the reason on a line, without a driver, a library or a device. --virtual runs the same on the
+`tsctl record`. A capture is replayed on the device (`--on hip`). Skipped, with the reason on a line, without a driver, a library or a device. --virtual runs the same on the
 virtual GPU.
 """
 import argparse
 import ctypes
+import json
 import os
 import sys
 import unittest
@@ -71,6 +72,19 @@ class Hip(harness.Case):
 
     def test_record(self):
         self.check(True)
+
+    def test_replay(self):
+        """The program's copies and sets, done again on the device and on the virtual one."""
+        result, path = self.record([harness.app('hip-loads'), 'global', LIBRARY], *(['--vgpu'] if ARGUMENTS.virtual else []), '-q',
+                                   '--capture', 'replay')
+        self.assertEqual((result.status, result.err), (0, ''), result)
+        libraries = harness.VGPU if ARGUMENTS.virtual else os.environ.get('LD_LIBRARY_PATH', '')
+        for on in ('hip', 'vgpu'):
+            result = harness.tsctl('replay', '--on', on, '--repeat', '2', '--json', path, env=harness.environment(LD_LIBRARY_PATH=libraries))
+            self.assertEqual(result.status, 0, result)
+            session = json.loads(result.out)
+            self.assertEqual((session['verdict'], session['unsupported'], session['operations']), ('same', [], session['captured']))
+            self.assertGreater(session['results'], 0)
 
 
 if __name__ == '__main__':

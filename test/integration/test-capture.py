@@ -328,6 +328,50 @@ class ReplayOverHip(harness.over_hip(
                 session, = self.check_same(path)
                 self.assertEqual((session['launches'], session['results']), (launches, results), form + setting)
 
+    def test_calls_of_hips_own(self):
+        """Variables, boxes, launches of every form, changed graphs, queries, pools, peers, by both ways into the runtime."""
+        for setting, launches, results in (('', 12, 13), (',hip=6.1', 12, 13)):
+            path = self.capture([harness.app('hip-replay')], '-f', vgpu='mi300:2' + setting)
+            session, = self.check_same(path)
+            self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (launches, results, 0))
+            self.assertEqual(self.replay(path, '--check', 'all')[1][0].get('findings', []), [])
+            variables = [row for row in harness.Trace(path).of('operation') if row['kind'] == 'variable']
+            self.assertEqual([(row['name'], row['bytes']) for row in variables], [('addend', 4)])
+
+    def test_what_is_not_captured(self):
+        """The trace names each call once, and its timings are whole. So does the replay."""
+        path = self.capture([harness.app('hip-replay'), 'host'])
+        self.assertEqual(harness.Trace(path).info['sessions'][0]['capture']['unsupported'], ['hipLaunchHostFunc'])
+        status, (session,), result = self.replay(path)
+        self.assertEqual((status, session['unsupported'], session['operations']), (SAME, ['hipLaunchHostFunc'], session['captured']), result)
+
+    def test_code_in_all_its_forms(self):
+        """Arguments of a compressed bundle's kernels are not known: such launches are named."""
+        path = self.capture([harness.app('hip-code'), os.path.join(harness.APPS, 'hip-code-packed.hipfb')])
+        status, (session,), result = self.replay(path)
+        self.assertIn(status, (SAME, DIFFERS), result)
+        self.assertEqual(session['unsupported'], ['a kernel whose argument sizes the driver does not report',
+                                                  'a graph with a kernel whose arguments the driver does not report'])
+
+    def test_code_of_amd(self):
+        """Arguments come from the code's metadata. A replay on the virtual GPU ends at the code, and names what runs it."""
+        path = self.capture([harness.app('timed-hip')], vgpu='mi300,kernels=timed')
+        launches = [row for row in harness.Trace(path).of('operation') if row['kind'] == 'launch']
+        self.assertEqual(len(launches), 8)
+        self.assertTrue(all(row['bytes'] for row in launches), launches)
+        self.assertEqual(harness.Trace(path).info['sessions'][0]['capture']['unsupported'], ["managed variables of the program's code"])
+        status, (session,), _ = self.replay(path)
+        self.assertEqual((status, session['refusal']['kind']), (DIFFERS, 'module_load'))
+        self.assertIn("a bundle of HIP's code without PTX, which only an AMD GPU runs: use `--on hip`", session['refusal']['why'])
+
+    def test_two_vendors_are_refused(self):
+        """A capture has the calls of one vendor."""
+        for forms in (('hip', 'driver'), ('driver', 'hip')):
+            parts = [os.path.join(harness.APPS, 'libpart-pipeline-%s.so' % form) for form in forms]
+            result, path = self.record([harness.app('both'), 'after'] + parts, '--vgpu', '--capture', 'replay', '-f')
+            self.assertEqual(result.status, 0, result)
+            self.assertRegex(harness.tsctl('info', path).out, 'ended early: the process uses CUDA and HIP')
+
     def test_windows_are_refused(self):
         """The recording, the trace and the replay give the reason, and the timings are whole."""
         for level in ('window', 'window,launches=1..2'):

@@ -284,6 +284,18 @@ class HipDevice(harness.over_hip(Cuda, 'test_saxpy', 'test_pipeline', 'test_thre
     """The same through libamdhip64; and a capture of one vendor's calls on the other vendor's device."""
     executor = 'hip'
 
+    def test_calls_of_hips_own(self):
+        path = self.capture([harness.app('hip-replay')], vgpu='mi300:2')
+        session, = self.same(path, vgpu='mi300:2')
+        self.assertTrue(variables(session), session.get('notes'))
+        self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (12, 13, 0))
+
+    def test_code_of_amd(self):
+        """The device gets the code as it was captured."""
+        path = self.capture([harness.app('timed-hip')], vgpu='mi300,kernels=timed')
+        status, (session,), result = self.replay(path, vgpu='mi300,kernels=timed')
+        self.assertEqual((status, session['verdict'], session['operations'], session['launches']), (SAME, 'same', session['captured'], 8), result)
+
     def test_ptx_of_hip_on_cuda(self):
         path = self.capture([harness.app('saxpy', 'hip')])
         session, = self.same(path, on='cuda')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the arguments of a kernel from PTX text: `.entry name(.param .u64 a, .param .align 8 .b8
- * b[16])`. hip-capture-code.c calls this file. The text is the program's; it may be malformed. Reads
- * no byte beyond n_bytes, and allocates nothing.
+ * b[16])`. hip-capture-code.c calls this file. The text is the program's; it may be malformed.
+ * Reads no byte beyond n_bytes, and allocates nothing.
  */
 #include "inject/capture/hip/hip-capture.h"
 

@@ -380,7 +380,7 @@ static void put_memory(struct ts_capture *capture, const struct hipMalloc3D_para
 	ts_capture_call(capture, DRIVER(cuMemAlloc_v2), &as, model);
 }
 
-/* A fill of a box: one of rows for each slice. */
+/* A fill of a box: of rows, or of rows for each slice if other rows lie between slices. */
 static void put_fill(struct ts_capture *capture, uint32_t id, const void *params,
 		     const struct ts_record_operation *model)
 {
@@ -398,6 +398,11 @@ static void put_fill(struct ts_capture *capture, uint32_t id, const void *params
 
 	own.stream = stream_of(id, params);
 	own.operation_flags |= ts_hip_stream_of(id, params).is_async ? TS_OPERATION_ASYNC : 0;
+	if (p->pitched_dev_ptr.ysize == p->extent.height) {
+		fill.height *= p->extent.depth;
+		ts_capture_fill(capture, &own, &fill);
+		return;
+	}
 	for (size_t z = 0; z < p->extent.depth; z++) {
 		ts_capture_fill(capture, &own, &fill);
 		fill.dst += fill.pitch * p->pitched_dev_ptr.ysize;
@@ -465,6 +470,73 @@ static void put_box(struct ts_capture *capture, uint32_t id, const void *params,
 		ts_capture_unsupported(capture, model, "copies of arrays");
 }
 
+/* The first runtime with other numbers of memory types, and sizes of 8 bytes in boxes. */
+#define NEW_MEMORY_TYPES 60000000u
+
+static bool has_old_memory(void)
+{
+	const uint32_t version = __atomic_load_n(&ts_shim.control->hip_version, __ATOMIC_RELAXED);
+
+	/* 0: the runtime was not asked yet. */
+	return version && version < NEW_MEMORY_TYPES;
+}
+
+/* Converts a memory type. The address decides about all memory but arrays and the host's. */
+static int32_t memory_type(int32_t type)
+{
+	const bool is_old = has_old_memory();
+
+	if (type == (is_old ? TS_HIP_MEMORY_TYPE_5_ARRAY : (int32_t)TS_HIP_MEMORY_TYPE_ARRAY))
+		return TS_CU_MEMORYTYPE_ARRAY;
+	return type == (is_old ? TS_HIP_MEMORY_TYPE_5_HOST : (int32_t)TS_HIP_MEMORY_TYPE_HOST)
+		       ? TS_CU_MEMORYTYPE_HOST
+		       : TS_CU_MEMORYTYPE_UNIFIED;
+}
+
+/* The fields that the structures of rows and of boxes, old and new, have in common. */
+#define CONVERT_ROWS(from, to)                                        \
+	(to)->src_x_in_bytes = (from)->src_x_in_bytes;                \
+	(to)->src_y = (from)->src_y;                                  \
+	(to)->src_memory_type = memory_type((from)->src_memory_type); \
+	(to)->src_host = (from)->src_host;                            \
+	(to)->src_device = handle_of((from)->src_device);             \
+	(to)->src_pitch = (from)->src_pitch;                          \
+	(to)->dst_x_in_bytes = (from)->dst_x_in_bytes;                \
+	(to)->dst_y = (from)->dst_y;                                  \
+	(to)->dst_memory_type = memory_type((from)->dst_memory_type); \
+	(to)->dst_host = (from)->dst_host;                            \
+	(to)->dst_device = handle_of((from)->dst_device);             \
+	(to)->dst_pitch = (from)->dst_pitch;                          \
+	(to)->width_in_bytes = (from)->width_in_bytes;                \
+	(to)->height = (from)->height;
+#define CONVERT_BOX(from, to)                  \
+	CONVERT_ROWS(from, to)                 \
+	(to)->src_z = (from)->src_z;           \
+	(to)->src_height = (from)->src_height; \
+	(to)->dst_z = (from)->dst_z;           \
+	(to)->dst_height = (from)->dst_height; \
+	(to)->depth = (from)->depth;
+
+/* Copies whose parameters are the driver's structures. `from` is of the runtime's release. */
+static void put_structure(struct ts_capture *capture, uint32_t id, const void *params,
+			  const struct ts_record_operation *model, const void *from, bool is_box)
+{
+	struct ts_cu_memcpy_3d as = {.depth = 1};
+	struct ts_capture_copy copy;
+
+	if (!is_box) {
+		CONVERT_ROWS((const struct ts_hip_memcpy2d *)from, &as)
+	} else if (has_old_memory()) {
+		CONVERT_BOX((const struct ts_hip_drv_memcpy3d_5 *)from, &as)
+	} else {
+		CONVERT_BOX((const struct ts_hip_drv_memcpy3d *)from, &as)
+	}
+	if (ts_capture_copy_3d(&as, &copy))
+		put_copy(capture, id, params, model, &copy);
+	else
+		ts_capture_unsupported(capture, model, "copies of arrays");
+}
+
 static bool memory_call(struct ts_capture *capture, uint32_t id, const void *params,
 			const struct ts_record_operation *model)
 {
@@ -498,9 +570,77 @@ static bool memory_call(struct ts_capture *capture, uint32_t id, const void *par
 	case TS_HIP_CALL_hipMemcpy3DAsync_spt:
 		put_box(capture, id, params, model);
 		return true;
+	/* The structure is the first argument. */
+	case TS_HIP_CALL_hipMemcpyParam2D:
+	case TS_HIP_CALL_hipMemcpyParam2DAsync:
+	case TS_HIP_CALL_hipDrvMemcpy2DUnaligned:
+		put_structure(capture, id, params, model, *(const void *const *)params, false);
+		return true;
+	case TS_HIP_CALL_hipDrvMemcpy3D:
+	case TS_HIP_CALL_hipDrvMemcpy3DAsync:
+		put_structure(capture, id, params, model, *(const void *const *)params, true);
+		return true;
 	default:
 		return false;
 	}
+}
+
+/* ---- variables ---- */
+
+/* Asks for the place of a variable, and puts it. Returns false if the runtime has no answer. */
+static bool put_symbol(struct ts_capture *capture, const struct ts_record_operation *model,
+		       const void *symbol, uint64_t *ret_address)
+{
+	int32_t (*ask)(void **, const void *) = ts_hip_next(hipGetSymbolAddress);
+	int32_t (*ask_size)(size_t *, const void *) = ts_hip_next(hipGetSymbolSize);
+	void *address = NULL;
+	size_t n_bytes = 0;
+
+	if (!ask || !ask_size || ask(&address, symbol) || ask_size(&n_bytes, symbol))
+		return false;
+	*ret_address = handle_of(address);
+	ts_hip_capture_variable(capture, model, symbol, *ret_address, n_bytes);
+	return true;
+}
+
+static bool symbol_call(struct ts_capture *capture, uint32_t id, const void *params,
+			const struct ts_record_operation *model)
+{
+	/* The arguments of the calls for each direction begin alike. */
+	const struct hipMemcpyToSymbol_params *to = params;
+	const struct hipMemcpyFromSymbol_params *from = params;
+	uint64_t address;
+
+	switch (id) {
+	case TS_HIP_CALL_hipGetSymbolAddress:
+		if (put_symbol(capture, model,
+			       ((const struct hipGetSymbolAddress_params *)params)->symbol,
+			       &address))
+			return true;
+		break;
+	case TS_HIP_CALL_hipMemcpyToSymbol:
+	case TS_HIP_CALL_hipMemcpyToSymbol_spt:
+	case TS_HIP_CALL_hipMemcpyToSymbolAsync:
+	case TS_HIP_CALL_hipMemcpyToSymbolAsync_spt:
+		if (!put_symbol(capture, model, to->symbol, &address))
+			break;
+		put_flat(capture, id, params, model, address + to->offset, handle_of(to->src),
+			 to->size_bytes);
+		return true;
+	case TS_HIP_CALL_hipMemcpyFromSymbol:
+	case TS_HIP_CALL_hipMemcpyFromSymbol_spt:
+	case TS_HIP_CALL_hipMemcpyFromSymbolAsync:
+	case TS_HIP_CALL_hipMemcpyFromSymbolAsync_spt:
+		if (!put_symbol(capture, model, from->symbol, &address))
+			break;
+		put_flat(capture, id, params, model, handle_of(from->dst), address + from->offset,
+			 from->size_bytes);
+		return true;
+	default:
+		return false;
+	}
+	ts_capture_unsupported(capture, model, "a variable whose address HIP does not report");
+	return true;
 }
 
 /* ---- all calls ---- */
@@ -520,7 +660,8 @@ void ts_hip_capture_put(struct ts_capture *capture, uint32_t id, const void *par
 		put_context(capture, model, model->context - 1, true);
 	(void)(as_driver_call(id, params, use, capture) ||
 	       launch_call(capture, id, params, model) || memory_call(capture, id, params, model) ||
-	       device_call(capture, id, params, model) || module_call(capture, id, params, model) ||
+	       symbol_call(capture, id, params, model) || device_call(capture, id, params, model) ||
+	       module_call(capture, id, params, model) ||
 	       ts_hip_capture_graph_call(capture, id, params, model));
 	capture->hip.model = NULL;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Follows device code for the capture: which code a function belongs to, and the layout of its
- * arguments. HIP reports no layouts before 7.2, so they come from the code itself: from PTX, or from
- * the metadata of AMD's code. hip-capture-calls.c and hip-capture-graphs.c call this file, with the
- * lane's lock held. This file calls the files that read arguments, and hip/hip-code.c.
+ * arguments. HIP reports no layouts before 7.2, so they come from the code itself: from PTX, or
+ * from the metadata of AMD's code. hip-capture-calls.c and hip-capture-graphs.c call this file,
+ * with the lane's lock held. This file calls the files that read arguments, and hip/hip-code.c.
  *
  * A program may free a module's image once it is loaded. So the part that describes the kernels is
  * copied. Code that the program registers has its image as long as it is registered.
@@ -11,9 +11,11 @@
 #include "inject/capture/hip/hip-capture.h"
 
 #include "inject/context.h"
-#include "proto/abi/amdcode.h"
+#include "proto/abi/amdmetadata.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
+
+#define DRIVER(name) TS_CUPTI_DRIVER_CBID_##name
 
 /* Results of ts_hip_capture_argument(), as the driver's. */
 #define NO_ARGUMENT 1
@@ -201,39 +203,102 @@ void ts_hip_capture_alias(struct ts_capture *capture, const void *function, cons
 		*own = copy;
 }
 
+/*
+ * Puts the operation that loads registered code, once. The image stands for the module: HIP shows
+ * no handle. Returns the code; NULL: no memory.
+ */
+static struct hip_code *put_registered(struct ts_capture *capture,
+				       const struct ts_record_operation *model, void *image,
+				       uint32_t number)
+{
+	const struct ts_cu_module_load_data_params load = {&image, image};
+	struct hip_code *code = code_of(&capture->hip, image);
+	const void *start;
+	size_t n_bytes;
+
+	if (!code || code->registered == number)
+		return code;
+	n_bytes = ts_capture_image_bytes(image, &start);
+	ts_capture_call(capture, DRIVER(cuModuleLoadData), &load, model);
+	if (ts_hip_code_is_managed(&ts_loaded.hip.codes, image))
+		ts_capture_unsupported(capture, model, "managed variables of the program's code");
+	ts_hip_capture_code(capture, image, start, n_bytes);
+	code->registered = number;
+	return code;
+}
+
 void ts_hip_capture_registered(struct ts_capture *capture, const struct ts_record_operation *model,
 			       const void *function)
 {
 	struct ts_capture_hip *hip = &capture->hip;
-	struct hip_function *known = function_of(hip, function);
-	struct hip_code *code;
+	const struct hip_function *known = function_of(hip, function);
+	const struct hip_code *code;
 	const char *name;
 	uint32_t number;
 	void *image = (void *)(uintptr_t)ts_hip_code_registered(&ts_loaded.hip.codes, function,
 								&name, &number);
 	void *handle = (void *)(uintptr_t)function;
-	const struct ts_cu_module_load_data_params load = {&image, image};
-	const struct ts_cu_module_get_function_params get = {&handle, image, name};
 
 	if (!image || !known || known->registered == number)
 		return;
-	code = code_of(hip, image);
+	code = put_registered(capture, model, image, number);
 	if (!code)
 		return;
-	/* The image stands for the module: HIP shows no handle. */
-	if (code->registered != number) {
-		const void *start;
-		size_t n_bytes = ts_capture_image_bytes(image, &start);
-
-		ts_capture_call(capture, TS_CUPTI_DRIVER_CBID_cuModuleLoadData, &load, model);
-		ts_hip_capture_code(capture, image, start, n_bytes);
-		code->registered = number;
-	}
-	ts_capture_call(capture, TS_CUPTI_DRIVER_CBID_cuModuleGetFunction, &get, model);
+	ts_capture_call(capture, DRIVER(cuModuleGetFunction),
+			&(struct ts_cu_module_get_function_params){&handle, image, name}, model);
 	set_function(hip, function, number_of(hip, code), name, number);
 }
 
+void ts_hip_capture_variable(struct ts_capture *capture, const struct ts_record_operation *model,
+			     const void *symbol, uint64_t address, size_t n_bytes)
+{
+	const struct ts_memory_range *range = ts_memory_map_find(&capture->memory, address);
+	const char *name;
+	uint32_t number;
+	void *image = (void *)(uintptr_t)ts_hip_code_registered(&ts_loaded.hip.codes, symbol, &name,
+								&number);
+
+	if (range && range->start == address)
+		return;
+	if (!image) {
+		ts_capture_unsupported(capture, model,
+				       "the address of a variable that no call registered");
+		return;
+	}
+	if (put_registered(capture, model, image, number))
+		ts_capture_call(capture, DRIVER(cuModuleGetGlobal_v2),
+				&(struct ts_cu_module_get_global_params){&address, &n_bytes, image,
+									 name},
+				model);
+}
+
 /* ---- arguments ---- */
+
+/* A kernel whose arguments are read from metadata. */
+struct wanted {
+	const char *name;
+	struct ts_capture_argument *arguments;
+	int n; /* -1: not found, or too many */
+};
+
+/* Takes the arguments of the kernel, without the compiler's own. */
+static int take_kernel(void *userdata, const struct ts_amd_kernel *kernel)
+{
+	struct wanted *wanted = userdata;
+
+	if (kernel->n_name_bytes != strlen(wanted->name) ||
+	    memcmp(kernel->name, wanted->name, kernel->n_name_bytes) != 0)
+		return 0;
+	if (kernel->n_arguments > TS_AMD_MAX_ARGUMENTS)
+		return 1;
+	wanted->n = 0;
+	for (uint32_t i = 0; i < kernel->n_arguments; i++)
+		if (!kernel->arguments[i].is_hidden)
+			wanted->arguments[wanted->n++] =
+				(struct ts_capture_argument){kernel->arguments[i].offset,
+							     kernel->arguments[i].bytes};
+	return 1;
+}
 
 static int read_arguments(const struct ts_capture_hip *hip, const struct hip_function *function,
 			  struct ts_capture_argument *ret)
@@ -242,9 +307,13 @@ static int read_arguments(const struct ts_capture_hip *hip, const struct hip_fun
 		&((const struct hip_code *)(const void *)hip->codes.at)[function->code - 1];
 	const char *name = (const char *)hip->names.at + function->name_off;
 
+	struct wanted wanted = {.name = name, .arguments = ret, .n = -1};
+
 	if (code->kind == KIND_PTX)
 		return ts_hip_ptx_arguments((const char *)code->text.at, code->n_bytes, name, ret);
-	return -1;
+	if (code->kind == KIND_METADATA)
+		(void)ts_amd_read_metadata(code->text.at, code->n_bytes, take_kernel, &wanted);
+	return wanted.n;
 }
 
 int ts_hip_capture_argument(void *function, size_t index, size_t *offset, size_t *bytes)

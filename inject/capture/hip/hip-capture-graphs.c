@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs of HIP for graphs.c: asks the runtime for nodes in the words of CUDA's driver, and converts
- * the arguments of calls that change a node. hip-capture.c takes the functions that ask;
+ * Graphs of HIP for graphs.c: asks the runtime for nodes in the words of CUDA's driver, and
+ * converts the arguments of calls that change a node. hip-capture.c takes the functions that ask;
  * hip-capture-calls.c calls the rest. This file calls hip-capture-code.c: a node may have a kernel
  * that no launch named before.
  */
@@ -114,9 +114,11 @@ static int ask_edges(void *graph, void **from, void **to, size_t *n)
 static int ask_type(void *node, int32_t *type)
 {
 	int32_t (*ask)(void *, int32_t *) = ts_hip_next(hipGraphNodeGetType);
+	const uint32_t version = __atomic_load_n(&ts_shim.control->hip_version, __ATOMIC_RELAXED);
 	int r = ask ? ask(node, type) : NOT_FOUND;
 
-	if (!r && __atomic_load_n(&ts_shim.control->hip_version, __ATOMIC_RELAXED) < SAME_TYPES)
+	/* 0: the runtime was not asked yet. */
+	if (!r && version && version < SAME_TYPES)
 		--*type;
 	return r;
 }

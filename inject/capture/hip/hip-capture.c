@@ -35,6 +35,8 @@ void ts_hip_capture_start(struct ts_shim *shim)
 {
 	struct ts_capture *capture = &shim->capture;
 
+	if (__atomic_exchange_n(&capture->hip.is_begun, true, __ATOMIC_RELAXED))
+		return;
 	/* A capture with a part of the work would be replayed as if it were the whole. */
 	if (shim->hip.first_device || capture->shim) {
 		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
@@ -66,6 +68,8 @@ static void put(struct ts_capture *capture, const struct ts_captured_call *call,
 static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint32_t device,
 		     struct ts_captured_call *ret_call)
 {
+	/* A call that makes no record has no number. */
+	static const uint64_t none;
 	const enum ts_capture_mode mode = ts_hip_capture_mode(id);
 
 	if (mode == TS_CAPTURE_NOT || !ts_lane_goes_on(&shim->capture.lane))
@@ -79,6 +83,7 @@ static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint
 		.stream_capture = ts_call_table_stream_capture(TS_API_HIP, id),
 		.context = shim->hip.first_device + device + 1,
 		.correlation = (uint32_t)ts_tls.call.op_id,
+		.op_id = ts_tls.call.depth ? &ts_tls.call.op_id : &none,
 		.params = params,
 		.put = put,
 	};

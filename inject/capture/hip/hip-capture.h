@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capture level `replay` for HIP. hip/hip-calls.c reports the calls of the application; each becomes
- * the operations that the like call of CUDA's driver would become, so that a replay needs no word of
- * HIP. hip.calls names that driver call for most calls.
+ * Capture level `replay` for HIP. hip/hip-calls.c reports the calls of the application; each
+ * becomes the operations that the like call of CUDA's driver would become, so that a replay needs
+ * no word of HIP. hip.calls names that driver call for most calls.
  *
  * Functions may be called by any thread. Those that take a model need the lane's lock.
  */
@@ -13,8 +13,8 @@
 struct ts_shim;
 
 /*
- * Starts the capture of HIP's calls, before the first recorded call. The lane ends with a reason if
- * the process uses CUDA, too, or if the settings ask for windows.
+ * Starts the capture of HIP's calls, before the first recorded call; later calls do nothing. The
+ * lane ends with a reason if the process uses CUDA, too, or if the settings ask for windows.
  */
 void ts_hip_capture_start(struct ts_shim *shim);
 
@@ -52,6 +52,12 @@ void ts_hip_capture_alias(struct ts_capture *capture, const void *function, cons
 void ts_hip_capture_registered(struct ts_capture *capture, const struct ts_record_operation *model,
 			       const void *function);
 /*
+ * Puts the operation with the address of a registered variable, and loads its code first. Nothing
+ * happens if the address is known. A variable that no call registered is named as unsupported.
+ */
+void ts_hip_capture_variable(struct ts_capture *capture, const struct ts_record_operation *model,
+			     const void *symbol, uint64_t address, size_t n_bytes);
+/*
  * Gets the place of an argument of a function, as cuFuncGetParamInfo() does. Returns 0, 1 (no such
  * argument), or another number if the arguments are not known.
  */
@@ -62,8 +68,8 @@ int ts_hip_capture_argument(void *function, size_t index, size_t *offset, size_t
 #define TS_HIP_MAX_ARGUMENTS 1024u
 
 /*
- * Reads the arguments of an entry in PTX text. Returns the number of arguments, or -1 if there is no
- * such entry, or it cannot be read. `ret` has room for TS_HIP_MAX_ARGUMENTS.
+ * Reads the arguments of an entry in PTX text. Returns the number of arguments, or -1 if there is
+ * no such entry, or it cannot be read. `ret` has room for TS_HIP_MAX_ARGUMENTS.
  */
 int ts_hip_ptx_arguments(const char *text, size_t n_bytes, const char *name,
 			 struct ts_capture_argument *ret);

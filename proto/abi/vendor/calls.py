@@ -91,7 +91,7 @@ TABLES = {'slot': 'HipDispatchTable', 'compiler': 'HipCompilerDispatchTable'}
 PLACES = {'slot': 'runtime_slot', 'compiler': 'compiler_slot'}
 RESULTS = {'void': 'void ', 'pointer': 'void **', 'string': 'const char *', None: 'int32_t '}
 LOCALS = ('params', 'next', 'frame', 'result')
-# The shim wraps no call of these classes.
+# The shim records no call of these classes.
 UNWATCHED = ('QUERY', 'OTHER')
 CAPTURES = ('ordered', 'before', 'after', 'harmless', 'lacked')
 # The arguments that an effect looks for by their names. Where it looks for none, the stream is the first argument.
@@ -185,6 +185,10 @@ class Call:
         return ', '.join(re.sub(r' ?\b\w+$', '', text) for text, _ in self.arguments) or 'void'
 
     def wrapped(self):
+        """The shim sees the call: it records the call, or captures it for a replay."""
+        return self.recorded() or 'slot' in self.slots and self.values.get('capture', 'harmless') != 'harmless'
+
+    def recorded(self):
         return 'slot' in self.slots and self.arguments is not None and 'returns' not in self.values and \
             self.kind not in UNWATCHED and 'quiet' not in self.flags
 
@@ -865,7 +869,7 @@ def print_slots(tables):
 def coverage_of(interface, calls):
     """(name, state, release that has it first) of each entry point. The release is known of HIP alone."""
     if interface.hip:
-        return [(call.name, 'INTERCEPTED' if call.wrapped() else 'PASSED', call.values.get('node', '')) for call in calls]
+        return [(call.name, 'INTERCEPTED' if call.recorded() else 'PASSED', call.values.get('node', '')) for call in calls]
     rows = [(form.number, form.callback, 'PASSED' if call.kind in UNWATCHED or 'quiet' in call.flags else 'INTERCEPTED')
             for call in calls for form in call.ids]
     known = {number for number, _, _ in rows}

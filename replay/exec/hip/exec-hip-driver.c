@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads libamdhip64 with dlopen(), and gives the executor on real devices HIP's functions as those of
- * CUDA's driver. exec-cuda.c calls this file. HIP has a like function for nearly each of the driver's;
- * this file converts what differs: contexts, errors' texts, copies' structures, packed arguments.
+ * Loads libamdhip64 with dlopen(), and gives the executor on real devices HIP's functions as those
+ * of CUDA's driver. exec-cuda.c calls this file. HIP has a like function for nearly each of the
+ * driver's; this file converts what differs: contexts, errors' texts, copies' structures, packed
+ * arguments.
  *
  * A context of the executor is a device: its handle is the device's ordinal plus 1.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HIP's runtime, loaded at run time, behind the table of the executor on real devices. A build needs
- * no ROCm, and a runtime is needed only for a replay on a device.
+ * HIP's runtime, loaded at run time, behind the table of the executor on real devices. A build
+ * needs no ROCm, and a runtime is needed only for a replay on a device.
  */
 #pragma once
 
