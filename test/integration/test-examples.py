@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import subprocess
 import unittest
 
 import harness
@@ -74,6 +75,24 @@ class Examples(harness.Case):
         self.assertGreater(len(rows), 1)
         self.assertEqual(self.ask('launched', trace('pipeline'), 'saxpy'), expected)
 
+    def test_changed(self):
+        before, after = trace('pipeline'), trace('pipeline-longer')
+        [report] = tsctl('diff', before, after)
+        expected = [[name['verdict'], name['type'], name['name'], *(str(name.get(side, {}).get('total_ns', 0)) for side in ('before', 'after'))]
+                    for name in report['names'] if name['verdict'] not in ('same', 'few')]
+        self.assertGreater(len(expected), 2)
+        self.assertEqual(self.ask('changed', before, after), expected)
+        self.assertEqual(self.ask('changed', before, before), [])
+
+    def test_export(self):
+        for form in ('folded', 'json', 'perfetto', 'pprof'):
+            outputs = [subprocess.run(argv, env=harness.record_environment(), stdout=subprocess.PIPE, timeout=harness.SECONDS, check=True).stdout
+                       for argv in ([os.path.join(harness.BUILD, 'tools', 'library', 'example-export'), trace('pipeline'), form],
+                                    [harness.TSCTL, 'export', '--format', form, trace('pipeline')])]
+            self.assertGreater(len(outputs[0]), 100)
+            self.assertEqual(*outputs)
+        self.assertIn('no such format', self.ask('export', trace('pipeline'), 'nothing', status=2))
+
     def test_memory(self):
         [report] = tsctl('memory', trace('train'))
 
@@ -109,8 +128,9 @@ class Examples(harness.Case):
         self.assertEqual((result.status, result.out, result.err), (2, '', '%s: No such file or directory\n' % self.path('nobody.sock')))
 
     def test_refusals(self):
-        for name in ('idle', 'launched', 'memory', 'races', 'slow'):
+        for name in ('changed', 'export', 'idle', 'launched', 'memory', 'races', 'slow', 'what-if'):
             self.assertIn('usage', self.ask(name, status=2))
+        for name in ('idle', 'launched', 'memory', 'races', 'slow'):
             self.assertIn('missing.sbt', self.ask(name, self.path('missing.sbt'), status=2))
 
     def test_short(self):
