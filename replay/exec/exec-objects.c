@@ -162,9 +162,16 @@ static bool is_whole_bundle(const struct ts_exec_content *image)
 	size_t at = 0;
 
 	memcpy(&head, image->bytes, sizeof(head));
-	while (ts_amd_bundle_next(image->bytes, image->n, &at, &i, &entry))
+	while (ts_amd_bundle_next(image->bytes, image->n, &at, &i, &entry)) {
+		struct ts_exec_content code = {.n = entry.n_bytes};
+
 		if (!lies_within(entry.offset, entry.n_bytes, image->n))
 			return false;
+		code.bytes = image->bytes + entry.offset;
+		if (code.n >= SELFMAG && !memcmp(code.bytes, ELFMAG, SELFMAG) &&
+		    !is_whole_elf(&code))
+			return false;
+	}
 	return i == head.n_entries;
 }
 
@@ -217,7 +224,9 @@ const char *ts_exec_image_check(const struct ts_exec_content *image)
 	if (header.magic == TS_HIP_FAT_BINARY_MAGIC)
 		return "a wrapper of HIP's code, which holds addresses of the captured process";
 	if ((!memcmp(image->bytes, ELFMAG, SELFMAG) && !is_whole_elf(image)) ||
-	    (ts_amd_is_bundle(image->bytes, image->n) && !is_whole_bundle(image)))
+	    (ts_amd_is_bundle(image->bytes, image->n) && !is_whole_bundle(image)) ||
+	    (is_compressed(image) &&
+	     ts_amd_compressed_head(image->bytes, image->n, &(struct ts_amd_compressed){0})))
 		return "longer than its captured bytes";
 	/*
 	 * The image is PTX text. It needs no check, because ts_exec_program_content() adds a NUL.

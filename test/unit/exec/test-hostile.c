@@ -291,6 +291,44 @@ TS_TEST(images)
  * An operation of any kind with unknown handles is refused or has no effect, in an empty program
  * and after a whole one.
  */
+/* Makes a bundle of one entry behind its head, and checks the reason why it is refused. */
+static void check_bundle(uint64_t n_entries, uint64_t offset, uint64_t size, uint64_t id_bytes,
+			 const char *code, const char *why)
+{
+	static const char id[] = "hip-ptx64-tracesmith--ptx";
+	uint8_t bytes[256] = "__CLANG_OFFLOAD_BUNDLE__";
+	const uint64_t words[] = {n_entries, offset, size, id_bytes};
+	const struct ts_exec_content image = {.bytes = bytes, .n = 128};
+	const char *got;
+
+	memcpy(bytes + 24, words, sizeof(words));
+	memcpy(bytes + 56, id, sizeof(id) - 1);
+	strcpy((char *)bytes + 96, code);
+	got = ts_exec_image_check(&image);
+	if (why)
+		ts_check_str(got, why);
+	else
+		ts_check(!got);
+}
+
+TS_TEST(bundles)
+{
+	static const char cut[] = "longer than its captured bytes";
+	const uint8_t ccob[32] = {'C', 'C', 'O', 'B', 2, 0, 1, 0, 0xff, 0xff, 0xff, 0x7f};
+	const struct ts_exec_content packed = {.bytes = (uint8_t *)(uintptr_t)ccob, .n = 32};
+	struct ts_exec_content ptx;
+
+	check_bundle(1, 96, 32, 25, ".version 7.0", NULL);
+	check_bundle(1, 96, 33, 25, "", cut);
+	check_bundle(1, UINT64_MAX, 2, 25, "", cut);
+	check_bundle(1, 96, 32, UINT64_MAX, "", cut);
+	check_bundle(UINT64_MAX, 96, 32, 25, "", cut);
+	/* AMD's code inside, without its tables. */
+	check_bundle(1, 96, 32, 25, "\177ELF", cut);
+	ts_check_str(ts_exec_image_check(&packed), cut);
+	ts_check(ts_exec_image_ptx(&packed, &ptx));
+}
+
 TS_TEST(handles_of_nothing)
 {
 	for (uint32_t kind = 0; kind < TS_OPERATION_COUNT + 3; kind++)
