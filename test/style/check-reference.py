@@ -19,9 +19,9 @@ DOXYFILE = 'tools/library/Doxyfile'
 
 
 def installed(build):
-    """Headers that are written by hand, by their names in the tree."""
+    """The library's headers that are written by hand, by their names in the tree. Headers of examples are documents."""
     with open(os.path.join(build, 'meson-info', 'intro-installed.json'), encoding='utf-8') as stream:
-        names = [os.path.realpath(name) for name in json.load(stream)]
+        names = [os.path.realpath(name) for name, place in json.load(stream).items() if '/include/' in place]
     root = os.path.realpath(tree.root()) + os.sep
     known = set(tree.files('.h'))
     return {name[len(root):] for name in names if name.startswith(root)} & known
