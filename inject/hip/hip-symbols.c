@@ -80,11 +80,15 @@ static bool fill_next(const void *function)
 {
 	/* Functions that the session calls and does not watch. */
 	static const struct symbol others[] = {
+		{"hipEventElapsedTime", "hip_4.2", TS_HIP_SLOT_hipEventElapsedTime},
+		{"hipEventQuery", "hip_4.2", TS_HIP_SLOT_hipEventQuery},
 		{"hipGetDeviceCount", "hip_4.2", TS_HIP_SLOT_hipGetDeviceCount},
 		/* The name of 5.x for this layout; later releases have it, too. */
 		{"hipGetDeviceProperties", "hip_4.2", TS_HIP_SLOT_hipGetDevicePropertiesR0000},
 		{"hipGetDevicePropertiesR0600", "hip_6.0", TS_HIP_SLOT_hipGetDevicePropertiesR0600},
 		{"hipGetLastError", "hip_4.2", TS_HIP_SLOT_hipGetLastError},
+		{"hipKernelNameRef", "hip_4.2", TS_HIP_SLOT_hipKernelNameRef},
+		{"hipKernelNameRefByPtr", "hip_4.2", TS_HIP_SLOT_hipKernelNameRefByPtr},
 		{"hipPeekAtLastError", "hip_4.2", TS_HIP_SLOT_hipPeekAtLastError},
 		{"hipRuntimeGetVersion", "hip_4.2", TS_HIP_SLOT_hipRuntimeGetVersion},
 		/* Capture level `replay` asks these. */
