@@ -17,11 +17,11 @@
  *
  * The application's work stays as it is:
  *
- * - No event enters a stream while a stream capture is active, or while a call that begins one runs.
+ * - No event enters a stream while a stream capture is active, or while a call begins one.
  * - An event in the legacy stream waits for all blocking streams, and their later work waits for
  *   the event. So the legacy stream is not timed once the process has created a blocking stream.
- * - The events have no flag. With hipEventDisableSystemFence the runtime may answer hipStreamQuery()
- *   by the event, without making the kernel's results visible to the host.
+ * - The events have no flag. With hipEventDisableSystemFence the runtime may answer
+ *   hipStreamQuery() by the event, without making the kernel's results visible to the host.
  * - Own calls replace the thread's last error, also on success. If it holds an error that the
  *   application has not read, there is no own call; an error of an own call is taken away.
  * - TRACESMITH_TIMED_LAUNCHES limits the pairs in a second.

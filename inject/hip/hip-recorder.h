@@ -194,6 +194,9 @@ void ts_hip_events_end(struct ts_shim *shim);
  */
 bool ts_hip_claim(uint32_t way);
 
+/* In a forked child: gives up the claim of a thread that only the parent has. */
+void ts_hip_unclaim(void);
+
 /* Returns the wrapper of a function by its slot. It calls the function in ts_loaded.hip.next. */
 void *ts_hip_wrapper(uint32_t slot);
 
