@@ -50,7 +50,7 @@
 
 #define SECOND_NS  UINT64_C(1000000000)
 /* Longest poll for the first reference of a device, and the number of polls. */
-#define POLL_NS	  UINT64_C(200000)
+#define POLL_NS	  UINT64_C(1000000)
 #define MAX_POLLS 3u
 /* A reference is replaced after this time. Meanwhile the two clocks drift apart by at most this. */
 #define REFERENCE_NS INT64_C(1000000000)
@@ -74,6 +74,10 @@ struct pair {
 	uint64_t submitted_ns; /* before the start event was recorded */
 	uint64_t entered_ns;   /* after the row's start, before the runtime's call */
 	uint32_t op, kind;     /* of the record */
+	/* while a reader has it, finished */
+	uint64_t finished_ns; /* when the query succeeded */
+	int64_t since_ns;     /* from the reference to the start */
+	int64_t length_ns;
 };
 
 /* Where the reference lies on CLOCK_MONOTONIC. */
@@ -214,50 +218,60 @@ static void narrow(struct reference *reference, int64_t earliest, int64_t latest
 		reference->latest = latest;
 }
 
-/* Makes the pair's start event the reference. */
+/* Makes the pair's start event the reference, `since` after the one before. */
 static void set_reference(struct reference *reference, struct pair *pair)
 {
+	const int64_t drift = reference->event ? DRIFT_NS : 0;
 	void *old = reference->event;
 
+	reference->earliest += pair->since_ns - drift;
+	reference->latest += pair->since_ns + drift;
 	__atomic_store_n(&reference->event, pair->start, __ATOMIC_RELAXED);
 	pair->start = NULL;
 	destroy(&old);
 }
 
-/* Converts a pair that is finished by `now`. Returns false if its times are unusable. */
-static bool convert(struct ts_shim *shim, struct pair *pair, uint64_t now, uint64_t *ret_begin,
+/* Measures a finished pair, which narrows the reference. Returns false if it has no times. */
+static bool measure(struct ts_hip_events *events, struct pair *pair, uint64_t now)
+{
+	struct reference *reference = &events->references[pair->device];
+	int64_t earliest = (int64_t)pair->submitted_ns, latest;
+
+	pair->finished_ns = now;
+	pair->since_ns = 0;
+	if (!difference_ns(pair->start, pair->stop, &pair->length_ns) || pair->length_ns < 0)
+		return false;
+	latest = (int64_t)now - pair->length_ns;
+	if (!reference->event) {
+		reference->earliest = earliest;
+		reference->latest = latest;
+		set_reference(reference, pair);
+		return true;
+	}
+	if (!difference_ns(reference->event, pair->start, &pair->since_ns))
+		return false;
+	narrow(reference, earliest - pair->since_ns, latest - pair->since_ns);
+	return true;
+}
+
+/* Converts a measured pair to CLOCK_MONOTONIC. */
+static void convert(struct ts_shim *shim, const struct pair *pair, uint64_t *ret_begin,
 		    uint64_t *ret_end)
 {
-	struct reference *reference = &shim->hip.events->references[pair->device];
-	int64_t length, since = 0, begin, end, error;
-	const bool is_first = !reference->event;
+	const struct reference *reference = &shim->hip.events->references[pair->device];
+	const int64_t since = pair->since_ns;
+	int64_t error = (reference->latest - reference->earliest) / 2;
+	const int64_t begin = reference->earliest + error + since, end = begin + pair->length_ns;
 
-	if (!difference_ns(pair->start, pair->stop, &length) || length < 0 ||
-	    (!is_first && !difference_ns(reference->event, pair->start, &since)))
-		return false;
-	if (is_first) {
-		reference->earliest = (int64_t)pair->submitted_ns;
-		reference->latest = (int64_t)now - length;
-	}
-	narrow(reference, (int64_t)pair->submitted_ns - since, (int64_t)now - length - since);
-	error = (reference->latest - reference->earliest) / 2;
-	begin = reference->earliest + error + since;
-	end = begin + length;
 	error += (since < 0 ? -since : since) >> FLOAT_SHIFT;
 	if ((uint64_t)error > __atomic_load_n(&shim->control->hip_time_error_ns, __ATOMIC_RELAXED))
 		__atomic_store_n(&shim->control->hip_time_error_ns, (uint64_t)error,
 				 __ATOMIC_RELAXED);
 	/* The start event of an idle stream is over before the work is there. */
 	*ret_begin = begin > (int64_t)pair->entered_ns ? (uint64_t)begin : pair->entered_ns;
-	*ret_end = end < (int64_t)now ? (uint64_t)end : now;
+	*ret_end = end < (int64_t)pair->finished_ns ? (uint64_t)end : pair->finished_ns;
 	if (*ret_end < *ret_begin)
 		*ret_end = *ret_begin;
-	if (is_first || since > REFERENCE_NS) {
-		reference->earliest += since - (is_first ? 0 : DRIFT_NS);
-		reference->latest += since + (is_first ? 0 : DRIFT_NS);
-		set_reference(reference, pair);
-	}
-	return true;
 }
 
 /* ---- finished pairs -------------------------------------------------------------------------- */
@@ -295,52 +309,83 @@ static void give_back(struct ts_hip_events *events, struct pair *pair)
 	__atomic_store_n(&pair->state, PENDING, __ATOMIC_RELEASE);
 }
 
-/* Writes the row of a pair if it is finished. Returns false if it is not. */
-static bool read_pair(struct ts_shim *shim, struct pair *pair)
+enum answer {
+	UNFINISHED,
+	FINISHED,
+	LOST,
+};
+
+static enum answer ask(struct ts_shim *shim, struct pair *pair)
 {
 	int32_t (*query)(void *) = ts_hip_next(hipEventQuery);
+	const int32_t result = query(pair->stop);
+	const uint64_t now = ts_clock_monotonic_ns();
+
+	if (!succeeded(result) && result == TS_HIP_ERROR_NOT_READY)
+		return UNFINISHED;
+	if (!result && measure(shim->hip.events, pair, now))
+		return FINISHED;
+	/* The events belong to a device that was reset. */
+	lose(shim, pair->op_id);
+	pair->start = pair->stop = NULL;
+	return LOST;
+}
+
+static void write_row(struct ts_shim *shim, const struct pair *pair)
+{
 	struct ts_hip_activity_record record = {
 		.domain = TS_HIP_ACTIVITY_DOMAIN_OPS,
 		.kind = pair->kind,
 		.op = pair->op,
 		.correlation_id = pair->op_id,
 	};
-	const int32_t result = query(pair->stop);
-	uint64_t now = ts_clock_monotonic_ns();
 
-	if (!succeeded(result) && result == TS_HIP_ERROR_NOT_READY)
-		return false;
-	if (!result && convert(shim, pair, now, &record.begin_ns, &record.end_ns)) {
-		/* As times of the hardware. */
-		record.begin_ns += shim->hip.ahead_ns;
-		record.end_ns += shim->hip.ahead_ns;
-		ts_hip_deliver(&record);
-	} else {
-		/* The events belong to a device that was reset. */
-		lose(shim, pair->op_id);
-		pair->start = pair->stop = NULL;
-	}
-	return true;
+	convert(shim, pair, &record.begin_ns, &record.end_ns);
+	/* As times of the hardware. */
+	record.begin_ns += shim->hip.ahead_ns;
+	record.end_ns += shim->hip.ahead_ns;
+	ts_hip_deliver(&record);
 }
 
-/* Oldest first. Holds the lock. all: asks for each pair, however many are not finished. */
+/*
+ * Oldest first. Holds the lock. Rows are written when all finished pairs have narrowed their
+ * reference. all: asks for each pair, however many are not finished.
+ */
 static void read_pairs(struct ts_shim *shim, bool all)
 {
 	struct ts_hip_events *events = shim->hip.events;
 	const uint32_t oldest = __atomic_load_n(&events->next, __ATOMIC_RELAXED);
-	uint32_t n_unfinished = 0;
+	struct pair *finished[MAX_PAIRS];
+	uint32_t n_unfinished = 0, n = 0;
+	uint64_t moved = 0; /* devices */
 
 	for (uint32_t i = 0; i < MAX_PAIRS && (all || n_unfinished < MAX_UNFINISHED); i++) {
 		struct pair *pair = &events->pairs[(oldest + i) % MAX_PAIRS];
+		enum answer answer;
 
 		if (!take(events, pair))
 			continue;
-		if (read_pair(shim, pair)) {
-			release(pair);
-		} else {
+		answer = ask(shim, pair);
+		if (answer == FINISHED) {
+			finished[n++] = pair;
+		} else if (answer == UNFINISHED) {
 			give_back(events, pair);
 			n_unfinished++;
+		} else {
+			release(pair);
 		}
+	}
+	for (uint32_t i = 0; i < n; i++)
+		write_row(shim, finished[i]);
+	/* From the newest on. The others were measured from the old reference. */
+	for (uint32_t i = n; i-- > 0;) {
+		const uint64_t bit = UINT64_C(1) << finished[i]->device;
+
+		if (finished[i]->since_ns > REFERENCE_NS && !(moved & bit)) {
+			set_reference(&events->references[finished[i]->device], finished[i]);
+			moved |= bit;
+		}
+		release(finished[i]);
 	}
 }
 

@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import time
-import unittest
 
 import harness
 
@@ -64,6 +63,60 @@ class Events(harness.Case):
 
     def test_stress(self):
         self.check('stress', ['200'])
+
+    def test_device_truth(self):
+        """The model's clock runs a kernel in the same time each time. Between kernels that follow each other, a pair shows that time."""
+        argv = [harness.app('saxpy', 'hip')]
+        result, traces = self.preload(argv, 'mi300,hip=6.1')
+        self.assertEqual(result.status, 0, result)
+        truth, = {row['end_ns'] - row['start_ns'] for row in self.finished_trace(traces[0]).of('kernel')}
+        os.unlink(traces[0])
+        # A busy machine may delay the host between all launches of a run.
+        for _ in range(20):
+            trace = self.untraced('saxpy', setting='mi300,hip=6.1')
+            lengths = [row['end_ns'] - row['start_ns'] for row in trace.of('kernel')]
+            os.unlink(trace.path)
+            self.assertGreaterEqual(min(lengths), truth - 1)
+            if min(lengths) <= truth + 1:
+                return
+        self.fail('no pair is as long as its kernel, %d ns: %s' % (truth, lengths))
+
+    def test_settings(self):
+        trace = self.untraced('stress', ['100'], TRACESMITH_TIMED_LAUNCHES='10')
+        timed = trace.counts['kernel']
+        self.assertTrue(10 <= timed < 100, timed)
+        self.assertEqual(trace.lost, {'untimed': 100 - timed})
+        os.unlink(trace.path)
+        trace = self.untraced('stress', ['100'], TRACESMITH_TIMED_LAUNCHES='0')
+        self.assertEqual((trace.counts['kernel'], trace.lost), (0, {'untimed': 100}))
+        self.assertEqual(trace.info['sessions'][0]['interfaces'], ['hip_tables'])
+
+    def test_stopped_from_the_start(self):
+        trace = self.untraced('stress', ['100'], TRACESMITH_START_LATER='1')
+        self.assertEqual((trace.counts['kernel'], trace.counts['api'], trace.lost), (0, 0, {}))
+
+    def test_killed(self):
+        """Work that had been read is in the trace; the rest is counted."""
+        env = harness.preload_environment(None, LD_LIBRARY_PATH=FOLDER, TRACESMITH_VGPU='mi300,hip=6.1')
+        process = subprocess.Popen([harness.app('stress', 'hip'), '100000000'], env=env, cwd=self.folder, stdout=subprocess.DEVNULL,
+                                   start_new_session=True)
+        try:
+            self.traces_appear()
+            time.sleep(1)
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        trace = self.finished_trace(self.traces_appear()[0])
+        self.assertGreater(trace.counts['kernel'], 0)
+        self.assertGreater(trace.lost['untimed'], 0)
+        self.assertLessEqual(set(trace.lost), {'untimed', 'unjoined_api', 'unfinished', 'ring_full'})
+
+    def test_words(self):
+        trace = self.untraced('saxpy')
+        self.assertRegex(harness.tsctl('info', trace.path).out,
+                         "HIP 6.2.0 by its dispatch tables; a sample of the GPU's work has times, by events, correct to [0-9.]+ us\n")
+        result = harness.run([harness.TSCTL, 'devices', '--json'], harness.environment(LD_LIBRARY_PATH=FOLDER), cwd=self.folder)
+        self.assertEqual(json.loads(result.out)['hip']['interfaces'], ['hip_tables', 'hip_events'])
 
 
 if __name__ == '__main__':
