@@ -675,6 +675,8 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 					     ts_call_stream_key(stream, per_thread));
 		if (change < 0 && result)
 			ts_hip_graph_abandon(shim, ts_call_stream_key(stream, per_thread));
+		if (change > 0 && shim->hip.events)
+			ts_hip_events_captured(shim);
 	}
 	thread = ts_producer_thread(&shim->producer);
 	if (thread && mode == TS_GATE_COUNT)

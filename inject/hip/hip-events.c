@@ -576,11 +576,8 @@ bool ts_hip_events_leave(struct ts_shim *shim, uint32_t number, uint32_t call, c
 	struct pair *pair;
 	void *stream;
 
-	if (!number) {
-		if (ts_call_table_stream_capture(TS_API_HIP, call) > 0)
-			__atomic_fetch_sub(&events->n_capturing, 1, __ATOMIC_SEQ_CST);
+	if (!number)
 		return false;
-	}
 	pair = &events->pairs[number - 1];
 	if (result || !find_stream(events, call, params, &stream) || !may_call(shim) ||
 	    !enqueue(pair->stop, stream)) {
@@ -604,6 +601,11 @@ bool ts_hip_events_leave(struct ts_shim *shim, uint32_t number, uint32_t call, c
 	}
 	give_back(events, pair);
 	return true;
+}
+
+void ts_hip_events_captured(struct ts_shim *shim)
+{
+	__atomic_fetch_sub(&shim->hip.events->n_capturing, 1, __ATOMIC_SEQ_CST);
 }
 
 void ts_hip_events_cancel(struct ts_shim *shim, uint32_t number)

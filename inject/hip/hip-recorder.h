@@ -179,6 +179,8 @@ void ts_hip_events_entered(struct ts_shim *shim, uint32_t number);
 /* After each call, with the number that ts_hip_events_enter() returned. Returns false: no row. */
 bool ts_hip_events_leave(struct ts_shim *shim, uint32_t number, uint32_t call, const void *params,
 			 int32_t result);
+/* After a call that began a stream capture, or failed to, is counted in n_stream_captures. */
+void ts_hip_events_captured(struct ts_shim *shim);
 /* Gives up the pair of a call that has no end, or makes no record. */
 void ts_hip_events_cancel(struct ts_shim *shim, uint32_t number);
 /* Writes the rows of finished pairs; all: of each, however many are not finished. */

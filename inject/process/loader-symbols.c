@@ -3,11 +3,11 @@
  * Searches the hash tables of the loaded libraries for an exported symbol. inject/stacks,
  * inject/annotate and inject/hip call this file, which calls loader.c.
  *
- * Trap: dlsym() takes the lock that dlopen() holds while it runs constructors. dl_iterate_phdr() takes
- * another one, which dlopen() holds only while it changes the list of libraries.
+ * Trap: dlsym() takes the lock that dlopen() holds while it runs constructors. dl_iterate_phdr()
+ * takes another one, which dlopen() holds only while it changes the list of libraries.
  *
- * The tables are those that the loader itself uses: DT_GNU_HASH, else DT_HASH (System V ABI, chapter
- * 5; for DT_GNU_HASH the source of binutils).
+ * The tables are those that the loader itself uses: DT_GNU_HASH, else DT_HASH (System V ABI,
+ * chapter 5; for DT_GNU_HASH the source of binutils).
  */
 #include <string.h>
 

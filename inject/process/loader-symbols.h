@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds exported symbols without the loader's lock: a library's constructor may hold that lock while
- * it waits for the calling thread. A pending dlerror() stays. Thread-safe.
+ * Finds exported symbols without the loader's lock: a library's constructor may hold that lock
+ * while it waits for the calling thread. A pending dlerror() stays. Thread-safe.
  */
 #pragma once
 
