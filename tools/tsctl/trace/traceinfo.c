@@ -125,7 +125,7 @@ static void fill_interfaces(struct maker *maker, const struct ts_row_session *ro
 			    Ts__Rpc__SessionInfo *info)
 {
 	static const char *const names[] = {
-		"cupti",	"hip_tables", "hip_tracer",	"hip_symbols",
+		"cupti",	"hip_tables", "hip_tracer",	 "hip_symbols",
 		"hip_activity", "hip_events", "rocprofiler_sdk",
 	};
 
