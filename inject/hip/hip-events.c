@@ -28,6 +28,7 @@
  */
 #include <math.h>
 
+#include "inject/annotate/annotation-names.h"
 #include "inject/calls/call-record.h"
 #include "inject/context.h"
 #include "inject/hip/hip-arguments.h"
@@ -633,5 +634,7 @@ bool ts_hip_events_install(struct ts_shim *shim)
 	*(void **)&shim->hip.name_of_pointer = ts_hip_next(hipKernelNameRefByPtr);
 	/* Release: pairs with the acquire in ts_hip_enter(). */
 	__atomic_store_n(&shim->hip.events, events, __ATOMIC_RELEASE);
+	ts_names_note(shim,
+		      "GPU times are those of a sample of the work, by pairs of HIP's events");
 	return true;
 }

@@ -115,6 +115,13 @@ class Events(harness.Case):
         trace = self.untraced('saxpy')
         self.assertRegex(harness.tsctl('info', trace.path).out,
                          "HIP 6.2.0 by its dispatch tables; a sample of the GPU's work has times, by events, correct to [0-9.]+ us\n")
+        # All exports have marks.
+        mark, = trace.of('mark')
+        self.assertIn('a sample of the work', mark['name'])
+        out = self.path('out.json')
+        self.assertEqual(harness.tsctl('export', trace.path, '--format', 'json', '-o', out).status, 0)
+        with open(out, encoding='utf-8') as file:
+            self.assertIn('a sample of the work', file.read())
         result = harness.run([harness.TSCTL, 'devices', '--json'], harness.environment(LD_LIBRARY_PATH=FOLDER), cwd=self.folder)
         self.assertEqual(json.loads(result.out)['hip']['interfaces'], ['hip_tables', 'hip_events'])
 
