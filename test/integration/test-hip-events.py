@@ -109,7 +109,7 @@ class Events(harness.Case):
         trace = self.finished_trace(self.traces_appear()[0])
         self.assertGreater(trace.counts['kernel'], 0)
         self.assertGreater(trace.lost['untimed'], 0)
-        self.assertLessEqual(set(trace.lost), {'untimed', 'unjoined_api', 'unfinished', 'ring_full'})
+        self.assertLessEqual(set(trace.lost), {'untimed', 'unjoined_api', 'unjoined_device', 'unfinished', 'ring_full'})
 
     def test_words(self):
         trace = self.untraced('saxpy')
