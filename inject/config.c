@@ -226,6 +226,25 @@ static void read_ring_size(struct ts_config *config)
 			 text, config->ring_bytes);
 }
 
+static void read_timed(struct ts_config *config)
+{
+	const char *text = secure_getenv(TS_TIMED_ENVIRONMENT);
+	char *end;
+	unsigned long n;
+
+	config->timed_per_second = TS_CONFIG_TIMED;
+	if (!text || !*text)
+		return;
+	n = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || n > TS_CONFIG_TIMED_MAX)
+		ts_debug(config,
+			 TS_TIMED_ENVIRONMENT
+			 "=%s is not a number from 0 to %u; the library uses %u",
+			 text, TS_CONFIG_TIMED_MAX, TS_CONFIG_TIMED);
+	else
+		config->timed_per_second = (uint32_t)n;
+}
+
 static bool read_switch(const struct ts_config *config, const char *name)
 {
 	const char *text = secure_getenv(name);
@@ -259,6 +278,7 @@ void ts_config_read(struct ts_config *config, const char *library, int filters)
 	read_stacks(config);
 	read_ring_size(config);
 	read_capture(config);
+	read_timed(config);
 	config->lossless = read_switch(config, TS_LOSSLESS_ENVIRONMENT);
 	config->start_later = read_switch(config, TS_LATER_ENVIRONMENT);
 	text = secure_getenv(TS_SOCKET_ENVIRONMENT);

@@ -16,6 +16,9 @@
  *	                         timing); SIZE limits the bytes of contents (capture-config.h)
  *	TRACESMITH_RING_SIZE     bytes of each thread's ring, with K, M or G; rounded up to a power
  *	                         of two
+ *	TRACESMITH_TIMED_LAUNCHES
+ *	                         launches and copies in a second that HIP's events time, if the
+ *	                         runtime reports no work (default: 500); 0: none
  *	TRACESMITH_CUPTI         a libcupti to load if no other is found before
  *	TRACESMITH_ROCPROFILER   0: loads no rocprofiler-sdk. rocprofiler-link.c reads it when HIP
  *	                         registers its tables
@@ -33,6 +36,8 @@
 
 #define TS_CONFIG_MAX_DAEMON_VARIABLES 64u
 #define TS_CONFIG_ENVIRONMENT_BYTES    (32u * 1024)
+#define TS_CONFIG_TIMED		       500u
+#define TS_CONFIG_TIMED_MAX	       1000000u
 
 struct ts_config {
 	uint64_t ring_bytes;
@@ -40,6 +45,7 @@ struct ts_config {
 	bool stacks;
 	bool python_stacks;
 	bool check_stacks;
+	uint32_t timed_per_second; /* hip-events.c */
 	bool lossless;
 	bool start_later;
 	bool debug;

@@ -13,11 +13,12 @@
  * Trap: a program that finds libroctx64's functions with dlsym() in the library's own handle calls
  * them directly.
  */
-#include <dlfcn.h>
 #include <sys/syscall.h>
 
 #include "inject/annotate/annotation.h"
 #include "inject/annotate/roctx-tool.h"
+#include "inject/process/loader-symbols.h"
+#include "inject/process/loader.h"
 
 /* Ranges of roctx nest among themselves. NVTX's domains have smaller numbers. */
 #define DOMAIN (UINT32_MAX - 1)
@@ -235,23 +236,6 @@ void ts_roctx_wrap(void **tables, uint64_t n_tables)
 
 /* ---- exported functions ---- */
 
-/* Finds a function behind this library, or in a library that was loaded for itself. */
-static void *find_next(const char *name)
-{
-	static const char *const files[] = {"libroctx64.so.4", "librocprofiler-sdk-roctx.so.0",
-					    "librocprofiler-sdk-roctx.so.1"};
-	void *found = dlsym(RTLD_NEXT, name), *file;
-
-	for (size_t i = 0; !found && i < TS_ARRAY_LEN(files); i++) {
-		file = dlopen(files[i], RTLD_LAZY | RTLD_NOLOAD);
-		if (!file)
-			continue;
-		found = dlsym(file, name);
-		dlclose(file);
-	}
-	return found;
-}
-
 /*
  * Returns the library's functions; NULL without a library. A missing library is searched again
  * after twice as many calls.
@@ -267,17 +251,18 @@ static const struct functions *behind(void)
 		return &library;
 	if (n & (n - 1))
 		return NULL;
-	*(void **)&found.mark = find_next("roctxMarkA");
-	*(void **)&found.push = find_next("roctxRangePushA");
-	*(void **)&found.pop = find_next("roctxRangePop");
-	*(void **)&found.start = find_next("roctxRangeStartA");
-	*(void **)&found.stop = find_next("roctxRangeStop");
+	*(void **)&found.mark = ts_loader_find("roctxMarkA");
+	*(void **)&found.push = ts_loader_find("roctxRangePushA");
+	*(void **)&found.pop = ts_loader_find("roctxRangePop");
+	*(void **)&found.start = ts_loader_find("roctxRangeStartA");
+	*(void **)&found.stop = ts_loader_find("roctxRangeStop");
 	/* Only the newer library has these. */
-	*(void **)&found.name_thread = find_next("roctxNameOsThread");
-	*(void **)&found.name_device = find_next("roctxNameHipDevice");
-	*(void **)&found.name_stream = find_next("roctxNameHipStream");
+	*(void **)&found.name_thread = ts_loader_find("roctxNameOsThread");
+	*(void **)&found.name_device = ts_loader_find("roctxNameHipDevice");
+	*(void **)&found.name_stream = ts_loader_find("roctxNameHipStream");
 	errno = saved_errno;
-	if (!found.mark || !found.push || !found.pop || !found.start || !found.stop)
+	if (!found.mark || !found.push || !found.pop || !found.start || !found.stop ||
+	    !ts_loader_pin((const void *)found.mark))
 		return NULL;
 	/* Two threads find the same functions. */
 	library = found;

@@ -19,6 +19,8 @@ struct ts_call_end {
 	const void *params; /* the call's structure of arguments; NULL: none */
 	int32_t result;	    /* the vendor's; 0 is success */
 	uint32_t context;   /* current context's id; 0: none */
+	uint64_t time;	    /* of the return, in ticks; 0: now */
+	bool is_untimed;    /* the call's work will have no row */
 };
 
 /*

@@ -136,7 +136,7 @@ static uint32_t graph_id(struct ts_shim *shim, const void *graph)
 }
 
 /* Returns the name of a launch's kernel, for runtimes whose records have none; 0: no name. */
-static uint32_t kernel_name(struct ts_shim *shim, uint32_t id, const void *params)
+static uint32_t kernel_name(struct ts_shim *shim, uint32_t id, const void *params, void *stream)
 {
 	const char *name;
 	struct ts_thread *thread;
@@ -148,7 +148,7 @@ static uint32_t kernel_name(struct ts_shim *shim, uint32_t id, const void *param
 	thread = kernel ? ts_producer_thread(&shim->producer) : NULL;
 	if (!thread)
 		return 0;
-	name = ts_hip_is_pointer(id) ? shim->hip.name_of_pointer(kernel, NULL)
+	name = ts_hip_is_pointer(id) ? shim->hip.name_of_pointer(kernel, stream)
 				     : shim->hip.name_of_function(kernel);
 	return name ? ts_definitions_string_cached(&shim->definitions, &thread->strings, name) : 0;
 }
@@ -169,11 +169,12 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 	work.is_awaited = (kind == TS_CUPTI_CLASS_LAUNCH ||
 			   (traced != TS_INTERFACE_ROCPROFILER_SDK &&
 			    ts_call_table_expect_device(TS_API_HIP, id, params))) &&
-			  traced && !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
+			  (traced || call->events) &&
+			  !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 	if (kind == TS_CUPTI_CLASS_LAUNCH) {
 		ts_hip_launch_of(id, params, &work);
 		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));
-		work.name = kernel_name(shim, id, params);
+		work.name = kernel_name(shim, id, params, stream.handle);
 	} else if (kind == TS_CUPTI_CLASS_GRAPH_LAUNCH) {
 		const void *exec = ts_call_table_stream_op(TS_API_HIP, id, params).object;
 
@@ -279,6 +280,20 @@ static void leave_captured(struct ts_shim *shim, const struct ts_hip_frame *fram
 	errno = saved_errno;
 }
 
+/* Gives up the events around the thread's call. */
+static void cancel_events(struct ts_shim *shim)
+{
+	ts_hip_events_cancel(shim, ts_tls.call.events);
+	ts_tls.call.events = 0;
+}
+
+/* True if calls of this class submit work. */
+static bool is_work(unsigned kind)
+{
+	return kind == TS_CUPTI_CLASS_LAUNCH || kind == TS_CUPTI_CLASS_GRAPH_LAUNCH ||
+	       kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET;
+}
+
 bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 {
 	struct ts_shim *shim = &ts_shim;
@@ -301,6 +316,8 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 		ts_hip_join(shim);
 	if (ts_unlikely(call->depth && call->enter))
 		ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);
+	if (ts_unlikely(call->depth))
+		cancel_events(shim);
 	call->depth = 1;
 	call->generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
 	call->frame = frame;
@@ -317,14 +334,18 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 	frame->is_known = false;
 	frame->captured = 0;
 	forget_object(shim, frame, id, kind, params);
+	call->events = 0;
+	if (ts_unlikely(shim->hip.events != NULL))
+		call->events = (uint16_t)ts_hip_events_enter(shim, id, params, current_device());
 	call->enter = ts_producer_ticks(&shim->producer);
+	if (ts_unlikely(call->events))
+		ts_hip_events_entered(shim, call->events);
 	/* After the time: pairs with ts_hip_follow(). */
 	call->left_out = __atomic_load_n(&shim->hip.stopped, __ATOMIC_SEQ_CST) ||
 			 !ts_shim_is_recording(shim);
 	if (call->left_out)
 		call->enter = 0;
-	else if (kind == TS_CUPTI_CLASS_LAUNCH || kind == TS_CUPTI_CLASS_GRAPH_LAUNCH ||
-		 kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET)
+	else if (is_work(kind) && (!shim->hip.events || call->events))
 		keep_work(shim, id, kind, params);
 	__atomic_store_n(&call->recorded, !call->left_out, __ATOMIC_RELAXED);
 	if (ts_unlikely(shim->capture.hip.is_used))
@@ -578,8 +599,35 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const struct 
 		record_memory(shim, thread, call->cbid, params, is_free, &allocation, time);
 }
 
+/*
+ * Ends the pair of events around a call. Pairs of calls that make no row are given up. Returns the
+ * time of the call's return, before the event.
+ */
+static uint64_t end_events(struct ts_shim *shim, uint32_t id, const void *params, int32_t result)
+{
+	const uint64_t time = ts_producer_ticks(&shim->producer);
+	struct ts_call *call = &ts_tls.call;
+
+	if (call->left_out)
+		cancel_events(shim);
+	if (ts_hip_events_leave(shim, call->events, id, params, result))
+		return time;
+	if (call->events)
+		ts_hip_works_done(&shim->hip.works, call->op_id);
+	call->events = 0;
+	return time;
+}
+
+/* Counts work that is not in the sample; a copy that the host may make counts, too. */
+static void count_untimed(struct ts_shim *shim, struct ts_thread *thread, uint32_t id)
+{
+	if (is_work(ts_call_table_class(TS_API_HIP, id)) &&
+	    !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED))
+		ts_thread_count(thread, TS_LOSS_UNTIMED, 1);
+}
+
 static void record(struct ts_shim *shim, struct ts_thread *thread, const struct ts_hip_frame *frame,
-		   int32_t result)
+		   int32_t result, uint64_t returned)
 {
 	const void *params = frame->params;
 	const struct ts_call *call = &ts_tls.call;
@@ -590,12 +638,17 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const struct 
 		.params = params,
 		.result = result,
 		.context = context_of(shim, current_device()),
+		.time = returned,
+		.is_untimed =
+			!call->events && !__atomic_load_n(&shim->hip.traced, __ATOMIC_RELAXED),
 	};
 	uint64_t time = 0;
 
 	if (!call->left_out) {
 		time = ts_call_record(shim, thread, &end);
 		record_effects(shim, thread, call->cbid, params, result, time);
+		if (end.is_untimed && !result)
+			count_untimed(shim, thread, call->cbid);
 	}
 	if (!result)
 		follow(shim, thread, frame, time);
@@ -610,6 +663,7 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 	int saved_errno = errno, change;
 	struct ts_thread *thread;
 	uint32_t mode;
+	uint64_t returned = 0;
 	bool per_thread;
 	void *stream;
 
@@ -626,9 +680,13 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 	call->depth = 0;
 	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
 	mode = __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED);
-	if (mode == TS_GATE_CLOSED)
+	if (mode == TS_GATE_CLOSED) {
+		cancel_events(shim);
 		return;
+	}
 	ts_tls.busy = TS_BUSY_IN_CALL;
+	if (ts_unlikely(shim->hip.events != NULL))
+		returned = end_events(shim, call->cbid, params, result);
 	change = ts_call_table_stream_capture(TS_API_HIP, call->cbid);
 	if (ts_unlikely(change)) {
 		stream = ts_call_table_captured_stream(TS_API_HIP, call->cbid, params, &per_thread);
@@ -636,19 +694,25 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 					     ts_call_stream_key(stream, per_thread));
 		if (change < 0 && result)
 			ts_hip_graph_abandon(shim, ts_call_stream_key(stream, per_thread));
+		if (change > 0 && shim->hip.events)
+			ts_hip_events_captured(shim);
 	}
 	thread = ts_producer_thread(&shim->producer);
 	if (thread && mode == TS_GATE_COUNT)
 		/* No daemon has served the ring for long: the ring would be full. */
 		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
 	else if (thread)
-		record(shim, thread, frame, result);
+		record(shim, thread, frame, result, returned);
 	if (result) {
 		keep_object(shim, frame);
 		ts_hip_works_done(&shim->hip.works, call->op_id);
 	}
 	if (ts_unlikely(shim->hip.traced == TS_INTERFACE_ROCPROFILER_SDK && !call->left_out))
 		ts_rocprofiler_returned(shim, result);
+	call->events = 0;
+	if (ts_unlikely(shim->hip.events != NULL) &&
+	    ts_call_table_class(TS_API_HIP, call->cbid) == TS_CUPTI_CLASS_SYNC)
+		ts_hip_events_read(shim, false);
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
 }

@@ -83,6 +83,7 @@ struct ts_hip {
 	const char *(*name_of_function)(const void *function);
 	const char *(*name_of_pointer)(const void *host_function, void *stream);
 	struct ts_hip_numbered *commands; /* hip-activity.c; NULL: none */
+	struct ts_hip_events *events;	  /* hip-events.c; NULL: the runtime reports the work */
 	struct ts_hip_works works;
 	uint32_t dirty;	      /* enum ts_dirty: rocprofiler-sdk may hold work */
 	uint64_t flush_at_ns; /* flush thread: the latest time of the SDK's next flush */
@@ -162,6 +163,33 @@ void *ts_hip_library(const void *function);
  */
 bool ts_hip_activity_install(struct ts_shim *shim, const void *function);
 
+/* ---- hip-events.c ---- */
+
+/*
+ * Begins to time samples by events, for runtimes that report no work. Returns false if the setting
+ * forbids it, the runtime lacks a function, or there is no memory.
+ */
+bool ts_hip_events_install(struct ts_shim *shim);
+/*
+ * Before each call's entry is timed, if `events` is not NULL. device: the current one. Returns the
+ * number of the pair around the call; 0: none.
+ */
+uint32_t ts_hip_events_enter(struct ts_shim *shim, uint32_t call, const void *params,
+			     uint32_t device);
+/* After the call's entry is timed, if it has a pair: the work cannot begin before. */
+void ts_hip_events_entered(struct ts_shim *shim, uint32_t number);
+/* After each call, with the number that ts_hip_events_enter() returned. Returns false: no row. */
+bool ts_hip_events_leave(struct ts_shim *shim, uint32_t number, uint32_t call, const void *params,
+			 int32_t result);
+/* After a call that began a stream capture, or failed to, is counted in n_stream_captures. */
+void ts_hip_events_captured(struct ts_shim *shim);
+/* Gives up the pair of a call that has no end, or makes no record. */
+void ts_hip_events_cancel(struct ts_shim *shim, uint32_t number);
+/* Writes the rows of finished pairs; all: of each, however many are not finished. */
+void ts_hip_events_read(struct ts_shim *shim, bool all);
+/* The end of the process: waits, with a bound, until no other thread reads pairs. */
+void ts_hip_events_end(struct ts_shim *shim);
+
 /* ---- hip-wrappers.c ---- */
 
 /*
@@ -169,6 +197,9 @@ bool ts_hip_activity_install(struct ts_shim *shim, const void *function);
  * copy of the runtime are not recorded.
  */
 bool ts_hip_claim(uint32_t way);
+
+/* In a forked child: gives up the claim of a thread that only the parent has. */
+void ts_hip_unclaim(void);
 
 /* Returns the wrapper of a function by its slot. It calls the function in ts_loaded.hip.next. */
 void *ts_hip_wrapper(uint32_t slot);

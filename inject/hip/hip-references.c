@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * References of libraries to one function of hip-symbols.c. A process may have several copies of
+ * References of libraries to the functions of hip-symbols.c. A process may have several copies of
  * HIP's runtime, each in the scope of the libraries that were linked with it. The loader binds all
  * their references to this library, and the function there does not see which library calls it:
  * a compiler may turn `return hipMalloc(p, n);` into a jump. So hip-symbols.c has each library's
@@ -17,6 +17,7 @@
 
 #include "inject/hip/hip-references.h"
 #include "inject/process/loader.h"
+#include "inject/ring/unlocked.h"
 
 #if defined(__x86_64__)
 #define RELOCATION_CALL	 R_X86_64_JUMP_SLOT
@@ -29,24 +30,27 @@
 #endif
 
 /* Further references stay, and reach the function here. */
-#define MAX_REFERENCES 64u
+#define MAX_REFERENCES 8192u
 
 struct reference {
 	void **slot;
 	const void *library; /* an address inside it */
+	uint32_t index;
 	bool is_read_only;
 };
 
 struct references {
-	const void *own;
-	const void *runtime; /* an address inside the first copy of the runtime; NULL: none */
+	const struct ts_hip_rebind *rebind;
+	uintptr_t own, own_end; /* this library */
+	const void *runtime;	/* an address inside the first copy of the runtime; NULL: none */
 	size_t n;
-	struct reference found[MAX_REFERENCES];
+	struct reference *found; /* MAX_REFERENCES */
 };
 
 struct dynamic {
 	const ElfW(Rela) * tables[2];
 	size_t n_bytes[2];
+	const ElfW(Sym) * symbols;
 	const char *strings;
 	bool is_runtime, has_runtime; /* it is libamdhip64; it was linked with it */
 };
@@ -58,14 +62,24 @@ static const void *pointer(uintptr_t base, const ElfW(Dyn) * entry)
 						       : entry->d_un.d_ptr);
 }
 
-static void read_dynamic(uintptr_t base, const ElfW(Dyn) * entries, struct dynamic *ret)
+/* True for the name of HIP's runtime. A library may name it by its path. */
+static bool is_runtime(const char *name)
 {
 	static const char prefix[] = "libamdhip64";
+	const char *slash = strrchr(name, '/');
+
+	return !strncmp(slash ? slash + 1 : name, prefix, sizeof(prefix) - 1);
+}
+
+static void read_dynamic(uintptr_t base, const ElfW(Dyn) * entries, struct dynamic *ret)
+{
 	const ElfW(Dyn) * entry;
 
 	for (entry = entries; entry->d_tag != DT_NULL; entry++) {
 		if (entry->d_tag == DT_STRTAB)
 			ret->strings = pointer(base, entry);
+		else if (entry->d_tag == DT_SYMTAB)
+			ret->symbols = pointer(base, entry);
 		else if (entry->d_tag == DT_JMPREL)
 			ret->tables[0] = pointer(base, entry);
 		else if (entry->d_tag == DT_PLTRELSZ)
@@ -77,7 +91,7 @@ static void read_dynamic(uintptr_t base, const ElfW(Dyn) * entries, struct dynam
 	}
 	for (entry = entries; ret->strings && entry->d_tag != DT_NULL; entry++) {
 		if ((entry->d_tag != DT_NEEDED && entry->d_tag != DT_SONAME) ||
-		    strncmp(ret->strings + entry->d_un.d_val, prefix, sizeof(prefix) - 1))
+		    !is_runtime(ret->strings + entry->d_un.d_val))
 			continue;
 		ret->has_runtime |= entry->d_tag == DT_NEEDED;
 		ret->is_runtime |= entry->d_tag == DT_SONAME;
@@ -99,6 +113,29 @@ static bool is_read_only(const struct dl_phdr_info *info, uintptr_t slot)
 	return false;
 }
 
+/* Adds a reference if it is one to a function of this library. */
+static void add_reference(struct references *references, const struct dl_phdr_info *info,
+			  const struct dynamic *dynamic, const ElfW(Rela) * relocation,
+			  const void *entries)
+{
+	const unsigned type = ELF64_R_TYPE(relocation->r_info);
+	void **slot = (void **)(info->dlpi_addr + relocation->r_offset);
+	uintptr_t function;
+	size_t index;
+
+	if (type != RELOCATION_CALL && type != RELOCATION_TABLE)
+		return;
+	function = (uintptr_t)__atomic_load_n(slot, __ATOMIC_RELAXED);
+	if (function < references->own || function >= references->own_end)
+		return;
+	index = references->rebind->find(dynamic->strings +
+					 dynamic->symbols[ELF64_R_SYM(relocation->r_info)].st_name);
+	if (index != SIZE_MAX)
+		references->found[references->n++] =
+			(struct reference){slot, entries, (uint32_t)index,
+					   is_read_only(info, (uintptr_t)slot)};
+}
+
 static int collect(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct references *references = data;
@@ -115,23 +152,14 @@ static int collect(struct dl_phdr_info *info, size_t size, void *data)
 	if (dynamic.is_runtime && !references->runtime)
 		references->runtime = entries;
 	/* The runtime may call its own functions by such references. */
-	if (!dynamic.is_runtime && !dynamic.has_runtime)
+	if ((!dynamic.is_runtime && !dynamic.has_runtime) || !dynamic.symbols || !dynamic.strings)
 		return 0;
 	for (size_t table = 0; table < 2; table++) {
 		const ElfW(Rela) *relocation = dynamic.tables[table];
 		size_t n = relocation ? dynamic.n_bytes[table] / sizeof(*relocation) : 0;
 
-		for (size_t i = 0; i < n && references->n < MAX_REFERENCES; i++) {
-			unsigned type = ELF64_R_TYPE(relocation[i].r_info);
-			void **slot = (void **)(info->dlpi_addr + relocation[i].r_offset);
-
-			if ((type != RELOCATION_CALL && type != RELOCATION_TABLE) ||
-			    __atomic_load_n(slot, __ATOMIC_RELAXED) != references->own)
-				continue;
-			references->found[references->n++] =
-				(struct reference){slot, entries,
-						   is_read_only(info, (uintptr_t)slot)};
-		}
+		for (size_t i = 0; i < n && references->n < MAX_REFERENCES; i++)
+			add_reference(references, info, &dynamic, &relocation[i], entries);
 	}
 	return 0;
 }
@@ -169,32 +197,98 @@ static void *open_library(const void *address, void **ret_base)
 	return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-void *ts_hip_rebind(const void *own, const void *caller, ts_hip_choose_fn choose, size_t index)
+/* Finds the place of this library, whose functions the references have. */
+static int find_own(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct references references = {.own = own};
-	void *result = NULL, *function, *library, *base;
+	struct references *references = data;
+	const uintptr_t here = (uintptr_t)find_own;
+	uintptr_t end = 0;
+	bool is_own = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		const uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		is_own |= here >= start && here < start + segment->p_memsz;
+		end = start + segment->p_memsz;
+	}
+	if (is_own) {
+		references->own = info->dlpi_addr;
+		references->own_end = end;
+	}
+	return is_own;
+}
+
+/* The library of the references that are handled now. */
+struct opened {
+	const void *address;
+	void *library, *base;
+};
+
+static void *open_next(struct opened *opened, const void *address)
+{
+	if (opened->library && opened->address == address)
+		return opened->library;
+	if (opened->library)
+		dlclose(opened->library);
+	opened->address = address;
+	opened->library = open_library(address, &opened->base);
+	return opened->library;
+}
+
+/* Rewrites the references to one function, or to all others. Returns the caller's. */
+static void *rewrite(const struct references *references, const void *caller_base, size_t index,
+		     bool others)
+{
+	struct opened opened = {NULL};
+	void *result = NULL, *function;
+	bool keep;
+
+	for (size_t i = 0; i < references->n; i++) {
+		const struct reference *reference = &references->found[i];
+
+		/* A rewritten reference has a wrapper, which lies in this library, too. */
+		if ((reference->index != index) != others ||
+		    __atomic_load_n(reference->slot, __ATOMIC_RELAXED) !=
+			    references->rebind->own(reference->index) ||
+		    !open_next(&opened, reference->library))
+			continue;
+		function = references->rebind->choose(opened.library, reference->index, &keep);
+		if (function && keep)
+			store(reference, function);
+		if (function && (!result || opened.base == caller_base))
+			result = function;
+	}
+	if (opened.library)
+		dlclose(opened.library);
+	return result;
+}
+
+void *ts_hip_rebind(const struct ts_hip_rebind *rebind, const void *caller, size_t index)
+{
+	const size_t n_bytes = MAX_REFERENCES * sizeof(struct reference);
+	struct references references = {.rebind = rebind};
+	void *result = NULL, *library, *base;
 	bool keep;
 	Dl_info of_caller = {0};
 
+	references.found = ts_unlocked_map(n_bytes);
+	if (!references.found)
+		return NULL;
 	(void)dladdr(caller, &of_caller);
+	(void)ts_loader_iterate(find_own, &references);
 	(void)ts_loader_iterate(collect, &references);
-	for (size_t i = 0; i < references.n; i++) {
-		const struct reference *reference = &references.found[i];
-
-		library = open_library(reference->library, &base);
-		if (!library)
-			continue;
-		function = choose(library, index, &keep);
-		if (function && keep && __atomic_load_n(reference->slot, __ATOMIC_RELAXED) == own)
-			store(reference, function);
-		if (function && (!result || base == of_caller.dli_fbase))
-			result = function;
-		dlclose(library);
-	}
+	result = rewrite(&references, of_caller.dli_fbase, index, false);
+	if (result)
+		(void)rewrite(&references, NULL, index, true);
+	munmap(references.found, n_bytes);
 	/* The library that calls was not linked with the runtime: it relies on another library. */
 	library = result ? NULL : open_library(references.runtime, &base);
 	if (library) {
-		result = choose(library, index, &keep);
+		result = rebind->choose(library, index, &keep);
 		dlclose(library);
 	}
 	return result;

@@ -12,13 +12,13 @@
  * No environment variable is set, and rocprofiler-register loads nothing for the shim: it ends the
  * process if a library in its variable is missing.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
 #include "inject/annotate/roctx-tool.h"
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
+#include "inject/process/loader-symbols.h"
 #include "inject/ring/ring-session.h"
 #include "inject/shim.h"
 #include "proto/abi/session.h"
@@ -33,21 +33,12 @@
 typedef int (*register_fn)(const char *name, void *import, uint32_t version, void **tables,
 			   uint64_t n_tables, void *ret_id);
 
-/* Finds the real function: behind this library, or in a library that was loaded for itself. */
+/* Finds the real function, whatever the name of its library. */
 static register_fn next_register(void)
 {
-	static const char name[] = "rocprofiler_register_library_api_table";
 	register_fn next = NULL;
-	void *library;
 
-	*(void **)&next = dlsym(RTLD_NEXT, name);
-	if (next)
-		return next;
-	library = dlopen("librocprofiler-register.so.0", RTLD_LAZY | RTLD_NOLOAD);
-	if (!library)
-		return NULL;
-	*(void **)&next = dlsym(library, name);
-	dlclose(library);
+	*(void **)&next = ts_loader_find("rocprofiler_register_library_api_table");
 	return next;
 }
 

@@ -192,6 +192,8 @@ void ts_hip_join(struct ts_shim *shim)
 		ways |= TS_INTERFACE_HIP_ACTIVITY;
 	else if (ts_rocprofiler_join(shim))
 		ways |= TS_INTERFACE_ROCPROFILER_SDK;
+	else if (ts_hip_events_install(shim))
+		ways |= TS_INTERFACE_HIP_EVENTS;
 	else
 		ts_debug(&shim->config, "HIP runtime %d: no times of the GPU's work", version);
 	/* Without a device, the queries above fail. */
@@ -210,6 +212,9 @@ void ts_hip_follow(struct ts_shim *shim)
 	const bool stopped = ts_shim_is_stopped(shim);
 	uint64_t ticks;
 
+	/* After exit() has begun, the runtime may be torn down; ts_hip_wait() reads then. */
+	if (shim->hip.events && !__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE))
+		ts_hip_events_read(shim, true);
 	if (!__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE) ||
 	    stopped == __atomic_load_n(&shim->hip.stopped, __ATOMIC_RELAXED))
 		return;
@@ -247,6 +252,7 @@ void ts_hip_wait(struct ts_shim *shim)
 
 	if (!__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
 		return;
+	ts_hip_events_read(shim, true);
 	n = pending(&shim->hip, false);
 	/* If the gate is closed, no row is written any more. */
 	while (n && __atomic_load_n(&shim->gate->annotations, __ATOMIC_RELAXED) != TS_GATE_CLOSED &&
@@ -254,12 +260,14 @@ void ts_hip_wait(struct ts_shim *shim)
 		const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
 
 		nanosleep(&step, NULL);
+		ts_hip_events_read(shim, true);
 		left = pending(&shim->hip, false);
 		now = ts_clock_monotonic_ns();
 		if (left != n)
 			progressed = now;
 		n = left;
 	}
+	ts_hip_events_end(shim);
 	if (!n)
 		return;
 	/* A second wait neither waits for these nor counts them again. */

@@ -20,6 +20,9 @@
  * The targets are found as the loader would find them without this library: in the global scope,
  * else in the scope of the library that has the reference. In the second case the reference is
  * rewritten (hip-references.c), so that further calls do not come here.
+ *
+ * Trap: finding a symbol takes the loader's lock. A library's constructor may hold it while it
+ * waits for another thread's call. So the first call in a scope finds the targets of all functions.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,6 +34,7 @@
 #include "inject/hip/hip-recorder.h"
 #include "inject/hip/hip-references.h"
 #include "inject/hip/hip-slots.h"
+#include "inject/process/loader.h"
 #include "inject/ring/futex.h"
 #include "inject/shim.h"
 #include "proto/abi/session.h"
@@ -80,11 +84,15 @@ static bool fill_next(const void *function)
 {
 	/* Functions that the session calls and does not watch. */
 	static const struct symbol others[] = {
+		{"hipEventElapsedTime", "hip_4.2", TS_HIP_SLOT_hipEventElapsedTime},
+		{"hipEventQuery", "hip_4.2", TS_HIP_SLOT_hipEventQuery},
 		{"hipGetDeviceCount", "hip_4.2", TS_HIP_SLOT_hipGetDeviceCount},
 		/* The name of 5.x for this layout; later releases have it, too. */
 		{"hipGetDeviceProperties", "hip_4.2", TS_HIP_SLOT_hipGetDevicePropertiesR0000},
 		{"hipGetDevicePropertiesR0600", "hip_6.0", TS_HIP_SLOT_hipGetDevicePropertiesR0600},
 		{"hipGetLastError", "hip_4.2", TS_HIP_SLOT_hipGetLastError},
+		{"hipKernelNameRef", "hip_4.2", TS_HIP_SLOT_hipKernelNameRef},
+		{"hipKernelNameRefByPtr", "hip_4.2", TS_HIP_SLOT_hipKernelNameRefByPtr},
 		{"hipPeekAtLastError", "hip_4.2", TS_HIP_SLOT_hipPeekAtLastError},
 		{"hipRuntimeGetVersion", "hip_4.2", TS_HIP_SLOT_hipRuntimeGetVersion},
 		/* Capture level `replay` asks these. */
@@ -105,12 +113,12 @@ static bool fill_next(const void *function)
 		 TS_HIP_SLOT_hipGraphEventWaitNodeGetEvent},
 	};
 	struct ts_hip_runtime *runtime = &ts_loaded.hip;
-	/* Never closed: the runtime stays loaded, as its functions are kept. */
 	void *handle;
 	Dl_info info;
 
-	if (!dladdr(function, &info) || !info.dli_fname)
+	if (!ts_loader_pin(function) || !dladdr(function, &info) || !info.dli_fname)
 		return false;
+	/* Never closed. */
 	handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (!handle)
 		return false;
@@ -126,13 +134,16 @@ static bool fill_next(const void *function)
 
 /* ---- which way ------------------------------------------------------------------------------- */
 
-#define DECIDING 1u
-#define DECIDED	 2u
+#define DECIDED 1u
 
 /* Longest wait for another thread's decision; then the call passes through. */
 #define DECIDE_NS UINT64_C(2000000000)
 
 static uint32_t decision;
+/*
+ * The process in which a thread decides. A forked child has the parent's number, and none of the
+ * parent's other threads.
+ */
 static pid_t decider;
 
 /* True on the thread that decides: the runtime may call its own functions by their names. */
@@ -161,19 +172,22 @@ static void choose(void *library)
 
 static void decide(void *library)
 {
-	uint32_t now = __atomic_load_n(&decision, __ATOMIC_ACQUIRE);
+	const pid_t self = getpid();
+	pid_t now = __atomic_load_n(&decider, __ATOMIC_RELAXED);
 
-	if (now == DECIDED || deciding)
+	if (__atomic_load_n(&decision, __ATOMIC_ACQUIRE) == DECIDED || deciding)
 		return;
-	if (!now && __atomic_compare_exchange_n(&decision, &now, DECIDING, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE)) {
-		__atomic_store_n(&decider, getpid(), __ATOMIC_RELAXED);
+	if (now != self && __atomic_compare_exchange_n(&decider, &now, self, false,
+						       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+		/* The parent may have been between its claim and its decision. */
+		if (now)
+			ts_hip_unclaim();
 		deciding = true;
 		choose(library);
 		deciding = false;
 		ts_futex_set(&decision, DECIDED);
-	} else if (now == DECIDING && __atomic_load_n(&decider, __ATOMIC_RELAXED) == getpid()) {
-		/* Another thread decides; in a forked child nobody would. */
+	} else {
+		/* Another thread decides. */
 		(void)ts_futex_wait_for(&decision, DECIDED, DECIDE_NS);
 	}
 }
@@ -189,8 +203,42 @@ static void *choose_target(void *library, size_t index, bool *ret_keep)
 	return *ret_keep ? wrap(index, function) : function;
 }
 
+/* Finds all functions of the global scope. They are kept, so their library stays loaded. */
+static void fill_targets(void)
+{
+	const void *function = NULL;
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(symbols); i++) {
+		void *next =
+			targets[i] ? NULL : dlvsym(RTLD_NEXT, symbols[i].name, symbols[i].node);
+
+		if (!next)
+			continue;
+		if (!function && !ts_loader_pin(next))
+			return;
+		function = next;
+		/* Release: pairs with the acquire in target(). */
+		__atomic_store_n(&targets[i], wrap(i, next), __ATOMIC_RELEASE);
+	}
+}
+
+static size_t find_symbol(const char *name)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(symbols); i++)
+		if (!strcmp(symbols[i].name, name))
+			return i;
+	return SIZE_MAX;
+}
+
+/* The first one in the global scope is this library's own. */
+static const void *own_symbol(size_t index)
+{
+	return dlvsym(RTLD_DEFAULT, symbols[index].name, symbols[index].node);
+}
+
 static void *resolve(size_t index, const void *caller)
 {
+	const struct ts_hip_rebind rebind = {find_symbol, own_symbol, choose_target};
 	const struct symbol *symbol = &symbols[index];
 	int saved_errno = errno;
 	void *function = dlvsym(RTLD_NEXT, symbol->name, symbol->node);
@@ -199,13 +247,12 @@ static void *resolve(size_t index, const void *caller)
 		decide(RTLD_NEXT);
 		function = wrap(index, function);
 		if (__atomic_load_n(&decision, __ATOMIC_ACQUIRE) == DECIDED)
-			/* Release: pairs with the acquire in target(). */
-			__atomic_store_n(&targets[index], function, __ATOMIC_RELEASE);
+			fill_targets();
 	} else {
-		/* The first one in the global scope is this library's own. */
-		function = ts_hip_rebind(dlvsym(RTLD_DEFAULT, symbol->name, symbol->node), caller,
-					 choose_target, index);
+		function = ts_hip_rebind(&rebind, caller, index);
 	}
+	/* Own failures are not the application's. */
+	(void)dlerror();
 	errno = saved_errno;
 	return function;
 }
@@ -250,11 +297,25 @@ static void *choose_code(void *library, size_t index, bool *ret_keep)
 	return dlvsym(library, code_names[index], code_node);
 }
 
+static size_t find_code_symbol(const char *name)
+{
+	for (size_t i = 0; i < N_CODE_SYMBOLS; i++)
+		if (!strcmp(code_names[i], name))
+			return i;
+	return SIZE_MAX;
+}
+
+static const void *own_code_symbol(size_t index)
+{
+	return dlvsym(RTLD_DEFAULT, code_names[index], code_node);
+}
+
 /* Returns the runtime's function for the library of the caller. modules: the code; NULL: new. */
 static void *code_target(enum code_symbol index, void **modules, const void *caller)
 {
 	/* Acquire: pairs with the release below. */
 	void *function = __atomic_load_n(&code_targets[index], __ATOMIC_ACQUIRE);
+	const struct ts_hip_rebind rebind = {find_code_symbol, own_code_symbol, choose_code};
 	const bool is_last = modules && last_code.modules == modules;
 	int saved_errno = errno;
 
@@ -263,13 +324,13 @@ static void *code_target(enum code_symbol index, void **modules, const void *cal
 	if (function)
 		return function;
 	function = dlvsym(RTLD_NEXT, code_names[index], code_node);
-	if (function)
+	if (!function)
+		function = ts_hip_rebind(&rebind, caller, index);
+	else if (ts_loader_pin(function))
 		__atomic_store_n(&code_targets[index], function, __ATOMIC_RELEASE);
-	else
-		function = ts_hip_rebind(dlvsym(RTLD_DEFAULT, code_names[index], code_node), caller,
-					 choose_code, index);
 	if (is_last)
 		last_code.functions[index] = function;
+	(void)dlerror();
 	errno = saved_errno;
 	return function;
 }

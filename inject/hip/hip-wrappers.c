@@ -42,6 +42,12 @@ bool ts_hip_claim(uint32_t way)
 	return true;
 }
 
+void ts_hip_unclaim(void)
+{
+	ts_loaded.hip.way = 0;
+	__atomic_store_n(&ts_loaded.hip.wrapped, 0, __ATOMIC_RELAXED);
+}
+
 void *ts_hip_wrapper(uint32_t slot)
 {
 	for (size_t i = 0; i < TS_ARRAY_LEN(wrappers); i++)

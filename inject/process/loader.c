@@ -67,6 +67,24 @@ int ts_loader_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void 
 	return r;
 }
 
+bool ts_loader_pin(const void *address)
+{
+	const struct link_map *map = NULL;
+	Dl_info info;
+	void *library;
+
+	/* The loader's own name: info.dli_fname of the program is not one. */
+	if (!dladdr1(address, &info, (void **)(void *)&map, RTLD_DL_LINKMAP) || !map)
+		return false;
+	/* The program has an empty name, and stays. */
+	if (!map->l_name || !*map->l_name)
+		return true;
+	library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (library)
+		dlclose(library);
+	return library != NULL;
+}
+
 struct counts {
 	uint64_t added, removed;
 };

@@ -16,6 +16,13 @@
  */
 int ts_loader_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
 
+/*
+ * Keeps the library that contains `address` loaded to the process's end, so that its functions may
+ * be kept. Takes the loader's lock, and replaces a pending dlerror(). Returns false if there is no
+ * such library.
+ */
+bool ts_loader_pin(const void *address);
+
 #define TS_LOADER_COUNTS_MAX 4u
 
 /* Addresses of the loader's counts of libraries, to read them without its lock. */

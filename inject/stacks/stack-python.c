@@ -12,10 +12,10 @@
  * at the same address, even with its strings at the old addresses. So a cached code object counts
  * only if function, file, first line and line table still have the same content.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "inject/process/loader-symbols.h"
 #include "inject/ring/unlocked.h"
 #include "inject/stacks/stack-cfi.h"
 #include "inject/stacks/stack-python.h"
@@ -75,7 +75,7 @@ static void disable(struct ts_python *python, const char *why)
 /* Compares the shim's layout with the table that the interpreter exports since Python 3.13. */
 static bool check_table(struct ts_python *python, const struct ts_python_layout *layout)
 {
-	const uint8_t *table = dlsym(RTLD_DEFAULT, "_PyRuntime");
+	const uint8_t *table = ts_loader_find("_PyRuntime");
 	uint64_t word;
 	size_t i;
 
@@ -113,13 +113,13 @@ static void look(struct ts_python *python)
 	void *evaluator;
 	unsigned minor, i;
 
-	*(void **)&get_version = dlsym(RTLD_DEFAULT, "Py_GetVersion");
-	*(void **)&python->this_thread = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-	*(void **)&python->line = dlsym(RTLD_DEFAULT, "PyCode_Addr2Line");
-	python->code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-	python->text_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
-	python->bytes_type = dlsym(RTLD_DEFAULT, "PyBytes_Type");
-	evaluator = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+	*(void **)&get_version = ts_loader_find("Py_GetVersion");
+	*(void **)&python->this_thread = ts_loader_find("PyGILState_GetThisThreadState");
+	*(void **)&python->line = ts_loader_find("PyCode_Addr2Line");
+	python->code_type = ts_loader_find("PyCode_Type");
+	python->text_type = ts_loader_find("PyUnicode_Type");
+	python->bytes_type = ts_loader_find("PyBytes_Type");
+	evaluator = ts_loader_find("_PyEval_EvalFrameDefault");
 	if (!get_version || !python->this_thread || !python->line || !python->code_type ||
 	    !python->text_type || !python->bytes_type || !evaluator)
 		return;

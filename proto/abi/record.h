@@ -19,7 +19,7 @@
 #include "proto/abi/base.h"
 
 #define TS_ABI_MAJOR  1
-#define TS_ABI_MINOR  8
+#define TS_ABI_MINOR  9
 
 #define TS_ID_UNKNOWN 0u
 /* no device, stream or context: used in fields with CUPTI's own ids, of which 0 is valid */
@@ -186,7 +186,8 @@ enum ts_payload_type {
 	X(YIELDED_TO_END, 27,                                                                     \
 	  "yielded_to_end") /* CUPTI was yielded to the end: later work is unknown */             \
 	X(KERNEL_EVENTS, 28,                                                                      \
-	  "kernel_events") /* events that found no room in the eBPF programs or in the daemon */
+	  "kernel_events") /* events that found no room in the eBPF programs or in the daemon */  \
+	X(UNTIMED, 29, "untimed") /* work without times, because only a sample of it is timed */
 
 enum ts_loss_reason {
 #define TS_LOSS_ENUM_(name, value, key) TS_LOSS_##name = value,

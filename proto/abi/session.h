@@ -170,6 +170,8 @@ struct ts_control {
 	/* TS_INTERFACE_*: the interfaces by which the shim sees calls and work */
 	uint32_t interfaces;
 	uint32_t hip_version; /* hipRuntimeGetVersion(); 0: no HIP */
+	/* since minor version 9 */
+	uint64_t hip_time_error_ns; /* largest error of times by HIP's events; 0: none */
 };
 
 /* Ways into a vendor's runtime. */
@@ -178,6 +180,7 @@ struct ts_control {
 #define TS_INTERFACE_HIP_TRACER	     (1u << 2) /* GPU times by hipRegisterTracerCallback() */
 #define TS_INTERFACE_HIP_SYMBOLS     (1u << 3) /* functions that stand before HIP's */
 #define TS_INTERFACE_HIP_ACTIVITY    (1u << 4) /* GPU times by hipInitActivityCallback() */
+#define TS_INTERFACE_HIP_EVENTS	     (1u << 5) /* GPU times of samples, by pairs of events */
 #define TS_INTERFACE_ROCPROFILER_SDK (1u << 6) /* GPU times by AMD's rocprofiler-sdk */
 /* Bit of a library like CUPTI: this one shifted by its enum ts_pti_id. */
 #define TS_INTERFACE_PTI (1u << 8)
@@ -219,6 +222,7 @@ TS_ASSERT_FIELD(struct ts_control, captured_ns, 1192);
 TS_ASSERT_FIELD(struct ts_control, capture_max_bytes, 1200);
 TS_ASSERT_FIELD(struct ts_control, interfaces, 1208);
 TS_ASSERT_FIELD(struct ts_control, hip_version, 1212);
+TS_ASSERT_FIELD(struct ts_control, hip_time_error_ns, 1216);
 TS_ASSERT_FIELD(struct ts_control, major, 8);
 TS_ASSERT_FIELD(struct ts_control, minor, 10);
 TS_ASSERT_FIELD(struct ts_control, control_bytes, 12);

@@ -4,6 +4,7 @@
 
 Runtimes since 6.2 register dispatch tables. The others are recorded by functions that stand before theirs.
 """
+import collections
 import json
 import os
 import sys
@@ -148,6 +149,25 @@ class Versions(harness.Case):
         result, traces = self.preload([harness.app('hip-loads'), 'global', library], 'mi300')
         self.assertEqual((result.status, result.err), (0, ''), result)
         self.assertEqual(traces, [])
+
+    # ---- first calls --------------------------------------------------------------------------
+
+    def first(self, *words):
+        result, traces = self.preload([harness.app('hip-first'), *words], vgpu=None, seconds=60)
+        self.assertEqual((result.status, result.out, result.err), (0, 'done\n', ''), result)
+        return [collections.Counter(row['name'] for row in self.finished_trace(path).of('api')) for path in traces]
+
+    def test_call_while_a_constructor_waits_for_it(self):
+        """Finding a function takes the loader's lock, which a constructor's thread holds: only the first call of all finds any."""
+        calls = self.first('constructor', harness.app('libhip-first-library.so'))
+        self.assertEqual(calls, [{'hipMalloc': 1, 'hipFree': 1}])
+
+    def test_pending_error_of_the_loader(self):
+        self.assertEqual(self.first('error'), [{'hipMalloc': 1, 'hipFree': 1, 'hipDeviceSynchronize': 1}])
+
+    def test_fork_during_the_first_call(self):
+        """The child decides again: its parent's thread, which was about to, is not there."""
+        self.assertEqual(self.first('fork'), [{'hipMalloc': 1, 'hipFree': 1}] * 2)
 
     # ---- processes without HIP ----------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 The program is test/apps/annotates-hip.c, the libraries are tools/vgpu/hip/roctx-face.c. The program prints the same with and without the shim.
 """
 import os
+import sys
 import unittest
 
 import harness
@@ -52,6 +53,25 @@ class Roctx(harness.Case):
         result, traces = self.preload(LOADS + [LIBRARY])
         self.assertEqual((result.status, result.out), (0, RETURNED))
         self.assertEqual(traces, [])
+
+    def renamed(self, between):
+        """Calls that pass the shim reach a library whose name is its package's, before and after `between`."""
+        script = ('import _ctypes, ctypes, sys\n'
+                  'library = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_LOCAL)\n'
+                  'shim = ctypes.CDLL(None)\n'
+                  'def call():\n'
+                  '    print(shim.roctxRangeStartA(b"a"), shim.roctxRangePushA(b"b"), shim.roctxRangePop(), flush=True)\n'
+                  '    shim.roctxRangeStop(42)\n'
+                  'call()\n%s\ncall()\n' % between)
+        result, _ = self.preload([sys.executable, '-c', script, harness.app('libroctx64-1a2b3c4d.so')], vgpu=None)
+        self.assertEqual((result.status, result.out, result.err), (0, '42 40 41\n' * 2, ''), result)
+
+    def test_renamed_library(self):
+        self.renamed('')
+
+    def test_unloaded_library(self):
+        """The shim keeps the functions, so the library stays."""
+        self.renamed('_ctypes.dlclose(library._handle)')
 
 
 if __name__ == '__main__':

@@ -126,6 +126,7 @@ static void take_state(struct ts_session *s)
 	s->row.driver_version = __atomic_load_n(&control->driver_version, __ATOMIC_RELAXED);
 	s->row.interfaces = __atomic_load_n(&control->interfaces, __ATOMIC_RELAXED);
 	s->row.hip_version = __atomic_load_n(&control->hip_version, __ATOMIC_RELAXED);
+	s->row.hip_time_error_ns = __atomic_load_n(&control->hip_time_error_ns, __ATOMIC_RELAXED);
 	if (!reason)
 		return;
 	s->row.empty_reason = reason;

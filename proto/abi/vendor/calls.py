@@ -18,7 +18,7 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py hip-arguments TABLE           HIP: where the arguments are that device rows need
        calls.py slots TABLE                   HIP: the places of the dispatch tables
        calls.py coverage TABLE ...            what the shim does with each entry point
-       calls.py nodes TABLE RELEASE           HIP: the version script of the facade of a release, as 6.2
+       calls.py nodes TABLE RELEASE           HIP: the version script of the facade of a release, as 6.2 or 6.2-untraced
 Everything goes to standard output.
 
 A table starts with `interface NAME` and has one call an entry; indented lines continue an entry, # starts a comment:
@@ -904,9 +904,11 @@ def exported_calls(calls, release):
 
 
 def print_nodes(tables, release):
+    """The release may end with `-untraced`: without the function by which it reports the GPU's work."""
     (_, calls), = tables
     print('# Made by proto/abi/vendor/calls.py: what the facade of libamdhip64 %s exports, by version node.' % release)
-    exported = exported_calls(calls, release)
+    number, _, untraced = release.partition('-')
+    exported = [call for call in exported_calls(calls, number) if not untraced or call.name != 'hipRegisterTracerCallback']
     last = ''
     for node in sorted({call.values['node'] for call in exported}, key=release_key):
         print('hip_%s {\nglobal:' % node)

@@ -125,8 +125,8 @@ static void fill_interfaces(struct maker *maker, const struct ts_row_session *ro
 			    Ts__Rpc__SessionInfo *info)
 {
 	static const char *const names[] = {
-		[0] = "cupti",	     [1] = "hip_tables",   [2] = "hip_tracer",
-		[3] = "hip_symbols", [4] = "hip_activity", [6] = "rocprofiler_sdk",
+		"cupti",	"hip_tables", "hip_tracer",	 "hip_symbols",
+		"hip_activity", "hip_events", "rocprofiler_sdk",
 	};
 
 	info->interfaces =
@@ -164,6 +164,8 @@ static int fill_session(struct maker *maker, const struct ts_row_session *row,
 	fill_interfaces(maker, row, info);
 	if (row->hip_version)
 		TS_RPC_SET(info, hip_version, row->hip_version);
+	if (row->hip_time_error_ns)
+		TS_RPC_SET(info, hip_time_error_ns, row->hip_time_error_ns);
 	TS_RPC_SET(info, threads,
 		   (uint32_t)ts_sbt_reader_n_threads_of(maker->reader, row->session));
 	if (row->uid != UINT32_MAX)

@@ -437,6 +437,9 @@ const char *ts_name_loss_text(const char *reason)
 					 "were full"},
 		{TS_LOSS_UNFINISHED, "calls and operations that still ran when the recording "
 				     "ended"},
+		{TS_LOSS_UNTIMED,
+		 "HIP work without times: HIP's runtime reports none, and events time a sample "
+		 "(TRACESMITH_TIMED_LAUNCHES)"},
 		{TS_LOSS_UNJOINED_API,
 		 "calls whose GPU work has no record; other reasons listed here may count it"},
 		{TS_LOSS_UNJOINED_DEVICE,

@@ -92,6 +92,33 @@ static bool daemon_has(const struct ts_config *config, const char *name)
 	return false;
 }
 
+static uint32_t timed_of(const char *text)
+{
+	struct ts_config *config = calloc(1, sizeof(*config));
+	uint32_t n;
+
+	if (text)
+		setenv("TRACESMITH_TIMED_LAUNCHES", text, 1);
+	ts_config_read(config, "/none/libtsinject.so", 0);
+	n = config->timed_per_second;
+	free(config);
+	return n;
+}
+
+/* A malformed number counts as missing. */
+TS_TEST(number_of_timed_launches)
+{
+	unsetenv("TRACESMITH_TIMED_LAUNCHES");
+	ts_check_int(timed_of(NULL), TS_CONFIG_TIMED);
+	ts_check_int(timed_of("0"), 0);
+	ts_check_int(timed_of("1000000"), TS_CONFIG_TIMED_MAX);
+	ts_check_int(timed_of("1000001"), TS_CONFIG_TIMED);
+	ts_check_int(timed_of("99999999999999999999"), TS_CONFIG_TIMED);
+	ts_check_int(timed_of("-1"), TS_CONFIG_TIMED);
+	ts_check_int(timed_of("5x"), TS_CONFIG_TIMED);
+	ts_check_int(timed_of(""), TS_CONFIG_TIMED);
+}
+
 TS_TEST(what_a_daemon_inherits)
 {
 	struct ts_config *config = calloc(1, sizeof(*config));

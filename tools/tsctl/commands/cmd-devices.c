@@ -113,7 +113,7 @@ static void print_cupti(const Ts__Rpc__CuptiInfo *cupti)
 
 static void print_hip(const Ts__Rpc__HipInfo *hip)
 {
-	bool has_tables = false, has_times = false, by_sdk = false;
+	bool has_tables = false, has_samples = false, by_sdk = false;
 
 	if (!hip->path) {
 		puts("HIP:    no libamdhip64 on the loader's path");
@@ -121,16 +121,15 @@ static void print_hip(const Ts__Rpc__HipInfo *hip)
 	}
 	for (size_t i = 0; i < hip->n_interfaces; i++) {
 		has_tables |= !strcmp(hip->interfaces[i], "hip_tables");
-		has_times |= !strcmp(hip->interfaces[i], "hip_tracer") ||
-			     !strcmp(hip->interfaces[i], "hip_activity");
+		has_samples |= !strcmp(hip->interfaces[i], "hip_events");
 		by_sdk |= !strcmp(hip->interfaces[i], "rocprofiler_sdk");
 	}
 	fputs("HIP:    ", stdout);
 	ts_out_text(stdout, hip->path);
 	printf(", recorded by its %s%s\n", has_tables ? "dispatch tables" : "exported functions",
-	       by_sdk	   ? ", with times of rocprofiler-sdk"
-	       : has_times ? ""
-			   : ", without times of the GPU's work");
+	       by_sdk	     ? ", with times of rocprofiler-sdk"
+	       : has_samples ? ", with times of a sample of the GPU's work"
+			     : "");
 }
 
 static void print_events(const Ts__Rpc__KernelEventsInfo *events)

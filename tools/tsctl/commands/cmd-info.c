@@ -199,23 +199,29 @@ static void print_interfaces(const Ts__Rpc__TraceInfo *info)
 {
 	for (size_t i = 0; i < info->n_sessions; i++) {
 		const Ts__Rpc__SessionInfo *session = info->sessions[i];
-		bool has_times = false, by_symbols = false, by_sdk = false;
+		bool has_times = false, has_samples = false, by_symbols = false, by_sdk = false;
 
 		if (!session->hip_version)
 			continue;
 		for (size_t k = 0; k < session->n_interfaces; k++) {
 			has_times |= !strcmp(session->interfaces[k], "hip_tracer") ||
 				     !strcmp(session->interfaces[k], "hip_activity");
+			has_samples |= !strcmp(session->interfaces[k], "hip_events");
 			by_symbols |= !strcmp(session->interfaces[k], "hip_symbols");
 			by_sdk |= !strcmp(session->interfaces[k], "rocprofiler_sdk");
 		}
-		printf("  session %u: HIP %u.%u.%u by its %s%s\n", session->session,
+		printf("  session %u: HIP %u.%u.%u by its %s", session->session,
 		       session->hip_version / 10000000, session->hip_version / 100000 % 100,
 		       session->hip_version % 100000,
-		       by_symbols ? "exported functions" : "dispatch tables",
-		       by_sdk	   ? ", with times of rocprofiler-sdk"
-		       : has_times ? ""
-				   : "; this version reports no times of the GPU's work");
+		       by_symbols ? "exported functions" : "dispatch tables");
+		if (has_samples)
+			printf("; a sample of the GPU's work has times, by events, correct to %.1f us",
+			       (double)session->hip_time_error_ns / 1e3);
+		else if (by_sdk)
+			fputs(", with times of rocprofiler-sdk", stdout);
+		else if (!has_times)
+			fputs("; this version reports no times of the GPU's work", stdout);
+		putchar('\n');
 	}
 }
 

@@ -292,4 +292,6 @@ void ts_gpu_fill_hip(struct ts_pool *pool, Ts__Rpc__DevicesInfo *info)
 		info->hip->interfaces[info->hip->n_interfaces++] = (char *)"hip_activity";
 	else if (has_tables(library) && has_sdk(pool, library))
 		info->hip->interfaces[info->hip->n_interfaces++] = (char *)"rocprofiler_sdk";
+	else
+		info->hip->interfaces[info->hip->n_interfaces++] = (char *)"hip_events";
 }

@@ -2,15 +2,20 @@
 /*
  * A HIP runtime for the shim's tests, without a device. Like libamdhip64 of ROCm 6.2 it calls each
  * function by its dispatch table, registers the table at its first call, and reports finished work
- * to the tracer's callback from a thread of its own, some time later. hip-app.c calls this file.
+ * to the tracer's callback from a thread of its own, some time later. Without a callback, the times
+ * of work and events follow from their submission: a kernel runs for FAKE_HIP_KERNEL_NS, after the
+ * work before it. hip-app.c calls this file.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "proto/abi/vendor/hip.h"
 #include "proto/abi/vendor/hip_slots.h"
@@ -45,12 +50,45 @@ static unsigned n_devices = 2;
 static char contexts[2];
 static __thread int32_t current;
 
-static uint64_t now(void)
+/* Without a callback. */
+static uint64_t idle_at; /* time at which the submitted work is over */
+static bool capturing;
+
+static uint64_t now_of(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_BOOTTIME, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t now(void)
+{
+	return now_of(CLOCK_BOOTTIME);
+}
+
+/* Submits work that takes n_ns. Returns the time of its end. */
+static uint64_t submit_timed(uint64_t n_ns, bool is_kernel)
+{
+	const char *path = getenv("FAKE_HIP_TRUTH");
+	struct fake_hip_kernel truth;
+	uint64_t end;
+	int fd;
+
+	pthread_mutex_lock(&lock);
+	truth.start = now_of(CLOCK_MONOTONIC);
+	truth.is_behind = idle_at > truth.start;
+	if (truth.is_behind)
+		truth.start = idle_at;
+	end = idle_at = truth.end = truth.start + n_ns;
+	if (is_kernel && path) {
+		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		if (write(fd, &truth, sizeof(truth)) != sizeof(truth))
+			abort();
+		close(fd);
+	}
+	pthread_mutex_unlock(&lock);
+	return end;
 }
 
 /* The entry of a call: the runtime's record lies on the stack, uninitialised but for garbage. */
@@ -82,6 +120,8 @@ static void submit(uint32_t op, uint32_t command, const char *name, size_t bytes
 	ts_hip_tracer_callback report = atomic_load(&tracer);
 	struct work *work;
 
+	if (!report && !capturing)
+		(void)submit_timed(name ? FAKE_HIP_KERNEL_NS : 1000, name);
 	if (!report || report(TS_HIP_ACTIVITY_DOMAIN_OPS, op, NULL))
 		return;
 	/* As ROCm 7 does: a record will come. */
@@ -285,8 +325,101 @@ static int32_t synchronize(void)
 	pthread_mutex_lock(&lock);
 	while (n_done < n_submitted)
 		pthread_cond_wait(&changed, &lock);
+	while (now_of(CLOCK_MONOTONIC) < idle_at)
+		usleep(100);
 	pthread_mutex_unlock(&lock);
 	return leave(0);
+}
+
+static int32_t synchronize_stream(void *stream)
+{
+	(void)stream;
+	return synchronize();
+}
+
+static int32_t reset_device(void)
+{
+	return leave(0);
+}
+
+static int32_t begin_capture(void *stream, int32_t mode)
+{
+	(void)stream, (void)mode;
+	capturing = true;
+	return leave(0);
+}
+
+static int32_t end_capture(void *stream, void **ret)
+{
+	(void)stream;
+	capturing = false;
+	*ret = &capturing;
+	return leave(0);
+}
+
+/* ---- events, which the application does not use ---- */
+
+struct event {
+	uint64_t time; /* 0: not recorded */
+};
+
+static int32_t create_event(void **ret, uint32_t flags)
+{
+	if (flags)
+		return leave(1);
+	*ret = calloc(1, sizeof(struct event));
+	return leave(0);
+}
+
+static int32_t destroy_event(void *event)
+{
+	free(event);
+	return leave(0);
+}
+
+/* No event may become part of the application's graph. */
+static int32_t record_event(void *event, void *stream)
+{
+	(void)stream;
+	if (capturing)
+		abort();
+	((struct event *)event)->time = submit_timed(0, false);
+	return leave(0);
+}
+
+static int32_t query_event(void *event)
+{
+	if (capturing)
+		abort();
+	return leave(((struct event *)event)->time <= now_of(CLOCK_MONOTONIC)
+			     ? 0
+			     : TS_HIP_ERROR_NOT_READY);
+}
+
+static int32_t elapsed(float *ret, void *from, void *to)
+{
+	const struct event *first = from, *second = to;
+
+	if (!first->time || !second->time)
+		return leave(TS_HIP_ERROR_INVALID_HANDLE);
+	*ret = (float)((double)(int64_t)(second->time - first->time) / 1e6);
+	return leave(0);
+}
+
+static int32_t peek_error(void)
+{
+	return last_error;
+}
+
+static const char *kernel_name(const void *function, void *stream)
+{
+	(void)stream;
+	return function;
+}
+
+static const char *function_name(const void *function)
+{
+	return function;
 }
 
 static void start(void)
@@ -316,6 +449,18 @@ static void start(void)
 	table.slots[SLOT_hipDevicePrimaryCtxRetain - 1] = (void *)retain_context;
 	table.slots[SLOT_hipCtxSetCurrent - 1] = (void *)set_context;
 	table.slots[SLOT_hipCtxPushCurrent - 1] = (void *)set_context;
+	table.slots[SLOT_hipStreamSynchronize - 1] = (void *)synchronize_stream;
+	table.slots[SLOT_hipDeviceReset - 1] = (void *)reset_device;
+	table.slots[SLOT_hipStreamBeginCapture - 1] = (void *)begin_capture;
+	table.slots[SLOT_hipStreamEndCapture - 1] = (void *)end_capture;
+	table.slots[SLOT_hipEventCreateWithFlags - 1] = (void *)create_event;
+	table.slots[SLOT_hipEventDestroy - 1] = (void *)destroy_event;
+	table.slots[SLOT_hipEventRecord - 1] = (void *)record_event;
+	table.slots[SLOT_hipEventQuery - 1] = (void *)query_event;
+	table.slots[SLOT_hipEventElapsedTime - 1] = (void *)elapsed;
+	table.slots[SLOT_hipPeekAtLastError - 1] = (void *)peek_error;
+	table.slots[SLOT_hipKernelNameRef - 1] = (void *)function_name;
+	table.slots[SLOT_hipKernelNameRefByPtr - 1] = (void *)kernel_name;
 	/* The application may have made the default size of stacks impossible. */
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 1 << 20);
@@ -360,6 +505,10 @@ EXPORT(hipLaunchKernel,
 EXPORT(hipStreamCreateWithFlags, (void **ret, uint32_t flags), (ret, flags))
 EXPORT(hipStreamDestroy, (void *stream), (stream))
 EXPORT(hipDeviceSynchronize, (void), ())
+EXPORT(hipStreamSynchronize, (void *stream), (stream))
+EXPORT(hipDeviceReset, (void), ())
+EXPORT(hipStreamBeginCapture, (void *stream, int32_t mode), (stream, mode))
+EXPORT(hipStreamEndCapture, (void *stream, void **ret), (stream, ret))
 EXPORT(hipDevicePrimaryCtxRetain, (void **ret, int32_t of), (ret, of))
 EXPORT(hipCtxSetCurrent, (void *context), (context))
 EXPORT(hipCtxPushCurrent, (void *context), (context))

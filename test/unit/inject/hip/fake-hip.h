@@ -4,6 +4,13 @@
 
 #include "proto/abi/vendor/hip.h"
 
+/* A kernel as the device ran it, in ns of CLOCK_MONOTONIC: FAKE_HIP_TRUTH names the file. */
+struct fake_hip_kernel {
+	uint64_t start, end;
+	uint64_t is_behind; /* 1: the device was busy until its start */
+};
+#define FAKE_HIP_KERNEL_NS 3000000u
+
 /* hipSetDevice() of this number raises SIGUSR1 inside the call. */
 #define FAKE_HIP_SIGNAL (-77)
 
@@ -25,6 +32,10 @@ int32_t hipLaunchKernel(const void *function, struct ts_hip_dim3 grid, struct ts
 int32_t hipStreamCreateWithFlags(void **ret, uint32_t flags);
 int32_t hipStreamDestroy(void *stream);
 int32_t hipDeviceSynchronize(void);
+int32_t hipStreamSynchronize(void *stream);
+int32_t hipDeviceReset(void);
+int32_t hipStreamBeginCapture(void *stream, int32_t mode);
+int32_t hipStreamEndCapture(void *stream, void **ret);
 int32_t hipDevicePrimaryCtxRetain(void **ret, int32_t of);
 int32_t hipCtxSetCurrent(void *context);
 int32_t hipCtxPushCurrent(void *context);

@@ -193,6 +193,47 @@ static void reused(long n)
 	CHECK(hipFree(memory) == 0);
 }
 
+/* Launches that wait for each other on the device, then some on the idle device. */
+static void timed(long n)
+{
+	launch_many(&n);
+	CHECK(hipDeviceSynchronize() == 0);
+	while (n--) {
+		CHECK(launch(3, NULL) == 0);
+		CHECK(hipDeviceSynchronize() == 0);
+	}
+}
+
+/* The legacy stream waits for blocking streams, so an event in it would change their order. */
+static void with_streams(long n)
+{
+	void *stream;
+
+	launch_many(&n);
+	CHECK(hipStreamCreateWithFlags(&stream, TS_HIP_STREAM_DEFAULT) == 0);
+	launch_many(&n);
+	for (long i = 0; i < n; i++)
+		CHECK(launch(3, stream) == 0);
+	CHECK(hipDeviceSynchronize() == 0);
+	CHECK(hipStreamDestroy(stream) == 0);
+}
+
+/* A captured launch does no work; the pairs before the capture wait until it ends. */
+static void captured(long n)
+{
+	void *stream, *graph;
+
+	CHECK(hipStreamCreateWithFlags(&stream, TS_HIP_STREAM_NON_BLOCKING) == 0);
+	launch_many(&n);
+	CHECK(hipStreamBeginCapture(stream, 0) == 0);
+	for (long i = 0; i < n; i++)
+		CHECK(launch(3, stream) == 0);
+	CHECK(hipDeviceSynchronize() == 0);
+	CHECK(hipStreamEndCapture(stream, &graph) == 0);
+	CHECK(hipDeviceReset() == 0);
+	launch_many(&n);
+}
+
 /* Before the first call: no thread of the default kind can be made. */
 static void without_threads(void)
 {
@@ -223,11 +264,20 @@ int main(int argc, char **argv)
 		jumped(n);
 	else if (!strcmp(argv[1], "reused"))
 		reused(n);
+	else if (!strcmp(argv[1], "timed"))
+		timed(n);
+	else if (!strcmp(argv[1], "streams"))
+		with_streams(n);
+	else if (!strcmp(argv[1], "captured"))
+		captured(n);
 	else if (!strcmp(argv[1], "contexts"))
 		with_contexts(n);
 	/* Ends with work on the device: no wait. */
 	else if (!strcmp(argv[1], "launches") || !strcmp(argv[1], "no-threads"))
 		launch_many(&n);
+	/* Before any work, waits for a stream that no call created. */
+	else if (!strcmp(argv[1], "idle-stream"))
+		CHECK(hipStreamSynchronize(NULL) == 0);
 	/* Uses the runtime, but submits nothing. */
 	else
 		CHECK(!strcmp(argv[1], "nothing"));

@@ -6,6 +6,7 @@
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/hip_calls.h"
 #include "test/unit/inject/fake-daemon.h"
+#include "test/unit/inject/hip/fake-hip.h"
 
 /* Set by meson: TEST_HIP_APP and TEST_LIBRARY are the paths of the files under test. */
 static struct fake_daemon fake;
@@ -19,6 +20,8 @@ static struct ts_record_sync sync_record;
 static struct ts_record_api failed;
 static uint64_t n_copies, n_streams, n_failed;
 static uint64_t n_kernels_of[2];
+static struct ts_record_kernel kernels[512];
+static uint64_t n_kernels, n_expecting;
 
 static void note(const struct ts_record *record)
 {
@@ -30,6 +33,7 @@ static void note(const struct ts_record *record)
 		ts_check(api->cbid < TS_HIP_CALL_SIZE);
 		n_calls[api->cbid]++;
 		ts_check(api->end >= record->time);
+		n_expecting += (record->flags & TS_API_EXPECTS_DEVICE) != 0;
 		if (api->result) {
 			failed = *api;
 			n_failed++;
@@ -40,6 +44,7 @@ static void note(const struct ts_record *record)
 		ts_check(kernel.place.device < 2);
 		n_kernels_of[kernel.place.device]++;
 		ts_check(kernel.end >= record->time);
+		kernels[n_kernels++ % TS_ARRAY_LEN(kernels)] = kernel;
 		break;
 	case TS_RECORD_MEMCPY:
 		copies[n_copies++ % 2] = *(const struct ts_record_memcpy *)record;
@@ -176,15 +181,132 @@ TS_TEST(forked_child_passes_through)
 	fake_daemon_close(&fake);
 }
 
-/* A runtime whose record of a call is not known gives no times; its calls are recorded. */
-TS_TEST(other_version)
+/* A runtime whose record of a call is not known reports no work: pairs of events time it. */
+static void run_untraced(const char *what, const char *n, uint64_t n_untimed)
 {
 	setenv("FAKE_HIP_VERSION", "90000000", 1);
-	run("launches", "20");
-	ts_check_int(fake.n_records[TS_RECORD_API], 20);
-	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 0);
+	run_to(TS_SESSION_ENDED, what, n);
 	ts_check_int(fake.control->hip_version, 90000000);
+	ts_check_int(fake.control->interfaces, TS_INTERFACE_HIP_TABLES | TS_INTERFACE_HIP_EVENTS);
+	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
+		ts_check_int(fake.lost[i], i == TS_LOSS_UNTIMED ? n_untimed : 0);
+}
+
+TS_TEST(events_time_launches)
+{
+	const char *path = "fake-hip-truth";
+	struct fake_hip_kernel truth[20];
+	uint64_t n_exact = 0, error;
+	FILE *file;
+
+	unlink(path);
+	setenv("FAKE_HIP_TRUTH", path, 1);
+	run_untraced("timed", "10", 0);
+	file = fopen(path, "r");
+	ts_check(file);
+	ts_check_int(fread(truth, sizeof(*truth), 20, file), 20);
+	fclose(file);
+	unlink(path);
+	ts_check_int(n_kernels, 20);
+	ts_check_int(fake.op_ids_of_api, fake.op_ids_of_kernel);
+	ts_check(kernel.name && kernel.grid[0] == 3);
+	/* A float's error, and that of the runtime's difference of clocks. */
+	error = fake.control->hip_time_error_ns + 2000;
+	ts_check(error > 2000);
+	for (unsigned i = 0; i < 20; i++) {
+		const struct ts_record_kernel *row = &kernels[i];
+
+		/* The pair encloses the kernel. */
+		ts_check(row->record.time <= truth[i].start + error);
+		ts_check(row->end + error >= truth[i].end);
+		/* Between kernels that follow each other, nothing lies but events. */
+		if (!truth[i].is_behind || (i + 1 < 20 && !truth[i + 1].is_behind))
+			continue;
+		ts_check(row->record.time + error >= truth[i].start);
+		ts_check(row->end <= truth[i].end + error);
+		n_exact++;
+	}
+	ts_check(n_exact > 0);
+	fake_daemon_close(&fake);
+}
+
+/* Five of the launches in a second have times; the trace has the number of the others. */
+TS_TEST(events_time_a_sample)
+{
+	setenv("TRACESMITH_TIMED_LAUNCHES", "5", 1);
+	setenv("FAKE_HIP_VERSION", "90000000", 1);
+	run_to(TS_SESSION_ENDED, "launches", "400");
+	ts_check_int(fake.n_records[TS_RECORD_API], 400);
+	ts_check(n_kernels >= 5 && n_kernels < 200);
+	ts_check_int(fake.lost[TS_LOSS_UNTIMED], 400 - n_kernels);
+	ts_check_int(n_expecting, n_kernels);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(events_switched_off)
+{
+	setenv("TRACESMITH_TIMED_LAUNCHES", "0", 1);
+	setenv("FAKE_HIP_VERSION", "90000000", 1);
+	run_to(TS_SESSION_ENDED, "launches", "20");
+	ts_check_int(fake.n_records[TS_RECORD_API], 20);
+	ts_check_int(n_kernels, 0);
+	ts_check_int(n_expecting, 0);
+	ts_check_int(fake.lost[TS_LOSS_UNTIMED], 20);
 	ts_check_int(fake.control->interfaces, TS_INTERFACE_HIP_TABLES);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(events_keep_every_kind_of_call)
+{
+	/* The application has not read the error of its call before the first copy. */
+	run_untraced("kinds", "10", 1);
+	ts_check_int(n_kernels, 10);
+	ts_check_int(n_failed, 2);
+	ts_check_int(fake.n_records[TS_RECORD_MEMCPY], 1);
+	ts_check_int(copies[0].copy_kind, TS_CUPTI_ACTIVITY_MEMCPY_KIND_DTOH);
+	ts_check_int(copies[0].bytes, 64);
+	ts_check_int(fake.n_records[TS_RECORD_MEMSET], 1);
+	ts_check_int(set.bytes, 32);
+	ts_check_int(n_streams, 3);
+	ts_check_int(kernel.place.stream, streams[0].stream);
+	ts_check_int(kernel.place.device, 1);
+	fake_daemon_close(&fake);
+}
+
+/* The shim's own calls are not recorded, and change no order of the application's streams. */
+TS_TEST(events_keep_the_order_of_streams)
+{
+	run_untraced("streams", "10", 10);
+	ts_check_int(fake.n_records[TS_RECORD_API], 30 + 3);
+	ts_check_int(fake.n_records[TS_RECORD_EVENT], 0);
+	ts_check_int(n_kernels, 20);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(events_stay_out_of_stream_captures)
+{
+	run_untraced("captured", "10", 0);
+	ts_check_int(n_calls[TS_HIP_CALL_hipLaunchKernel], 30);
+	ts_check_int(n_kernels, 20);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(events_in_a_forked_child)
+{
+	run_untraced("fork", "20", 0);
+	ts_check_int(n_kernels, 40);
+	ts_check_int(n_calls[TS_HIP_CALL_hipMalloc], 0);
+	fake_daemon_close(&fake);
+}
+
+TS_TEST(events_of_eight_threads)
+{
+	setenv("FAKE_HIP_VERSION", "90000000", 1);
+	run_to(TS_SESSION_ENDED, "threads", "40");
+	ts_check_int(fake.n_records[TS_RECORD_API], 8 * 40);
+	ts_check_int(n_kernels + fake.lost[TS_LOSS_UNTIMED], 8 * 40);
+	ts_check(n_kernels > 0);
+	ts_check_int(n_expecting, n_kernels);
 	fake_daemon_close(&fake);
 }
 
@@ -225,6 +347,17 @@ TS_TEST(no_flush_thread)
 	ts_check_int(fake.n_records[TS_RECORD_API], 0);
 	ts_check_int(fake.control->reason, TS_EMPTY_NO_MEMORY);
 	ts_check(strstr(fake.control->reason_text, "flush thread"));
+	fake_daemon_close(&fake);
+}
+
+/* The stream makes a record of its own at its first use: not inside that of the wait. */
+TS_TEST(wait_for_an_idle_stream)
+{
+	run("idle-stream", "0");
+	ts_check_int(fake.n_records[TS_RECORD_API], 1);
+	ts_check_int(fake.n_records[TS_RECORD_SYNC], 1);
+	ts_check_int(n_streams, 1);
+	ts_check_int(sync_record.stream, streams[0].stream);
 	fake_daemon_close(&fake);
 }
 

@@ -3,9 +3,11 @@
  * Tests a walk over the libraries with a concurrent fork: a child never finds the loader's lock
  * held by a thread of its parent.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 
+#include "inject/process/loader-symbols.h"
 #include "inject/process/loader.h"
 #include "test/unit/harness.h"
 
@@ -45,6 +47,23 @@ static void *walk(void *data)
 {
 	ts_check_int(ts_loader_iterate(visit_slowly, NULL), 1);
 	return NULL;
+}
+
+TS_TEST(symbols_are_found_without_the_loader)
+{
+	static const char *const names[] = {"getenv", "pthread_create", "dl_iterate_phdr",
+					    "stdout"};
+	char *pending;
+
+	/* The search leaves an error of the loader for the application. */
+	ts_check(!dlopen("/none/libnone.so", RTLD_NOW));
+	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++)
+		ts_check(ts_loader_find(names[i]));
+	ts_check(!ts_loader_find("no_library_has_this_function"));
+	pending = dlerror();
+	ts_check(pending && strstr(pending, "libnone"));
+	for (size_t i = 0; i + 1 < TS_ARRAY_LEN(names); i++)
+		ts_check(ts_loader_find(names[i]) == dlsym(RTLD_NEXT, names[i]));
 }
 
 TS_TEST(a_fork_waits_for_a_walk)
