@@ -20,6 +20,12 @@
 #define ATTACKER  65001
 #define NEIGHBOUR 65002
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 #define ATTACK_MS 60000 /* until all connections of an attack are accepted */
 #define END_S	  5.0	/* from SIGTERM to the end of the daemon */
 
@@ -66,16 +72,24 @@ static void begin_for_all(struct service *s, const char *option, const char *val
 	ts_check_int(chmod(s->directory, 0711), 0);
 }
 
-/* Checks that a client gets its answer within its default timeout. */
+/*
+ * Checks that a client gets its answer within its default timeout. With a sanitizer on a busy
+ * machine the daemon is many times slower, so a later client may get it.
+ */
 static void check_answers(const struct service *s)
 {
+	unsigned n_left = SANITIZED ? 4 : 1;
 	struct ts_client *client;
-	Ts__Rpc__Answer *answer;
+	Ts__Rpc__Answer *answer = NULL;
+	int r;
 
-	ts_check_int(ts_client_connect(s->control, &client), 0);
-	ts_check_int(ts_client_status(client, &answer), 0);
+	do {
+		ts_check_int(ts_client_connect(s->control, &client), 0);
+		r = ts_client_status(client, &answer);
+		ts_client_free(client);
+	} while (r == -ETIMEDOUT && --n_left);
+	ts_check_int(r, 0);
 	ts__rpc__answer__free_unpacked(answer, NULL);
-	ts_client_free(client);
 }
 
 /* Checks that the service serves a process and a client of this process's user. */
