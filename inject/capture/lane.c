@@ -303,7 +303,7 @@ static uint32_t content(struct ts_lane *lane, const void *bytes, size_t n_bytes,
 		return chunk(lane, bytes, (uint32_t)n_bytes, is_sure);
 	if (n > TS_BLOB_MAX_BYTES / sizeof(uint32_t)) {
 		ts_lane_end_saying(lane, TS_LANE_TOO_LARGE,
-				   "the capture for replay ended at an operation with more than "
+				   "the capture for replay cannot hold an operation with more than "
 				   "8 GiB of data");
 		return 0;
 	}
