@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides how often CUPTI may be flushed. At first, flushes may take 20 ms of a thread's time;
- * after that, 0.5 % of the time. After a time without flushes, they may take 20 ms again. flush.c
- * is the only caller, from the flush thread.
+ * Decides how often CUPTI may be flushed. At first, flushes may take 20 ms; after that, 0.5 % of
+ * the elapsed time. After a time without flushes, they may take 20 ms again. The time in which the
+ * flush thread was runnable but had no CPU does not count. flush.c is the only caller, from this
+ * thread.
  */
 #pragma once
 

@@ -310,7 +310,7 @@ static void handle(struct worker *worker, const struct ts_frame *frame)
 		_exit(1);
 	}
 	r = request ? answer_request(worker, request, request_id) : -EPROTO;
-	/* End the process: the next worker starts with all of its memory. */
+	/* End the process: the next worker has its full memory limit again. */
 	if (r == -ENOMEM)
 		_exit(EXIT_MEMORY);
 	if (r)

@@ -303,7 +303,8 @@ static uint32_t content(struct ts_lane *lane, const void *bytes, size_t n_bytes,
 		return chunk(lane, bytes, (uint32_t)n_bytes, is_sure);
 	if (n > TS_BLOB_MAX_BYTES / sizeof(uint32_t)) {
 		ts_lane_end_saying(lane, TS_LANE_TOO_LARGE,
-				   "the content of an operation was larger than 8 GiB");
+				   "the capture for replay cannot hold an operation with more than "
+				   "8 GiB of data");
 		return 0;
 	}
 	if (!ts_pages_grow(&lane->list, n * sizeof(*list))) {

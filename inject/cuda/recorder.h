@@ -33,8 +33,8 @@ void ts_recorder_unsubscribe(struct ts_shim *shim);
  */
 uint32_t ts_recorder_probe(struct ts_shim *shim);
 /*
- * Like ts_recorder_probe(), for several probes in sequence. ts_recorder_begin_probes() returns
- * false if no id can be read.
+ * Like ts_recorder_probe(), for several probes in sequence. ts_recorder_probe_once() returns
+ * CUPTI's id of a call. ts_recorder_begin_probes() returns false if such ids cannot be read.
  */
 bool ts_recorder_begin_probes(struct ts_shim *shim);
 uint32_t ts_recorder_probe_once(struct ts_shim *shim);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads facts of a call's work from its arguments: stream, grid, kind of copy. hip-calls.c calls
- * this file. The places of arguments are generated from proto/abi/vendor/hip.calls; launches have
- * forms of their own.
+ * this file. The places of arguments are generated from proto/abi/vendor/hip.calls. For launches,
+ * ts_hip_launch_of() has one case for each structure of arguments.
  */
 #include "inject/hip/hip-arguments.h"
 

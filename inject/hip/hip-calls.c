@@ -486,7 +486,10 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread, uin
 				 op.kind == TS_STREAM_OP_GRAPH ? ts_tls.call.enter : time);
 }
 
-/* Records the effects of a call: waits, memory, operations in streams. */
+/*
+ * Records the host's wait in a call that synchronizes, or the operation that a successful call put
+ * into a stream: event record, wait, graph launch or host function.
+ */
 static void record_effects(struct ts_shim *shim, struct ts_thread *thread, uint32_t id,
 			   const void *params, int32_t result, uint64_t time)
 {

@@ -27,7 +27,10 @@ struct ts_shim;
 /* Bytes of code in the session's definitions. Later code in memory is not read. */
 #define TS_HIP_MAX_CODE_BYTES (UINT64_C(16) << 20)
 
-/* The process's part: registered code, and codes by handle and function. Zeroed: empty. */
+/*
+ * State of the process, not of a session: registered code, and codes by handle and function.
+ * Zeroed: empty.
+ */
 struct ts_hip_codes {
 	const void **images;	       /* by number - 1; NULL: unregistered */
 	struct ts_hip_objects objects; /* handle or function -> number of its code */
@@ -37,7 +40,7 @@ struct ts_hip_codes {
 	uint32_t state; /* 0: no memory yet, 1: being mapped, 2: mapped, 3: no memory */
 };
 
-/* The session's part: ids of definitions. Zeroed: empty. */
+/* State of a session: ids of definitions. Zeroed: empty. */
 struct ts_hip_code_ids {
 	uint32_t *ids;		       /* TS_DEF_CODE of registered codes, by number - 1 */
 	struct ts_hip_objects kernels; /* code and name -> TS_DEF_FUNCTION */

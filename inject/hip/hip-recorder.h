@@ -37,7 +37,7 @@ struct ts_hip_dispatch {
 /* Room for slots of HIP's dispatch table; later slots are not wrapped. */
 #define TS_HIP_MAX_SLOTS 640u
 
-/* The process's part: the runtime whose calls go through the wrappers. */
+/* State of the process, not of a session: the runtime whose calls go through the wrappers. */
 struct ts_hip_runtime {
 	uint32_t wrapped;	      /* 1: a runtime has been claimed; others are left alone */
 	uint32_t way;		      /* TS_INTERFACE_HIP_TABLES or _SYMBOLS; 0: none */

@@ -17,7 +17,7 @@
 struct ts_shim;
 struct ts_rocprofiler_library;
 
-/* The process's part. The thread that registers HIP's tables writes it. */
+/* State of the process, not of a session. The thread that registers HIP's tables writes it. */
 struct ts_rocprofiler {
 	const struct ts_rocprofiler_library *library; /* the tool; NULL: not loaded */
 	ts_rocprofiler_set_api_table set_table;	      /* of the SDK */

@@ -112,8 +112,9 @@ struct ts_frame_header ts_frame_header_make(enum ts_frame_kind kind, uint32_t re
 }
 
 /*
- * Room for the kernel's maximum of descriptors. The kernel would close descriptors without room in
- * this thread, and the sender could make that close() slow.
+ * Room for as many descriptors as the kernel allows in one message. With less room, the kernel
+ * would close the other descriptors within this thread's recvmsg(). A sender could choose
+ * descriptors whose close() is slow.
  */
 union frame_control {
 	struct cmsghdr align;

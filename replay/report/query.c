@@ -517,7 +517,7 @@ void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,
 		snprintf(ret_why, n, "the window ends before it begins");
 	else if (r == TS_QUERY_E_OUTSIDE)
 		snprintf(ret_why, n,
-			 "%.72s holds nothing at that time; `tsctl info` prints its duration",
+			 "the time is outside the trace %.72s; `tsctl info` prints its duration",
 			 path);
 	else if (r == TS_QUERY_E_TYPE)
 		snprintf(ret_why, n, "no type of row has this name");

@@ -2,8 +2,9 @@
 /*
  * Error bounds of the times in a trace, from its clock snapshots. They state how well several
  * processes and devices align on one axis. A merge aligns sessions of different machines by
- * CLOCK_REALTIME. Their times include the error of that conversion, but no trace records the offset
- * between the CLOCK_REALTIMEs of two machines.
+ * CLOCK_REALTIME. The bounds of such sessions include the error of the conversion to
+ * CLOCK_REALTIME. They do not include the offset between the CLOCK_REALTIMEs of two machines,
+ * because no trace records it.
  */
 #pragma once
 

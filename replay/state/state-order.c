@@ -261,8 +261,8 @@ static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 		       const struct ts_state_dependency *as, struct ts_state_order_found *found);
 
 /*
- * Adds a wait for the host. The wait had ended at visit->began_ns, because an operation that waited
- * for it began then.
+ * Adds wait `op_id`, in which a stream waits for the host. At visit->began_ns an operation began
+ * that depends on this wait, so the wait had ended. Reduces *over_ns to that time.
  */
 static void visit_host(const struct visit *visit, uint64_t op_id, uint64_t *over_ns,
 		       struct ts_state_order_found *found)

@@ -264,11 +264,11 @@ void ts_vgpu_stop(struct ts_vgpu *vgpu);
  */
 void ts_vgpu_interrupt(struct ts_vgpu *vgpu);
 /*
- * True if a thread waits for work and only kernels run, that is, if no copy is in progress, and no
- * other operation can begin.
+ * True if a thread of the program waits for a stream and the devices do nothing but run kernels: no
+ * copy is in progress, and no further operation can begin.
  */
 bool ts_vgpu_waits_for_kernels(struct ts_vgpu *vgpu);
-/* True in the child of a process that had a machine when it called fork(). */
+/* True in a child process if its parent had created a machine before fork(). */
 bool ts_vgpu_forked(void);
 /*
  * Sets the observer; NULL removes it. Returns when no worker is inside the old observer. Must not

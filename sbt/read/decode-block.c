@@ -297,7 +297,7 @@ static const char *decode_list(const struct ts_sbt_column_header *column, const 
 	}
 	if ((column->predictor != TS_SBT_NONE && !is_last) ||
 	    (is_last && column->base != column->id) || column->key || column->trend)
-		return "a list has a prediction that is invalid for lists";
+		return "a list has a predictor, a key or a trend that lists cannot have";
 	ts_residuals_init(&residuals, column, bytes);
 	for (uint32_t i = 0; i < n; i++, values += width) {
 		why = ts_residuals_next(&residuals, &number, 1);

@@ -137,7 +137,7 @@ static int check_index(struct decoding *d, int run)
 		return bad(d, entry, "more items than rows");
 	if ((header->predictor != TS_SBT_NONE && header->predictor != TS_SBT_GROUPED) ||
 	    header->trend)
-		return bad(d, entry, "a prediction that is invalid for an index");
+		return bad(d, entry, "a predictor or a trend that an index column cannot have");
 	if (header->predictor == TS_SBT_GROUPED &&
 	    (header->key != TS_SBT_COLUMN_PLACE || run != TS_PLAN_SITE ||
 	     !d->indices[TS_PLAN_PLACE].present))
@@ -175,7 +175,7 @@ static int check_prediction(struct decoding *d, unsigned c)
 	if (!is_stored_as_residuals(entry))
 		return 0;
 	if (header->predictor == TS_SBT_GROUPED)
-		return bad(d, entry, "a prediction that is valid only for an index");
+		return bad(d, entry, "a predictor that only the index column `site` can have");
 	if ((!indexed && !is_index_there(d, header->key)) || !is_index_there(d, header->context))
 		return bad(d, entry, "a key column that the block lacks");
 	if (indexed && (header->trend || header->predictor == TS_SBT_COLUMN))

@@ -4,7 +4,8 @@
  * form of it with each backend: gpu-runtime.cu (nvcc, the runtime API, <<<>>>), gpu-driver.c (plain
  * C, the driver API found at run time, kernels as PTX text) and gpu-hip.c (HIP). Each function
  * makes the CUDA call that it is named for. If the call fails, the function prints a line on stderr
- * and ends the program. The truth counts the calls of enum gpu_call.
+ * and ends the program. struct ts_truth (truth.h) counts the calls of enum gpu_call, and tests
+ * compare the trace with these counts.
  *
  * gpu_open() and gpu_set_device() also set up the device and load the kernels. gpu_capture_end()
  * also instantiates the graph.

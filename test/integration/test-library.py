@@ -133,7 +133,7 @@ class Library(harness.Case):
         self.assertIn('operation\t%d\trunning\t%s\n' % (kernel['op_id'], kernel['name']), result.out)
         result = self.run_built(state, GOLDEN, str(10**15))
         self.assertEqual((result.status, result.out), (2, ''), result)
-        self.assertIn('nothing at that time', result.err)
+        self.assertIn('outside the trace', result.err)
 
     def test_questions(self):
         """Each question, asked from C as JSON, has the answer that tsctl prints."""
@@ -160,7 +160,7 @@ class Library(harness.Case):
                 ('gaps', '{"limit": 99999999}', r'103 the query exceeds a limit.*'),
                 ('rows', '{"types": ["kernal"]}', r'101 no type of row has this name'),
                 ('state', '{}', r'102 this version does not know the query'),
-                ('state', '{"at": {"ns": 1}}', r'104 .*holds nothing at that time.*')):
+                ('state', '{"at": {"ns": 1}}', r'104 the time is outside the trace .*')):
             result = self.run_built(use, 'ask', GOLDEN, question, options)
             self.assertEqual((result.status, result.out), (3, ''), result)
             self.assertRegex(result.err, '^%s\n$' % line)

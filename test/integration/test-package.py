@@ -151,7 +151,7 @@ assert tracesmith.build_timeline(sys.argv[1]) == trace.timeline()
 try:
     trace.state(1e9)
 except tracesmith.CommandError as error:
-    assert 'holds nothing at that time' in str(error) and error.status == 2, error
+    assert 'the time is outside the trace' in str(error) and error.status == 2, error
 else:
     raise AssertionError('no error')
 print(json.dumps([*answers, path, trace.rows('kernel', start=0.001, limit=3, stacks=True), trace.export('folded')]))
@@ -193,7 +193,7 @@ assert os.path.islink('link.json') and open('out.json').read() == wanted[5]
 assert os.stat('out.json').st_mode & 0o777 == 0o666 & ~os.umask(0)
 for wrong, text in ((lambda: trace.export('json', 'nowhere/out'), 'nowhere/out: No such file'), (lambda: trace.export('json', '/dev/full'), 'No space'),
                     (lambda: trace.rows('kernal'), 'no type of row'), (lambda: trace.gaps(limit=-1), 'limit: the number is out of range'),
-                    (lambda: trace.state(-5), 'holds nothing at that time'), (lambda: trace.diff('none.sbt'), 'none.sbt: No such file'),
+                    (lambda: trace.state(-5), 'the time is outside the trace'), (lambda: trace.diff('none.sbt'), 'none.sbt: No such file'),
                     (lambda: str(trace.info()), 'tsctl')):
     try:
         wrong()

@@ -388,8 +388,8 @@ class SmallThings(harness.Case):
         return result.err
 
     def test_moments_outside(self):
-        self.assertIn('nothing at that time', self.refused('state', '--at', '1000s', self.captured))
-        self.assertIn('nothing at that time', self.refused('state', '--json', '--at', '@1', self.captured))
+        self.assertIn('outside the trace', self.refused('state', '--at', '1000s', self.captured))
+        self.assertIn('outside the trace', self.refused('state', '--json', '--at', '@1', self.captured))
         self.assertIn('no rows in this window', self.refused('cut', '--from', '1000s', '--to', '2000s', '-o', self.empty(), self.captured))
         self.assertFalse(os.path.exists(self.empty()))
 

@@ -179,7 +179,8 @@ const char *ts_session_lane_why(const struct ts_session *s)
 		[TS_LANE_YIELDED] = "the application's own profiler took CUPTI",
 		[TS_LANE_STOPPED] = "recording was stopped",
 		[TS_LANE_LIMIT] = "the capture for replay reached its limit (see --capture)",
-		[TS_LANE_TOO_LARGE] = "the content of an operation was too large",
+		[TS_LANE_TOO_LARGE] = "the capture for replay cannot hold an operation with more "
+				      "than 8 GiB of data",
 		[TS_LANE_TOO_MANY] = "the capture for replay reached its limit of operations",
 		[TS_LANE_HIP_WINDOW] = "the process uses HIP, which --capture window does not "
 				       "support: use --capture replay",

@@ -679,7 +679,10 @@ int ts_probed_fd(const struct ts_probed *probed)
 	return probed->epoll_fd;
 }
 
-/* Rescans mappings for lanes that lost their probes, and frees idle lanes. */
+/*
+ * Scans the mappings again if a lane's prober died and its probes are gone. Frees lanes that were
+ * idle for IDLE_NS.
+ */
 static void look_after_lanes(struct ts_probed *probed)
 {
 	uint64_t now = ts_clock_monotonic_ns();

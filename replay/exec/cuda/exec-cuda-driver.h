@@ -112,7 +112,8 @@ struct ts_exec_cuda_driver {
 };
 
 /*
- * Returns false if the driver or one of its functions is missing; the text names the missing one.
- * The driver stays loaded, because unloading libcuda is unreliable.
+ * Returns false if the driver or a function of TS_EXEC_CUDA_FUNCTIONS is missing; the text names
+ * the missing one. Functions of TS_EXEC_CUDA_OPTIONAL may be missing. The driver stays loaded,
+ * because unloading libcuda is unreliable.
  */
 bool ts_exec_cuda_driver_open(struct ts_exec_cuda_driver *driver, char *text, size_t text_bytes);

@@ -311,7 +311,10 @@ static double device_height(const struct picture *picture, const Ts__Rpc__Timeli
 	       TS_PICTURE_AXIS_ROOM + DEVICE_GAP;
 }
 
-/* Counts the parts, and divides the width. */
+/*
+ * Places the columns: finds the parts of the longest lane, and divides the picture's width into at
+ * most max_columns columns.
+ */
 static void measure(struct picture *picture, uint32_t max_columns)
 {
 	const Ts__Rpc__TimelineReport *report = picture->report;

@@ -308,8 +308,8 @@ static void cut_parts(struct blamer *blamer, const struct window *window)
 }
 
 /*
- * Finds the part of a window for the thread's current interval off its CPU, up to until_ns.
- * Activity of the waker or a disk request will explain this part.
+ * Finds the part of the window that overlaps the thread's current interval off its CPU, up to
+ * until_ns. The caller explains this part by the waker's activity or by a disk request.
  */
 static int window_below(struct blamer *blamer, const struct thread *thread,
 			const struct window *window, uint64_t until_ns, struct window *ret_below)

@@ -15,7 +15,7 @@
 #define KIB		 UINT64_C(1024)
 #define MIB		 (1024 * KIB)
 #define SAMPLE_US	 2000
-#define IDLE_MS		 8000 /* after this time idle memory must be released */
+#define IDLE_MS		 8000 /* an idle daemon must release memory within this time */
 #define BLOCK_ROWS	 65536u
 #define RECORD_WORDS	 32u
 #define MAX_SHARDS	 1024u
@@ -697,7 +697,8 @@ TS_TEST(given_back)
 		process_put(process, 0, TS_RECORD_API, 1);
 		if (!i) {
 			/*
-			 * Each of the two sessions needs more than a page for each of its shards.
+			 * `process` and `refused` are sessions with MAX_SHARDS shards, and each
+			 * shard needs more than a page. The share has room for one such session.
 			 */
 			process_layout(refused, MAX_SHARDS, SMALL_RING_BYTES, MIB, 0);
 			refused->fd = socket_connect(s.inject, SOCK_SEQPACKET);

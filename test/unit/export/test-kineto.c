@@ -77,9 +77,9 @@ TS_TEST(the_last_record_before)
 	next_is(waits, 100, 14, 13, 7);
 	next_is(waits, 100, 15, 11, 6);
 	/*
-	 * The host waits for event A. The stream waits above have mapped its number 1 to its
-	 * handle. The wait refers to the last record of A before the wait (operation 16), not to
-	 * the next one (18).
+	 * The host waits for event number 1. The stream waits above have shown that number 1 is
+	 * the event with handle EVENT_A. The wait refers to the last record of A before the wait
+	 * (operation 16), not to the next one (18).
 	 */
 	sync_of(waits, EVENT_SYNC, 1, 17);
 	record(waits, EVENT_A, 18, 9);

@@ -480,7 +480,7 @@ TS_TEST(refusals)
 	REFUSED(1, encoding, TS_SBT_ENCODING_COUNT, "column 1 (start_ns) has an unknown encoding");
 	REFUSED(2, predictor, TS_SBT_PREDICTOR_COUNT, "column 2 (end_ns) has an unknown predictor");
 	REFUSED(2, trend, TS_SBT_MAX_TREND + 1, "an unknown trend");
-	REFUSED(2, predictor, TS_SBT_GROUPED, "valid only for an index");
+	REFUSED(2, predictor, TS_SBT_GROUPED, "only the index column `site` can have");
 	REFUSED(2, predictor, TS_SBT_LAST, "column 1 (start_ns) has an invalid base");
 	REFUSED(2, width, 4, "an invalid base");
 	REFUSED(2, flags, TS_SBT_COLUMN_SIGNED, "a wrong width or sign");
@@ -498,9 +498,9 @@ TS_TEST(refusals)
 	REFUSED(5, flags, 0, "a wrong number of values");
 	REFUSED(TS_SBT_COLUMN_PLACE, base, 2, "column 5 (thread) has a wrong number of values");
 	REFUSED(TS_SBT_COLUMN_SITE, base, 600, "column 65521 (site) has more items than rows");
-	REFUSED(TS_SBT_COLUMN_SITE, predictor, TS_SBT_LAST, "that is invalid for an index");
+	REFUSED(TS_SBT_COLUMN_SITE, predictor, TS_SBT_LAST, "that an index column cannot have");
 	REFUSED(TS_SBT_COLUMN_SITE, key, TS_SBT_COLUMN_SITE, "a key column that the block lacks");
-	REFUSED(TS_SBT_COLUMN_SITE, trend, 1, "that is invalid for an index");
+	REFUSED(TS_SBT_COLUMN_SITE, trend, 1, "that an index column cannot have");
 	REFUSED(TS_SBT_COLUMN_PLACE, predictor, TS_SBT_GROUPED,
 		"a key column that the block lacks");
 	REFUSED(TS_SBT_COLUMN_SITE, n_values, 300, "(site)");

@@ -125,7 +125,7 @@ class Questions:
             return None
         ns = self.instant(time)
         if not 0 <= ns < 1 << 64:
-            raise CommandError('%s holds nothing at that time' % self.path)
+            raise CommandError('the time is outside the trace %s' % self.path)
         return {'ns': ns}
 
     def _at(self, time: Time) -> str:

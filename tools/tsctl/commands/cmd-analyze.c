@@ -311,10 +311,11 @@ const struct ts_command ts_command_analyze = {
 	.text = "usage: tsctl analyze [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Print whether kernels, copies, launches or the host took the time. List\n"
-		"findings with their stacks, the largest possible gain first: waits for an idle\n"
-		"GPU, tiny copies, copies of pageable memory, streams that block each other. List\n"
-		"the kernels that took the most time, with their launchers. If the host is late\n"
-		"and the trace has samples, print the functions that the host ran.\n"
+		"findings with their stacks, the largest possible gain first: calls that wait\n"
+		"although the GPU has no work, tiny copies, copies of pageable memory, streams\n"
+		"that block each other. List the kernels that took the most time, with their\n"
+		"launchers. If the host took the time and the trace has samples, print the\n"
+		"functions that the host ran while the GPU was idle.\n"
 		"\n",
 	.example = "analyze run.sbt",
 	.help_column = 20,

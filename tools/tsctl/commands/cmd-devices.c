@@ -167,7 +167,8 @@ static void print_shapes(const Ts__Rpc__DevicesInfo *info)
 	for (size_t i = 0; i < info->n_virtual_shapes; i++)
 		printf("  %-8s %s\n", info->virtual_shapes[i]->spec,
 		       info->virtual_shapes[i]->description);
-	printf("Settings for all devices of a SPEC (h200:2,link=25GB/s):\n%s%s\n",
+	printf("Settings for all devices of a SPEC, with example values "
+	       "(h200:2,link=25GB/s):\n%s%s\n",
 	       ts_vgpu_spec_help, virtual_note);
 }
 

@@ -141,7 +141,7 @@ static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_
 	else if (!strcmp(cause, "reclaim"))
 		n = add_text(text, n, "reclaiming memory: %s", part->reason);
 	else if (!strcmp(cause, "dispatch"))
-		n = add_text(text, n, "on the way to the device");
+		n = add_text(text, n, "operation on the way to the device");
 	else
 		n = add_text(text, n, "%s", cause);
 	if (part->has_event)

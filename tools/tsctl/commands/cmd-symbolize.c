@@ -182,7 +182,7 @@ static const struct ts_option command_options[] = {
 	{"again", TS_OPTION_LONG, TS_OPTION_FLAG(struct symbolize, again),
 	 .help = "look up addresses that already have names, too"},
 	{"worker", TS_OPTION_LONG, TS_OPTION_FILE(struct symbolize, worker), .metavar = "PATH",
-	 .help = "read the files with this program (default: the installed)"},
+	 .help = "use this tracesmith-worker (default: the installed one)"},
 	{"json", 'j', TS_OPTION_FLAG(struct symbolize, json), .is_letter_unmentioned = true,
 	 .help = "print one JSON object"},
 	{0},

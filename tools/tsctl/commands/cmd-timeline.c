@@ -204,9 +204,9 @@ static void print_report(const void *data, const struct ts_about *about,
 	else
 		puts("Part of a column's time: compute \u2581\u2582\u2583\u2584\u2585\u2586\u2587"
 		     "\u2588  copies \u2591\u2592\u2593");
-	puts("Idle: host (before the launch), call (in the launch), dispatch (on the way to\n"
-	     "      the device), dependency (waiting for an operation), end (no more launch).\n"
-	     "      `tsctl gaps` lists the causes.");
+	puts("Idle: host (before the launch), call (in the launch), dispatch (operation on\n"
+	     "      the way to the device), dependency (waiting for an operation), end (no\n"
+	     "      more launch). `tsctl gaps` lists the causes.");
 	ts_text_clocks(report->clocks);
 	ts_text_doubts(stdout, "", report->doubts);
 }

@@ -343,7 +343,9 @@ static int print_rows(void *data, const struct ts_about *about, const ProtobufCM
 
 		ts_json_clear(&view->json_text);
 		if (!row || ts_json_message(&view->json_text, row)) {
-			ts_complain("a row cannot be printed as JSON");
+			ts_complain(
+				"a row cannot be printed as JSON: this version of tsctl does not "
+				"know the row's type, or memory is short");
 			return TS_EXIT_BAD;
 		}
 		ts_json_raw(&view->json_text, "\n");

@@ -46,7 +46,7 @@ const char *ts_live_state(const Ts__Rpc__LiveSession *session);
 #define TS_LIVE_CAPTURE_BYTES 192u
 /*
  * Writes what a session captures, the amount and the cost: "window open, 12 MiB captured, 0.31 % of
- * its time". Returns `text`.
+ * the session's length". Returns `text`.
  */
 const char *ts_live_capture(const Ts__Rpc__LiveCapture *capture, uint64_t start_ns, char *text,
 			    size_t n_text_bytes);

@@ -46,7 +46,10 @@ void ts_replayside_print_short(const Ts__Rpc__ReplaySide *side); /* "operation 1
  */
 char *ts_replayside_name(const char *signature, bool with_arguments);
 void ts_replayside_print_kernel(const char *signature); /* its name, in at most 48 columns */
-/* Prints the operation's stack, unless the printed site already has all its frames. */
+/*
+ * Prints the operation's stack. Prints nothing if the site that ts_replayside_print_site() prints
+ * is the stack's only frame.
+ */
 void ts_replayside_print_stack(const Ts__Rpc__ReplaySide *side, const Ts__Rpc__Stack *stack);
 void ts_replayside_print_stream(const Ts__Rpc__ReplaySide *side);
 void ts_replayside_print_site(const Ts__Rpc__ReplaySide *side);

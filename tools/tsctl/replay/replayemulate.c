@@ -357,7 +357,8 @@ static void print_doubts(const Ts__Rpc__ReplayReport *report)
 		{doubts->unexplained,
 		 "operations were delayed by unrecorded causes, over 1 ms each"},
 		{doubts->threads_joined,
-		 "begins and ends of threads were taken for dependencies of the first thread"},
+		 "starts and ends of threads were inferred: in the emulation the main thread "
+		 "starts and joins them"},
 		{last->let_go, "waits in a circle, or for an event that never came, were released"},
 	};
 	char figure[TS_OUT_FIGURE_BYTES];

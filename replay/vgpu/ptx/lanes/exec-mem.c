@@ -290,8 +290,9 @@ LOAD(ld_u64, uint64_t, uint64_t)
 	}
 
 /*
- * Defines the functions of a store: of vectors, consecutive lanes, local memory, or unordered
- * addresses.
+ * Defines the functions of a store of type T: NAME_vector stores vectors, NAME_own stores to local
+ * memory, and NAME_apart stores to unordered addresses. NAME calls one of these, or stores to
+ * consecutive addresses itself.
  */
 #define STORE(name, S, T)                                                                \
 	STORE_VECTOR(name##_vector, S, T)                                                \
