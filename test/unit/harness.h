@@ -25,6 +25,11 @@
 #include <unistd.h>
 
 #define TS_TEST_SKIPPED 77
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TS_TEST_SANITIZED 1
+#else
+#define TS_TEST_SANITIZED 0
+#endif
 /*
  * A hang becomes a failure. The limit is generous for slow and busy machines: there a test with
  * four seconds of computation has taken more than two minutes.

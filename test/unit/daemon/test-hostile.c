@@ -13,21 +13,6 @@
 #include "proto/rpc/frame.h"
 #include "test/unit/daemon/daemon.h"
 
-/*
- * Checks that the daemon answers a status request within the client's timeout, which is far below
- * the linger time of a descriptor.
- */
-static void check_answers(const struct service *s)
-{
-	struct ts_client *client;
-	Ts__Rpc__Answer *answer;
-
-	ts_check_int(ts_client_connect(s->control, &client), 0);
-	ts_check_int(ts_client_status(client, &answer), 0);
-	ts__rpc__answer__free_unpacked(answer, NULL);
-	ts_client_free(client);
-}
-
 /* Returns the CPU time of all threads of a process, in nanoseconds. */
 static uint64_t processor_ns(pid_t pid)
 {
@@ -79,10 +64,10 @@ static void check_lingering(const struct service *s, const char *packet, size_t 
 	 * linger.
 	 */
 	close(fd);
-	check_answers(s);
-	check_answers(s);
+	service_check_answers(s);
+	service_check_answers(s);
 	close(peer);
-	check_answers(s);
+	service_check_answers(s);
 	close(other);
 }
 
@@ -129,9 +114,9 @@ TS_TEST(descriptor_for_the_control_socket)
 	 */
 	ts_check(sendmsg(client, &message, MSG_NOSIGNAL) == 5 || errno == EPERM);
 	close(fd);
-	check_answers(&s);
+	service_check_answers(&s);
 	close(client);
-	check_answers(&s);
+	service_check_answers(&s);
 	close(other);
 	service_end(&s);
 }
@@ -214,12 +199,12 @@ TS_TEST(one_user_locks_nobody_out)
 		producer_init(&p, 1, true);
 		producer_hello(fd, p.memfd);
 		ts_check_int(producer_hear(fd, &packet), TS_HANDSHAKE_WELCOME);
-		check_answers(&s);
+		service_check_answers(&s);
 		_exit(0);
 	}
 	ts_check_int(waitpid(pid, &status, 0), pid);
 	ts_check_int(status, 0);
-	check_answers(&s);
+	service_check_answers(&s);
 	for (int i = 0; i < 3; i++) {
 		/*
 		 * Write a byte, because closing the pipe is not enough: the other children have the
@@ -295,7 +280,7 @@ TS_TEST(out_of_descriptors)
 	ts_check(processor_ns(s.pid) - before_ns < 150000000);
 	for (size_t i = 0; i < TS_ARRAY_LEN(fds); i++)
 		close(fds[i]);
-	check_answers(&s);
+	service_check_answers(&s);
 	service_end(&s);
 }
 

@@ -20,12 +20,6 @@
 #define ATTACKER  65001
 #define NEIGHBOUR 65002
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 #define ATTACK_MS 60000 /* until all connections of an attack are accepted */
 #define END_S	  5.0	/* from SIGTERM to the end of the daemon */
 
@@ -72,26 +66,6 @@ static void begin_for_all(struct service *s, const char *option, const char *val
 	ts_check_int(chmod(s->directory, 0711), 0);
 }
 
-/*
- * Checks that a client gets its answer within its default timeout. With a sanitizer on a busy
- * machine the daemon is many times slower, so a later client may get it.
- */
-static void check_answers(const struct service *s)
-{
-	unsigned n_left = SANITIZED ? 4 : 1;
-	struct ts_client *client;
-	Ts__Rpc__Answer *answer = NULL;
-	int r;
-
-	do {
-		ts_check_int(ts_client_connect(s->control, &client), 0);
-		r = ts_client_status(client, &answer);
-		ts_client_free(client);
-	} while (r == -ETIMEDOUT && --n_left);
-	ts_check_int(r, 0);
-	ts__rpc__answer__free_unpacked(answer, NULL);
-}
-
 /* Checks that the service serves a process and a client of this process's user. */
 static void check_served(const struct service *s)
 {
@@ -105,7 +79,7 @@ static void check_served(const struct service *s)
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
 	close(fd);
 	producer_deinit(&p);
-	check_answers(s);
+	service_check_answers(s);
 }
 
 /* Starts a process of another user that runs a function and ends. */
@@ -296,7 +270,7 @@ TS_TEST(blocked_closes)
 	pid = as_user(ATTACKER, run_blocked_closes, &s, &attack);
 	attack_wait(&attack);
 	ts_check(fuse_wait(&fuse, FUSE_FLUSH, 1, 10));
-	check_answers(&s);
+	service_check_answers(&s);
 	check_neighbour(&s);
 	other = as_user(ATTACKER, check_refused_as_busy, &s, NULL);
 	ts_check_int(waitpid(other, &status, 0), other);
@@ -533,7 +507,7 @@ TS_TEST(closes_of_connections_that_never_return)
 		kill(s.pid, SIGCONT);
 		/* The neighbour's connection is behind the attacker's connections in the queue. */
 		check_neighbour(&s);
-		check_answers(&s);
+		service_check_answers(&s);
 		n++;
 	}
 	ts_check(fuse_waiting(&fuse, FUSE_WRITE) > 0);
@@ -593,7 +567,7 @@ TS_TEST(query_about_a_silent_file)
 	     i < 1000 && !fuse_waiting(&fuse, FUSE_GETATTR) && !fuse_waiting(&fuse, FUSE_READ); i++)
 		usleep(10000);
 	ts_check(fuse_waiting(&fuse, FUSE_GETATTR) + fuse_waiting(&fuse, FUSE_READ) > 0);
-	check_answers(&s);
+	service_check_answers(&s);
 	check_neighbour(&s);
 	ts_check_int(end_in_time(s.pid, SIGTERM), 0);
 	fuse_block(&fuse, 0);
@@ -652,7 +626,7 @@ TS_TEST(ten_thousand_connections)
 	attack_begin(&attack, NULL, 10000);
 	pid = as_user(ATTACKER, run_connections, &s, &attack);
 	attack_wait(&attack);
-	check_answers(&s);
+	service_check_answers(&s);
 	check_neighbour(&s);
 	/*
 	 * The attacker has a quarter of --max-connections and of --max-clients, and the daemon's
@@ -939,7 +913,7 @@ TS_TEST(term_among_clients)
 		fds[i] = socket_connect(s.control, SOCK_STREAM);
 		ts_check_int(send(fds[i], "TSRP", 4, MSG_NOSIGNAL), 4);
 	}
-	check_answers(&s);
+	service_check_answers(&s);
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);

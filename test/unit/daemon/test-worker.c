@@ -18,12 +18,6 @@
 #include "daemon/worker/worker-demangle.h"
 #include "proto/abi/clock.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 #define WAIT_MS 60000u
 
 /* ---- restrictions ---- */
@@ -123,7 +117,7 @@ TS_TEST(walls)
 	static void (*const fatal[])(void) = {try_connect, try_unix,  try_exec, try_fork,
 					      try_code,	   try_trace, try_kill};
 
-	if (SANITIZED)
+	if (TS_TEST_SANITIZED)
 		ts_skip("a sanitizer's runtime does not live inside the walls");
 	ts_check_int(status_of(try_open, 256u << 20), 0);
 	ts_check_int(status_of(try_memory, 64u << 20), 0);
@@ -151,7 +145,7 @@ TS_TEST(time)
 	int status;
 	pid_t pid;
 
-	if (SANITIZED)
+	if (TS_TEST_SANITIZED)
 		ts_skip("a sanitizer's runtime does not live inside the walls");
 	pid = fork();
 	ts_check(pid >= 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This program imitates Python interpreters that the shim does not support. The shim must refuse
+ * Python interpreters that the shim does not support, imitated by fake-python.c. The shim must refuse
  * each with a reason, and must not read unmapped memory. test-python.py tests the supported
  * interpreters.
  */
@@ -9,59 +9,28 @@
 #include "proto/abi/python.h"
 #include "test/unit/harness.h"
 #include "test/unit/inject/session-fixture.h"
+#include "test/unit/inject/stacks/fake-python.h"
 
 #include "inject/stacks/stack-python.h"
 
-#define PUBLIC __attribute__((visibility("default")))
-
-PUBLIC const char *Py_GetVersion(void);
-PUBLIC void *PyGILState_GetThisThreadState(void);
-PUBLIC int PyCode_Addr2Line(void *code, int offset);
-PUBLIC int _PyEval_EvalFrameDefault(void);
-extern PUBLIC uint64_t PyCode_Type[8], PyUnicode_Type[8], PyBytes_Type[8], _PyRuntime[128];
-
-uint64_t PyCode_Type[8], PyUnicode_Type[8], PyBytes_Type[8], _PyRuntime[128];
-
-static const char *version;
-static void *thread_state;
 static struct ts_python python;
 static struct fixture f;
 
-const char *Py_GetVersion(void)
-{
-	return version;
-}
-
-void *PyGILState_GetThisThreadState(void)
-{
-	return thread_state;
-}
-
-int PyCode_Addr2Line(void *code, int offset)
-{
-	(void)code;
-	return offset;
-}
-
-int _PyEval_EvalFrameDefault(void)
-{
-	return 0;
-}
-
 static void set_table(uint64_t free_threaded)
 {
+	uint64_t *table = fake_python_runtime();
 	size_t i;
 
-	memset(_PyRuntime, 0, sizeof(_PyRuntime));
-	memcpy(_PyRuntime, TS_PYTHON_TABLE_COOKIE, 8);
-	_PyRuntime[TS_PYTHON_TABLE_VERSION / 8] = 0x030d0000;
-	_PyRuntime[TS_PYTHON_TABLE_FREE_THREADED / 8] = free_threaded;
+	memset(table, 0, FAKE_PYTHON_RUNTIME_BYTES);
+	memcpy(table, TS_PYTHON_TABLE_COOKIE, 8);
+	table[TS_PYTHON_TABLE_VERSION / 8] = 0x030d0000;
+	table[TS_PYTHON_TABLE_FREE_THREADED / 8] = free_threaded;
 	for (i = 0; i < TS_ARRAY_LEN(ts_python_table); i++) {
 		uint16_t ours;
 
 		memcpy(&ours, (const uint8_t *)&ts_python_layouts[5] + ts_python_table[i].field,
 		       sizeof(ours));
-		_PyRuntime[ts_python_table[i].at / 8] = ours;
+		table[ts_python_table[i].at / 8] = ours;
 	}
 }
 
@@ -75,40 +44,40 @@ static void check_refused(const char *word)
 
 TS_TEST(versions_that_are_not_read)
 {
-	version = "3.7.16 (default, somewhen)";
+	fake_python_set_version("3.7.16 (default, somewhen)");
 	check_refused("3.7.16");
-	version = "3.14.0 (main, somewhen)";
+	fake_python_set_version("3.14.0 (main, somewhen)");
 	check_refused("3.14.0");
-	version = "2.7.18 (default)";
+	fake_python_set_version("2.7.18 (default)");
 	check_refused("2.7.18");
 }
 
 TS_TEST(free_threaded_builds)
 {
-	version = "3.13.0 experimental free-threading build (main)";
+	fake_python_set_version("3.13.0 experimental free-threading build (main)");
 	check_refused("free-threading");
 	/*
 	 * This version text does not show the kind of build. The table of offsets reports a
 	 * free-threaded build.
 	 */
-	version = "3.13.0 (main)";
+	fake_python_set_version("3.13.0 (main)");
 	set_table(1);
 	check_refused("free-threaded");
 }
 
 TS_TEST(a_table_that_says_otherwise)
 {
-	version = "3.13.0 (main)";
-	memset(_PyRuntime, 0, sizeof(_PyRuntime));
+	fake_python_set_version("3.13.0 (main)");
+	memset(fake_python_runtime(), 0, FAKE_PYTHON_RUNTIME_BYTES);
 	check_refused("has no table");
 	set_table(0);
 	memset(&python, 0, sizeof(python));
 	ts_python_look(&python);
 	ts_check_int(python.state, TS_PYTHON_FOUND);
-	_PyRuntime[ts_python_table[3].at / 8] += 8;
+	fake_python_runtime()[ts_python_table[3].at / 8] += 8;
 	check_refused("unknown layout");
 	set_table(0);
-	_PyRuntime[TS_PYTHON_TABLE_VERSION / 8] = 0x030e0000;
+	fake_python_runtime()[TS_PYTHON_TABLE_VERSION / 8] = 0x030e0000;
 	check_refused("another version");
 }
 
@@ -125,8 +94,8 @@ static void check_memory(const char *which, uint64_t word)
 
 	for (i = 0; i < TS_ARRAY_LEN(state); i++)
 		state[i] = word;
-	thread_state = state;
-	version = which;
+	fake_python_set_thread_state(state);
+	fake_python_set_version(which);
 	set_table(0);
 	memset(&python, 0, sizeof(python));
 	ts_python_look(&python);
@@ -161,8 +130,8 @@ TS_TEST(a_thread_without_python)
 	struct ts_python_codes *codes = NULL;
 	struct ts_python_stack *stack;
 
-	version = "3.12.0";
-	thread_state = NULL;
+	fake_python_set_version("3.12.0");
+	fake_python_set_thread_state(NULL);
 	ts_python_look(&python);
 	ts_check(!ts_python_read(&python, &f.definitions, &codes, &stack));
 	ts_check_int(python.state, TS_PYTHON_FOUND);
