@@ -2,7 +2,7 @@
 /*
  * Exports a trace in other tools' formats. ts_export() has all of them; its caller needs no names
  * and no other option. Perfetto and kineto exports contain rows; folded stacks, profiles and flame
- * graphs contain sums. arrow/dataset.h exports rows as columns.
+ * graphs contain sums. Rows as files of Arrow: `tsctl export --format arrow`.
  *
  * There are two kinds of sums. The first kind sums the GPU's work by the host stack that launched
  * it. These sums are exact and include every kernel, copy and set of the trace. Work without a

@@ -20,6 +20,7 @@
 #include "sbt/schema.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,74 +43,88 @@ static const char *const hip_names[TS_HIP_CALL_SIZE] = {
 };
 
 /*
- * Returns the name of a runtime function. The vendor's name of its id ends in the version of its
- * parameters (cudaMalloc_v3020). A table keeps the names without this suffix.
+ * Names that are made at the first use, because the tables have them in another form. Threads share
+ * the tables, which are constant afterwards.
  */
-static const char *runtime_name(uint32_t cbid)
-{
-	static char names[TS_CUPTI_RUNTIME_CBID_SIZE][64];
-	const char *name = runtime_names[cbid], *tail;
-	size_t n;
+enum {
+	NAME_BYTES = 64,
+	FIRST_FAMILY = TS_API_MACA,
+	N_FAMILIES = TS_API_ACL + 1 - FIRST_FAMILY
+};
 
-	if (!name || names[cbid][0])
-		return name ? names[cbid] : NULL;
-	n = strlen(name);
-	tail = strrchr(name, '_');
-	if (tail && tail[1] == 'v' && isdigit((unsigned char)tail[2]) && strlen(tail) >= 6)
-		n = (size_t)(tail - name);
-	snprintf(names[cbid], sizeof(names[cbid]), "%.*s", (int)n, name);
-	return names[cbid];
+static char plain_runtime_names[TS_CUPTI_RUNTIME_CBID_SIZE][NAME_BYTES];
+static char (*family_names)[TS_CUPTI_DRIVER_CBID_SIZE][NAME_BYTES];
+static pthread_once_t plain_runtime_names_made = PTHREAD_ONCE_INIT;
+static pthread_once_t family_names_made = PTHREAD_ONCE_INIT;
+
+/* The vendor's name of an id ends in the version of the parameters (cudaMalloc_v3020). */
+static void make_runtime_names(void)
+{
+	for (uint32_t cbid = 0; cbid < TS_CUPTI_RUNTIME_CBID_SIZE; cbid++) {
+		const char *name = runtime_names[cbid], *tail = name ? strrchr(name, '_') : NULL;
+		size_t n = name ? strlen(name) : 0;
+
+		if (tail && tail[1] == 'v' && isdigit((unsigned char)tail[2]) && strlen(tail) >= 6)
+			n = (size_t)(tail - name);
+		if (name)
+			snprintf(plain_runtime_names[cbid], NAME_BYTES, "%.*s", (int)n, name);
+	}
 }
 
 static const char *base_name(uint32_t domain, uint32_t cbid)
 {
-	if (domain == TS_API_CUDA_RUNTIME && cbid < TS_CUPTI_RUNTIME_CBID_SIZE)
-		return runtime_name(cbid);
+	if (domain == TS_API_CUDA_RUNTIME && cbid < TS_CUPTI_RUNTIME_CBID_SIZE) {
+		pthread_once(&plain_runtime_names_made, make_runtime_names);
+		return runtime_names[cbid] ? plain_runtime_names[cbid] : NULL;
+	}
 	if (domain == TS_API_CUDA_DRIVER && cbid < TS_CUPTI_DRIVER_CBID_SIZE)
 		return driver_names[cbid];
 	return domain == TS_API_HIP && cbid < TS_HIP_CALL_SIZE ? hip_names[cbid] : NULL;
 }
 
-/*
- * A call of a library like CUPTI has the like-named call's number. Its name has another prefix. A
- * table keeps the names, by vendor's domain and number.
- */
-static const char *family_name(const struct ts_pti_calls *calls, uint32_t domain, uint32_t cbid)
+/* Returns the calls of a domain of a library like CUPTI; NULL: no such domain. */
+static const struct ts_pti_calls *family_calls(uint32_t domain)
 {
-	enum {
-		FIRST = TS_API_MACA,
-		N = TS_API_ACL + 1 - FIRST,
-		SIZE = TS_CUPTI_DRIVER_CBID_SIZE
-	};
-	static char(*names)[SIZE][64];
-	const char *name = cbid < SIZE ? base_name(calls->base, cbid) : NULL;
-	const size_t n_instead = strlen(calls->instead);
-	char *kept;
+	for (size_t i = 0; i < TS_PTI_VENDORS; i++)
+		for (size_t k = 0; k < TS_ARRAY_LEN(ts_pti_vendors[i].calls); k++)
+			if (ts_pti_vendors[i].calls[k].domain &&
+			    ts_pti_vendors[i].api_domain[ts_pti_vendors[i].calls[k].base] == domain)
+				return &ts_pti_vendors[i].calls[k];
+	return NULL;
+}
 
-	if (!name || strncmp(name, calls->instead, n_instead) != 0)
-		return NULL;
-	if (!names)
-		names = calloc(N, sizeof(*names));
-	if (!names)
-		return NULL;
-	kept = names[domain - FIRST][cbid];
-	if (!*kept)
-		snprintf(kept, sizeof(names[0][0]), "%s%s", calls->prefix, name + n_instead);
-	return kept;
+/*
+ * A call of a library like CUPTI has the like-named call's number. Its name has another prefix.
+ * Without memory there are no names.
+ */
+static void make_family_names(void)
+{
+	family_names = calloc(N_FAMILIES, sizeof(*family_names));
+	for (uint32_t i = 0; family_names && i < N_FAMILIES; i++) {
+		const struct ts_pti_calls *calls = family_calls(FIRST_FAMILY + i);
+		size_t n_instead = calls ? strlen(calls->instead) : 0;
+
+		for (uint32_t cbid = 0; calls && cbid < TS_CUPTI_DRIVER_CBID_SIZE; cbid++) {
+			const char *name = base_name(calls->base, cbid);
+
+			if (name && !strncmp(name, calls->instead, n_instead))
+				snprintf(family_names[i][cbid], NAME_BYTES, "%s%s", calls->prefix,
+					 name + n_instead);
+		}
+	}
 }
 
 const char *ts_name_api(uint32_t domain, uint32_t cbid)
 {
-	size_t i, k;
+	const char *name;
 
 	if (domain < TS_API_MACA || domain > TS_API_ACL)
 		return base_name(domain, cbid);
-	for (i = 0; i < TS_PTI_VENDORS; i++)
-		for (k = 0; k < TS_ARRAY_LEN(ts_pti_vendors[i].calls); k++)
-			if (ts_pti_vendors[i].calls[k].domain &&
-			    ts_pti_vendors[i].api_domain[ts_pti_vendors[i].calls[k].base] == domain)
-				return family_name(&ts_pti_vendors[i].calls[k], domain, cbid);
-	return NULL;
+	pthread_once(&family_names_made, make_family_names);
+	if (!family_names || cbid >= TS_CUPTI_DRIVER_CBID_SIZE)
+		return NULL;
+	name = family_names[domain - FIRST_FAMILY][cbid];
+	return *name ? name : NULL;
 }
 
 /* The tables are sparse; numbers are below 1000. */

@@ -246,7 +246,7 @@ class Questions:
             if is_file:
                 os.replace(path, real)
         except BaseException:
-            if is_file:
+            if is_file and os.path.exists(path):  # else Ctrl-C came after the renaming
                 os.unlink(path)
             raise
         finally:

@@ -164,6 +164,8 @@ def _paths() -> List[str]:
 def library() -> ctypes.CDLL:
     """libtracesmith, loaded at the first call."""
     global _library
+    if _library is not None:
+        return _library  # without the lock, which another thread may hold at a fork
     with _lock:
         if _library is None:
             reasons = []
