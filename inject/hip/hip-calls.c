@@ -253,13 +253,19 @@ static void keep_object(struct ts_shim *shim, const struct ts_hip_frame *frame)
 		ts_hip_memory_add(&shim->hip.memory, &frame->allocation);
 }
 
+static bool is_captured(const struct ts_shim *shim)
+{
+	/* Acquire: pairs with the release in ts_hip_capture_start(). */
+	return __atomic_load_n(&shim->capture.hip.is_used, __ATOMIC_ACQUIRE);
+}
+
 /* Begins a call of the classes that make no records, such as a query. */
 static bool enter_captured(struct ts_shim *shim, struct ts_hip_frame *frame, uint32_t id,
 			   const void *params)
 {
 	int saved_errno = errno;
 
-	if (!shim->capture.hip.is_used)
+	if (!is_captured(shim))
 		return false;
 	frame->params = params;
 	frame->captured = id;
@@ -335,11 +341,11 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 	frame->captured = 0;
 	forget_object(shim, frame, id, kind, params);
 	call->events = 0;
-	if (ts_unlikely(shim->hip.events != NULL))
+	/* Another thread may install the events before this call returns. */
+	frame->has_events = shim->hip.events != NULL;
+	if (ts_unlikely(frame->has_events))
 		call->events = (uint16_t)ts_hip_events_enter(shim, id, params, current_device());
 	call->enter = ts_producer_ticks(&shim->producer);
-	if (ts_unlikely(call->events))
-		ts_hip_events_entered(shim, call->events);
 	/* After the time: pairs with ts_hip_follow(). */
 	call->left_out = __atomic_load_n(&shim->hip.stopped, __ATOMIC_SEQ_CST) ||
 			 !ts_shim_is_recording(shim);
@@ -348,8 +354,10 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 	else if (is_work(kind) && (!shim->hip.events || call->events))
 		keep_work(shim, id, kind, params);
 	__atomic_store_n(&call->recorded, !call->left_out, __ATOMIC_RELAXED);
-	if (ts_unlikely(shim->capture.hip.is_used))
+	if (ts_unlikely(is_captured(shim)))
 		ts_hip_capture_enter(shim, id, params, current_device());
+	if (ts_unlikely(call->events))
+		ts_hip_events_entered(shim, call->events);
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
 	return true;
@@ -671,25 +679,30 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 	void *stream;
 
 	if (ts_unlikely(frame->captured)) {
-		if (gate)
+		/* The page is wiped in a forked child, which has no memory of the capture. */
+		if (gate && __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) != TS_GATE_CLOSED)
 			leave_captured(shim, frame, result);
 		return;
 	}
 	/* Another call began and ended since this call began, so the data of this call is lost. */
 	if (!call->depth || call->domain != TS_API_HIP || call->frame != frame || !gate)
 		return;
-	if (ts_unlikely(shim->capture.hip.is_used))
-		ts_hip_capture_leave(shim, call->cbid, params, current_device(), result);
-	call->depth = 0;
-	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
 	mode = __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED);
+	/* The page is also wiped in a forked child, which has no memory of the session. */
 	if (mode == TS_GATE_CLOSED) {
+		call->depth = 0;
+		__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
 		cancel_events(shim);
 		return;
 	}
 	ts_tls.busy = TS_BUSY_IN_CALL;
+	/* Before the capture, which may take longer than the work. */
 	if (ts_unlikely(shim->hip.events != NULL))
 		returned = end_events(shim, call->cbid, params, result);
+	if (ts_unlikely(is_captured(shim)))
+		ts_hip_capture_leave(shim, call->cbid, params, current_device(), result);
+	call->depth = 0;
+	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
 	change = ts_call_table_stream_capture(TS_API_HIP, call->cbid);
 	if (ts_unlikely(change)) {
 		stream = ts_call_table_captured_stream(TS_API_HIP, call->cbid, params, &per_thread);
@@ -697,7 +710,7 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 					     ts_call_stream_key(stream, per_thread));
 		if (change < 0 && result)
 			ts_hip_graph_abandon(shim, ts_call_stream_key(stream, per_thread));
-		if (change > 0 && shim->hip.events)
+		if (change > 0 && frame->has_events)
 			ts_hip_events_captured(shim);
 	}
 	thread = ts_producer_thread(&shim->producer);

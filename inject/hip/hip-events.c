@@ -414,7 +414,9 @@ void ts_hip_events_end(struct ts_shim *shim)
 			return;
 		nanosleep(&step, NULL);
 	}
-	unlock(events);
+	/* After exit() has begun, the lock stays: a later reader may find a runtime torn down. */
+	if (!__atomic_load_n(&shim->flushed, __ATOMIC_ACQUIRE))
+		unlock(events);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -629,6 +631,8 @@ bool ts_hip_events_install(struct ts_shim *shim)
 	if (!events)
 		return false;
 	events->interval_ns = SECOND_NS / rate;
+	/* Calls before this one, made while an error was unread, may have created a blocking stream. */
+	events->has_blocking = __atomic_load_n(&shim->hip.n_streams, __ATOMIC_RELAXED) != 0;
 	ts_hip_read_clocks(shim);
 	*(void **)&shim->hip.name_of_function = ts_hip_next(hipKernelNameRef);
 	*(void **)&shim->hip.name_of_pointer = ts_hip_next(hipKernelNameRefByPtr);

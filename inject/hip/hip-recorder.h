@@ -57,7 +57,8 @@ struct ts_hip_frame {
 	uint64_t handle;
 	uint32_t context, stream; /* of `handle` */
 	struct ts_hip_allocation allocation;
-	bool is_known; /* `handle` or `allocation` was known */
+	bool is_known;	 /* `handle` or `allocation` was known */
+	bool has_events; /* ts_hip_events_enter() was called */
 	/* A call that is captured for a replay, and makes no record: its id. 0: another call */
 	uint32_t captured;
 };

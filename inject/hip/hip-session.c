@@ -248,11 +248,14 @@ static uint64_t pending(struct ts_hip *hip, bool gives_up)
 void ts_hip_wait(struct ts_shim *shim)
 {
 	const uint64_t began = ts_clock_monotonic_ns();
+	/* A signal handler may have called exit() while this thread held a lock of the runtime. */
+	const bool is_inside = ts_tls.busy || ts_tls.call.depth;
 	uint64_t progressed = began, now = began, n, left;
 
 	if (!__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
 		return;
-	ts_hip_events_read(shim, true);
+	if (!is_inside)
+		ts_hip_events_read(shim, true);
 	n = pending(&shim->hip, false);
 	/* If the gate is closed, no row is written any more. */
 	while (n && __atomic_load_n(&shim->gate->annotations, __ATOMIC_RELAXED) != TS_GATE_CLOSED &&
@@ -260,7 +263,8 @@ void ts_hip_wait(struct ts_shim *shim)
 		const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
 
 		nanosleep(&step, NULL);
-		ts_hip_events_read(shim, true);
+		if (!is_inside)
+			ts_hip_events_read(shim, true);
 		left = pending(&shim->hip, false);
 		now = ts_clock_monotonic_ns();
 		if (left != n)

@@ -6,6 +6,7 @@
  * The runtime is asked for graphs' nodes and whether a stream is being captured, by its own
  * functions: no wrapper sees these calls. They set the thread's last error, as the call before them
  * did. So they follow a call that succeeded, or come before a call that will set the error itself.
+ * If such a query fails, its error is taken away: since ROCm 7 a later success does not replace it.
  */
 #include "inject/capture/hip/hip-capture.h"
 
@@ -54,8 +55,9 @@ void ts_hip_capture_start(struct ts_shim *shim)
 		.is_capturing = is_capturing,
 	};
 	ts_hip_capture_graph_driver(&capture->driver.graphs);
-	capture->hip.is_used = true;
 	capture->shim = shim;
+	/* Release: pairs with the acquire in hip-calls.c. */
+	__atomic_store_n(&capture->hip.is_used, true, __ATOMIC_RELEASE);
 }
 
 static void put(struct ts_capture *capture, const struct ts_captured_call *call,
@@ -90,44 +92,61 @@ static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint
 	return true;
 }
 
-/* Counts the time that capture takes. ts_tls.busy keeps queries from being recorded. */
-static uint64_t begin(uint32_t *ret_busy)
+/* The thread's state around a capture. */
+struct around {
+	uint64_t begin_ns;
+	uint32_t busy;
+	bool has_error; /* an error that the application has not read */
+};
+
+static bool has_error(void)
 {
-	*ret_busy = ts_tls.busy;
-	ts_tls.busy = TS_BUSY_ASKING;
-	return ts_clock_monotonic_ns();
+	int32_t (*peek_error)(void) = ts_hip_next(hipPeekAtLastError);
+
+	return peek_error && peek_error();
 }
 
-static void end(struct ts_shim *shim, uint32_t busy, uint64_t begin_ns)
+/* Counts the time that capture takes. ts_tls.busy keeps queries from being recorded. */
+static struct around begin(void)
 {
-	__atomic_fetch_add(&shim->control->captured_ns, ts_clock_monotonic_ns() - begin_ns,
+	const struct around around = {ts_clock_monotonic_ns(), ts_tls.busy, has_error()};
+
+	ts_tls.busy = TS_BUSY_ASKING;
+	return around;
+}
+
+static void end(struct ts_shim *shim, const struct around *around)
+{
+	int32_t (*reset_error)(void) = ts_hip_next(hipGetLastError);
+
+	if (!around->has_error && has_error() && reset_error)
+		(void)reset_error();
+	__atomic_fetch_add(&shim->control->captured_ns, ts_clock_monotonic_ns() - around->begin_ns,
 			   __ATOMIC_RELAXED);
-	ts_tls.busy = busy;
+	ts_tls.busy = around->busy;
 }
 
 void ts_hip_capture_enter(struct ts_shim *shim, uint32_t id, const void *params, uint32_t device)
 {
 	struct ts_captured_call call;
-	uint64_t begin_ns;
-	uint32_t busy;
+	struct around around;
 
 	if (!describe(shim, id, params, device, &call))
 		return;
-	begin_ns = begin(&busy);
+	around = begin();
 	ts_capture_enter(&shim->capture, &call);
-	end(shim, busy, begin_ns);
+	end(shim, &around);
 }
 
 void ts_hip_capture_leave(struct ts_shim *shim, uint32_t id, const void *params, uint32_t device,
 			  int32_t result)
 {
 	struct ts_captured_call call;
-	uint64_t begin_ns;
-	uint32_t busy;
+	struct around around;
 
 	if (!describe(shim, id, params, device, &call))
 		return;
-	begin_ns = begin(&busy);
+	around = begin();
 	ts_capture_leave(&shim->capture, &call, result);
-	end(shim, busy, begin_ns);
+	end(shim, &around);
 }

@@ -4,7 +4,7 @@
  * function by its dispatch table, registers the table at its first call, and reports finished work
  * to the tracer's callback from a thread of its own, some time later. Without a callback, the times
  * of work and events follow from their submission: a kernel runs for FAKE_HIP_KERNEL_NS, after the
- * work before it. hip-app.c calls this file.
+ * work before it, or for an hour if FAKE_HIP_ENDLESS is set. hip-app.c calls this file.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -53,6 +53,7 @@ static __thread int32_t current;
 /* Without a callback. */
 static uint64_t idle_at; /* time at which the submitted work is over */
 static bool capturing;
+static bool torn_down; /* exit() has run the runtime's handler */
 
 static uint64_t now_of(clockid_t clock)
 {
@@ -115,13 +116,18 @@ static int32_t leave(int32_t result)
 	return result;
 }
 
+static uint64_t kernel_ns(void)
+{
+	return getenv("FAKE_HIP_ENDLESS") ? UINT64_C(3600000000000) : FAKE_HIP_KERNEL_NS;
+}
+
 static void submit(uint32_t op, uint32_t command, const char *name, size_t bytes)
 {
 	ts_hip_tracer_callback report = atomic_load(&tracer);
 	struct work *work;
 
 	if (!report && !capturing)
-		(void)submit_timed(name ? FAKE_HIP_KERNEL_NS : 1000, name);
+		(void)submit_timed(name ? kernel_ns() : 1000, name);
 	if (!report || report(TS_HIP_ACTIVITY_DOMAIN_OPS, op, NULL))
 		return;
 	/* As ROCm 7 does: a record will come. */
@@ -389,7 +395,7 @@ static int32_t record_event(void *event, void *stream)
 
 static int32_t query_event(void *event)
 {
-	if (capturing)
+	if (capturing || torn_down)
 		abort();
 	return leave(((struct event *)event)->time <= now_of(CLOCK_MONOTONIC)
 			     ? 0
@@ -422,6 +428,11 @@ static const char *function_name(const void *function)
 	return function;
 }
 
+static void tear_down(void)
+{
+	torn_down = true;
+}
+
 static void start(void)
 {
 	int (*import)(const char *, void *, uint32_t, void **, uint64_t, void *) = NULL;
@@ -430,6 +441,7 @@ static void start(void)
 	pthread_attr_t attributes;
 	pthread_t thread;
 
+	atexit(tear_down);
 	table.size = sizeof(table);
 	table.slots[SLOT_hipGetDevice - 1] = (void *)get_device;
 	table.slots[SLOT_hipGetLastError - 1] = (void *)get_last_error;

@@ -299,6 +299,17 @@ TS_TEST(events_in_a_forked_child)
 	fake_daemon_close(&fake);
 }
 
+/* A kernel outlasts the process. After the runtime's exit handler, nothing asks for its pair. */
+TS_TEST(events_of_work_without_an_end)
+{
+	setenv("FAKE_HIP_ENDLESS", "1", 1);
+	setenv("FAKE_HIP_VERSION", "90000000", 1);
+	run_to(TS_SESSION_ENDED, "launches", "1");
+	ts_check_int(n_kernels, 0);
+	ts_check_int(fake.lost[TS_LOSS_UNFINISHED], 1);
+	fake_daemon_close(&fake);
+}
+
 TS_TEST(events_of_eight_threads)
 {
 	setenv("FAKE_HIP_VERSION", "90000000", 1);
