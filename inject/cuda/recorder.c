@@ -218,16 +218,16 @@ static void set_up_clock(struct ts_shim *shim)
 		cupti->clock = TS_CLOCK_MONOTONIC;
 }
 
-/*
- * Enables or disables the callbacks of calls. If !followed, leaves out calls that are followed even
- * while recording is stopped.
- */
 /* True if capture takes CUDA's calls. */
 static bool takes_calls(const struct ts_shim *shim)
 {
 	return shim->capture.shim && !shim->capture.hip.is_used;
 }
 
+/*
+ * Enables or disables the callbacks of calls. If !followed, leaves out calls that are followed even
+ * while recording is stopped.
+ */
 static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 {
 	static const uint32_t domains[] = {TS_CUPTI_CB_DOMAIN_RUNTIME_API,
@@ -369,7 +369,7 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	enum ts_empty_reason reason;
 
 	/* A capture has the calls of one vendor: HIP's, or CUDA's of the libraries like CUPTI. */
-	if (shim->capture.hip.is_used)
+	if (__atomic_load_n(&shim->capture.hip.is_used, __ATOMIC_ACQUIRE))
 		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
 	else if (!cupti->vendor->records)
 		ts_capture_start(&shim->capture, shim, &shim->config.capture);

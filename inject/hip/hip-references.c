@@ -55,13 +55,6 @@ struct dynamic {
 	bool is_runtime, has_runtime; /* it is libamdhip64; it was linked with it */
 };
 
-/* glibc relocates these addresses; other loaders leave them as in the file. */
-static const void *pointer(uintptr_t base, const ElfW(Dyn) * entry)
-{
-	return (const void *)(entry->d_un.d_ptr < base ? base + entry->d_un.d_ptr
-						       : entry->d_un.d_ptr);
-}
-
 /* True for the name of HIP's runtime. A library may name it by its path. */
 static bool is_runtime(const char *name)
 {
@@ -77,15 +70,15 @@ static void read_dynamic(uintptr_t base, const ElfW(Dyn) * entries, struct dynam
 
 	for (entry = entries; entry->d_tag != DT_NULL; entry++) {
 		if (entry->d_tag == DT_STRTAB)
-			ret->strings = pointer(base, entry);
+			ret->strings = ts_loader_address(base, entry);
 		else if (entry->d_tag == DT_SYMTAB)
-			ret->symbols = pointer(base, entry);
+			ret->symbols = ts_loader_address(base, entry);
 		else if (entry->d_tag == DT_JMPREL)
-			ret->tables[0] = pointer(base, entry);
+			ret->tables[0] = ts_loader_address(base, entry);
 		else if (entry->d_tag == DT_PLTRELSZ)
 			ret->n_bytes[0] = entry->d_un.d_val;
 		else if (entry->d_tag == DT_RELA)
-			ret->tables[1] = pointer(base, entry);
+			ret->tables[1] = ts_loader_address(base, entry);
 		else if (entry->d_tag == DT_RELASZ)
 			ret->n_bytes[1] = entry->d_un.d_val;
 	}

@@ -12,6 +12,7 @@
  * No environment variable is set, and rocprofiler-register loads nothing for the shim: it ends the
  * process if a library in its variable is missing.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
@@ -127,6 +128,8 @@ int rocprofiler_register_library_api_table(const char *name, void *import, uint3
 		result = next(name, import, version, tables, n_tables, ret_id);
 	saved_errno = errno;
 	ts_rocprofiler_passed(name, version, tables, n_tables, next != NULL);
+	/* Own failures are not the application's. */
+	(void)dlerror();
 	errno = saved_errno;
 	return result;
 }

@@ -4,9 +4,8 @@
  * libdl.so.2 has no dlsym() with glibc before 2.34, but its exec calls must reach libc. The search
  * uses the hash table of DT_GNU_HASH.
  */
-#include <link.h>
-
 #include "inject/process/libc-table.h"
+#include "inject/process/loader.h"
 
 /* The parts of libc's dynamic section that a search needs. */
 struct tables {
@@ -16,12 +15,6 @@ struct tables {
 	const uint32_t *hash;
 	uintptr_t base;
 };
-
-/* glibc adds the library's address to these values, except in libraries of the kernel. */
-static const void *in_library(const struct tables *tables, ElfW(Addr) value)
-{
-	return (const void *)(value < tables->base ? value + tables->base : value);
-}
 
 static int find_libc(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -39,7 +32,7 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *data)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 	for (; entry && entry->d_tag != DT_NULL; entry++) {
-		const void *at = in_library(tables, entry->d_un.d_ptr);
+		const void *at = ts_loader_address(tables->base, entry);
 
 		if (entry->d_tag == DT_SYMTAB)
 			tables->symbols = at;

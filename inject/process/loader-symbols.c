@@ -31,17 +31,10 @@ struct search {
 	void *found;
 };
 
-/* As in hip-references.c: glibc relocates these addresses; other loaders do not. */
-static const void *pointer(uintptr_t base, const ElfW(Dyn) * entry)
-{
-	return (const void *)(entry->d_un.d_ptr < base ? base + entry->d_un.d_ptr
-						       : entry->d_un.d_ptr);
-}
-
 static void read_dynamic(struct image *image, const ElfW(Dyn) * entry)
 {
 	for (; entry->d_tag != DT_NULL; entry++) {
-		const void *at = pointer(image->base, entry);
+		const void *at = ts_loader_address(image->base, entry);
 
 		if (entry->d_tag == DT_SYMTAB)
 			image->symbols = at;

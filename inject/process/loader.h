@@ -16,6 +16,14 @@
  */
 int ts_loader_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
 
+/* An address in a library's dynamic section. glibc relocates it; other loaders do not. */
+static inline const void *ts_loader_address(uintptr_t base, const ElfW(Dyn) * entry)
+{
+	const uintptr_t value = entry->d_un.d_ptr;
+
+	return (const void *)(value < base ? base + value : value);
+}
+
 /*
  * Keeps the library that contains `address` loaded to the process's end, so that its functions may
  * be kept. Takes the loader's lock, and replaces a pending dlerror(). Returns false if there is no

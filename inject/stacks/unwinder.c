@@ -118,13 +118,6 @@ struct imports {
 	unsigned found, replaced; /* one bit per enum import */
 };
 
-/* glibc relocates these addresses; other loaders leave them as in the file. */
-static const void *dynamic_pointer(const struct link_map *map, const ElfW(Dyn) * entry)
-{
-	return (const void *)(entry->d_un.d_ptr < map->l_addr ? map->l_addr + entry->d_un.d_ptr
-							      : entry->d_un.d_ptr);
-}
-
 static void read_dynamic(struct imports *imports)
 {
 	const ElfW(Dyn) * entry;
@@ -132,19 +125,19 @@ static void read_dynamic(struct imports *imports)
 	for (entry = imports->map->l_ld; entry->d_tag != DT_NULL; entry++) {
 		switch (entry->d_tag) {
 		case DT_SYMTAB:
-			imports->symbols = dynamic_pointer(imports->map, entry);
+			imports->symbols = ts_loader_address(imports->map->l_addr, entry);
 			break;
 		case DT_STRTAB:
-			imports->strings = dynamic_pointer(imports->map, entry);
+			imports->strings = ts_loader_address(imports->map->l_addr, entry);
 			break;
 		case DT_JMPREL:
-			imports->tables[0] = dynamic_pointer(imports->map, entry);
+			imports->tables[0] = ts_loader_address(imports->map->l_addr, entry);
 			break;
 		case DT_PLTRELSZ:
 			imports->n_bytes[0] = entry->d_un.d_val;
 			break;
 		case DT_RELA:
-			imports->tables[1] = dynamic_pointer(imports->map, entry);
+			imports->tables[1] = ts_loader_address(imports->map->l_addr, entry);
 			break;
 		case DT_RELASZ:
 			imports->n_bytes[1] = entry->d_un.d_val;
