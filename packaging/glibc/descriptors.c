@@ -24,14 +24,27 @@ int own_close_range(unsigned int first, unsigned int last, int flags)
 	return (int)syscall(SYS_close_range, first, last, flags);
 }
 
+/* The limit may be a billion, so /proc comes first. */
 void own_closefrom(int first)
 {
+	struct dirent *entry;
 	struct rlimit limit;
+	DIR *folder;
 
-	if (!own_close_range((unsigned int)first, ~0u, 0) || getrlimit(RLIMIT_NOFILE, &limit))
+	if (!own_close_range((unsigned int)first, ~0u, 0))
 		return;
-	for (int fd = first; fd < INT_MAX && (rlim_t)fd < limit.rlim_cur; fd++)
-		close(fd);
+	folder = opendir("/proc/self/fd");
+	while (folder && (entry = readdir(folder))) {
+		int fd = atoi(entry->d_name);
+
+		if (fd >= first && fd != dirfd(folder))
+			close(fd);
+	}
+	if (folder)
+		closedir(folder);
+	else if (!getrlimit(RLIMIT_NOFILE, &limit))
+		for (int fd = first; fd < INT_MAX && (rlim_t)fd < limit.rlim_cur; fd++)
+			close(fd);
 }
 
 /*
