@@ -631,7 +631,7 @@ bool ts_hip_events_install(struct ts_shim *shim)
 	if (!events)
 		return false;
 	events->interval_ns = SECOND_NS / rate;
-	/* Calls before this one, made while an error was unread, may have created a blocking stream. */
+	/* Earlier calls, with an error unread, may have created a blocking stream. */
 	events->has_blocking = __atomic_load_n(&shim->hip.n_streams, __ATOMIC_RELAXED) != 0;
 	ts_hip_read_clocks(shim);
 	*(void **)&shim->hip.name_of_function = ts_hip_next(hipKernelNameRef);
