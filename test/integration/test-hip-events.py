@@ -22,7 +22,8 @@ class Events(harness.Case):
         """Runs a program over the library without reports; returns its trace."""
         argv = [harness.app(name, 'hip')] + list(arguments)
         env.update(LD_LIBRARY_PATH=FOLDER, TRACESMITH_VGPU=setting)
-        alone = harness.run(argv, harness.environment(LD_LIBRARY_PATH=FOLDER, TRACESMITH_VGPU=setting), cwd=self.folder)
+        alone = harness.run(argv, harness.record_environment(LD_LIBRARY_PATH=FOLDER, TRACESMITH_VGPU=setting), cwd=self.folder)
+        self.assertEqual(alone.status, 0, alone)
         result, traces = self.preload(argv, None, **env)
         self.assertEqual((result.status, result.out, result.err), (0, alone.out, ''), result)
         return self.finished_trace(traces[0])
