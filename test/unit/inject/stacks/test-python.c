@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python interpreters that the shim does not support, imitated by fake-python.c. The shim must refuse
- * each with a reason, and must not read unmapped memory. test-python.py tests the supported
+ * Python interpreters that the shim does not support, imitated by fake-python.c. The shim must
+ * refuse each with a reason, and must not read unmapped memory. test-python.py tests the supported
  * interpreters.
  */
 #include <sys/mman.h>
