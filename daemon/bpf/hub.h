@@ -72,9 +72,9 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed);
 void ts_kernel_feed_free(struct ts_kernel_feed *feed);
 
 /*
- * Returns the events since the previous call: whole events one after the other, 8-byte aligned, of
- * known programs and sizes. The events stay valid until the next call of this function. False:
- * there is no event.
+ * Returns the events since the previous call: whole events one after the other, 8-byte aligned.
+ * Each event names a known eBPF program and has the size of that program's events. The events stay
+ * valid until the next call of this function. False: there is no event.
  */
 bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes);
 

@@ -121,9 +121,9 @@ static uint32_t find(const struct ts_clock_table *table, uint64_t ticks)
 }
 
 /*
- * Span of the pairs that give the rate behind the last pair. Two pairs around a flush lie
- * microseconds apart: the errors of their readings would change the rate, and times far behind them
- * by microseconds.
+ * Span of the pairs that give the rate after the last pair. Two pairs around a flush lie
+ * microseconds apart. The errors of their readings would change the rate, and would change times
+ * long after them by microseconds.
  */
 #define OPEN_SPAN_NS UINT64_C(10000000)
 

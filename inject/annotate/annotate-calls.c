@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions behind include/tracesmith/annotate.h. The header looks up tracesmith_annotate_1 in
- * a program with this library preloaded. Each function fills a struct ts_annotation and calls
- * annotation.c.
+ * The functions behind include/tracesmith/annotate.h. The header looks up the table
+ * tracesmith_annotate_1 by dlsym(), which finds it only if this library is preloaded. Each function
+ * of the table fills a struct ts_annotation and calls annotation.c.
  */
 #include "inject/annotate/annotation.h"
 #include "inject/include/tracesmith/annotate.h"

@@ -302,8 +302,8 @@ enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callbac
 	if (result == cupti->vendor->multiple_subscribers ||
 	    result == cupti->vendor->limit_reached) {
 		/*
-		 * Debuggers and sanitizers for CUDA hold CUPTI too. Before 11.x, a second
-		 * subscriber got MAX_LIMIT_REACHED.
+		 * Debuggers and sanitizers for CUDA subscribe to CUPTI as well. Old versions of
+		 * CUPTI return MAX_LIMIT_REACHED to a second subscriber.
 		 */
 		name_holder(cupti, holder, sizeof(holder));
 		snprintf(ret_text, n_text_bytes, "another tool holds %s: %s",

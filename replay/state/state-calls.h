@@ -20,7 +20,7 @@ struct ts_call {
 	uint64_t start_ns, end_ns;
 	uint32_t session, thread, stack, context;
 	uint16_t domain, cbid;
-	bool is_awaited;
+	bool is_awaited;      /* it starts device work, and its device row has not come yet */
 	bool may_begin_early; /* its kernel may begin before its predecessor in the stream ends */
 };
 

@@ -22,8 +22,8 @@ struct ts_state_machine {
 	uint64_t n_ops;		   /* device rows so far */
 	struct ts_state_map early; /* device rows that came before their call */
 	/*
-	 * For checkpoints: numbers of the awaited calls before the window, and the number of the
-	 * first call that find_overdue() has not examined.
+	 * For checkpoints: numbers of the calls before the window whose device row has not come
+	 * yet, and the number of the first call that find_overdue() has not examined.
 	 */
 	uint64_t *overdue, looked_to;
 	size_t n_overdue, n_overdue_allocated;
@@ -290,8 +290,8 @@ bool ts_state_machine_awaits(const struct ts_state_machine *machine, const struc
 /*
  * Returns the number of the first call of the window: the calls that a checkpoint does not store,
  * because a restore reads them again from the trace. The checkpoint stores the window's start time,
- * and which of its calls are awaited. So the window begins with a call whose predecessor began at a
- * different time.
+ * and which of its calls still wait for a device row. So the window begins with a call whose
+ * predecessor began at a different time.
  */
 static uint64_t find_window(const struct ts_state_calls *calls)
 {
@@ -335,9 +335,9 @@ static void pack_call(struct ts_pack *pack, const struct ts_call *call)
 }
 
 /*
- * Finds the awaited calls before the window. If one call is never answered, up to
- * TS_STATE_MAX_CALLS later calls are kept. So each search examines only the calls since the last
- * search.
+ * Finds the calls before the window whose device row has not come yet. If the device row of one
+ * call never comes, up to TS_STATE_MAX_CALLS later calls are kept. So each search examines only the
+ * calls since the last search.
  */
 static int find_overdue(struct ts_state_machine *machine, uint64_t window)
 {

@@ -114,7 +114,10 @@ struct ts_state_op {
 	} row; /* device row, valid per `type` */
 };
 
-/* Limit on calls that are awaited or may get further rows. Older calls are given up and counted. */
+/*
+ * Limit on kept calls. A call is kept as long as it may get device rows. Above the limit, the
+ * oldest call is given up and counted.
+ */
 #define TS_STATE_MAX_CALLS (1u << 20)
 /* Number of past groups that a stream keeps for the rule of the legacy default stream. */
 #define TS_STATE_HISTORY 32u

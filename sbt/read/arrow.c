@@ -328,8 +328,9 @@ static int make_dictionary(struct ts_sbt_reader *reader, struct shared *shared)
 	int r = 0;
 
 	if (highest > count_strings(reader))
-		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, 0,
-					  "a row names string %u, which the trace lacks", highest);
+		return ts_sbt_reader_fail(
+			reader, TS_SBT_E_CORRUPT, 0,
+			"a row refers to string %u, but the trace has no such string", highest);
 	for (uint64_t id = 0; !r && id <= highest; id++) {
 		size_t n_bytes = 0;
 		const char *text = id ? ts_sbt_reader_string(reader, (uint32_t)id, &n_bytes) : NULL;

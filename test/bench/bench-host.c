@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-host [ITERATIONS [DEPTH]]: the subject of the host sampler. One thread repeats the same
- * computation, DEPTH functions below main(). host.py does the same in Python.
+ * bench-host [ITERATIONS [DEPTH]]: the program that the host sampler samples. One thread repeats
+ * the same computation, DEPTH functions below main(). host.py does the same in Python.
  *
  * The program warms up, prints "ready", and reads lines; each line is a number of slices. The
  * program computes that many slices and prints the processor time of each as a JSON object. It
  * opens a GPU context, so that the sampler treats it as a session.
  *
- * bench-host interrupt [BLOCKS]: the time that perf's clock event takes from a thread if nothing is
- * recorded. The machine causes this part of the cost of a sample.
+ * bench-host interrupt [BLOCKS]: measures the time that perf's clock event takes from a thread
+ * although nothing is recorded. This part of a sample's cost depends only on the machine.
  */
 #include <dlfcn.h>
 #include <linux/perf_event.h>

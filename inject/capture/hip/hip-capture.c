@@ -70,7 +70,7 @@ static void put(struct ts_capture *capture, const struct ts_captured_call *call,
 static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint32_t device,
 		     struct ts_captured_call *ret_call)
 {
-	/* A call that makes no record has no number. */
+	/* The op_id of a call that is captured, but has no row of its own in the trace. */
 	static const uint64_t none;
 	const enum ts_capture_mode mode = ts_hip_capture_mode(id);
 

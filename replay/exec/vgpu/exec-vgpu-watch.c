@@ -14,8 +14,8 @@
 
 #define LOOK_NS 20000000
 /*
- * Number of consecutive checks at which all kernels only wait. After so many, the replay is not
- * merely between two operations.
+ * Number of consecutive checks at which all kernels only wait. After so many checks, the replay
+ * is not merely between two operations, and the thread ends the kernels' waits.
  */
 #define MAX_WAITING 50
 

@@ -17,7 +17,7 @@ static const char *advice(const char *reason)
 		const char *reason, *advice;
 	} advices[] = {
 		{"no_cupti",
-		 "; install it (CUPTI comes with the CUDA toolkit) or name it in TRACESMITH_CUPTI"},
+		 "; install it (CUPTI comes with the CUDA toolkit) or set TRACESMITH_CUPTI to its path"},
 		{"cupti_held", "; end the other profiler and record again"},
 		{"injection_held", "; unset CUDA_INJECTION64_PATH and record again"},
 		{"cupti_too_old", "; install a newer CUPTI"},

@@ -186,8 +186,8 @@ static int take_serialised(struct pass *pass, const struct ts_state_op *op)
 		return r;
 	by = device->first.stream == op->stream_number ? &device->other : &device->first;
 	/*
-	 * Graph nodes have streams of their own. If the call is unknown, the earliest start is
-	 * unknown.
+	 * Graph nodes have streams of their own. If the operation's call is unknown, `ready` (the
+	 * earliest start) is unknown.
 	 */
 	if (!(op->unsure & (TS_STATE_UNSURE_GRAPH | TS_STATE_UNSURE_CALL)) && by->end_ns > ready &&
 	    by->end_ns <= op->start_ns) {

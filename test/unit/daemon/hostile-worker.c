@@ -114,7 +114,10 @@ int main(int argc, char **argv)
 		r = ts_confine_landlock();
 	else
 		r = ts_confine(&options, &confined, &what);
-	/* With Landlock alone, the first result is the value of ts_confine_landlock(). */
+	/*
+	 * The first result of a name with "+" is Landlock's version, which ts_confine_landlock()
+	 * returned. The first result of another name is the error of ts_confine(), or `no_files`.
+	 */
 	report(result, r ?: confined.no_files);
 	report(result, attack(name + (*name == '+'), parent));
 	return 0;

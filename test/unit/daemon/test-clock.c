@@ -25,7 +25,7 @@ TS_TEST(interpolates)
 	ts_check_int(ts_clock_table_convert(&table, 2000), 1000);
 	ts_check_int(ts_clock_table_convert(&table, 3000), 1500);
 	ts_check_int(ts_clock_table_convert(&table, 3500), 2000);
-	/* Behind the last pair, pairs this close together give no rate of their own. */
+	/* Pairs this close together give no rate for the times after the last pair. */
 	ts_check_int(ts_clock_table_convert(&table, 5000), 3167);
 	/* Times before the first pair use the rate over all pairs, 2 ns for 3 ticks. */
 	ts_check(ts_clock_table_convert(&table, 850) - 400 <= 1);
@@ -34,7 +34,7 @@ TS_TEST(interpolates)
 	ts_clock_table_deinit(&table);
 }
 
-/* The rate behind the last pair is that over 10 ms: errors of close pairs change nothing. */
+/* The rate after the last pair is the rate over 10 ms: errors of close pairs do not change it. */
 TS_TEST(close_pairs_give_no_rate)
 {
 	const uint64_t ms = 1000000;
@@ -45,7 +45,10 @@ TS_TEST(close_pairs_give_no_rate)
 	add(&table, 200 * ms, 100 * ms); /* 2 ticks a ns */
 	add(&table, 400 * ms, 300 * ms); /* 1 tick a ns */
 	ts_check_int(ts_clock_table_convert(&table, 500 * ms), 400 * ms);
-	/* 20 us later, read 100 ns late: by this pair alone, 1 ms behind it would be 5 us off. */
+	/*
+	 * This pair is 20 us after the previous pair, and its second clock was read 100 ns late. A
+	 * rate from these two pairs alone would be 5 us wrong at 1 ms after this pair.
+	 */
 	add(&table, 400 * ms + 20000, 300 * ms + 20100);
 	ts_check(ts_clock_table_convert(&table, 401 * ms + 20000) - (301 * ms + 20100) <= 10);
 	ts_clock_table_deinit(&table);

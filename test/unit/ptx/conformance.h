@@ -60,7 +60,7 @@ static const uint64_t conformance_specials[] = {
 	0xbc00,
 	0x3f80,
 	0x7f80,
-	/* f32: one, neighbours, denormals, infinities, NaNs, powers at the edge of integers */
+	/* f32: one, neighbours, denormals, infinities, NaNs, near the limits of integers */
 	0x3f800000,
 	0x3f800001,
 	0x3f7fffff,

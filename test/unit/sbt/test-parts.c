@@ -262,7 +262,7 @@ TS_TEST(strangers)
 	close_all(&other);
 }
 
-/* The newest file is cut: it reads as a cut file; the others are complete. */
+/* If the newest file is cut, its reader reports a cut file. The other files are complete. */
 TS_TEST(cut)
 {
 	struct recording made = make_recording(true);

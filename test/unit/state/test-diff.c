@@ -530,8 +530,8 @@ TS_TEST(streams_are_paired)
 }
 
 /*
- * With more durations than the diff keeps, its sample is fair: the test finds a change, and finds
- * none if there is none.
+ * If there are more durations than the diff can keep, it keeps a sample of them. This sample is
+ * fair: the verdict of `late`, which changed, is SLOWER, and the verdict of `same` is SAME.
  */
 TS_TEST(samples_are_fair)
 {

@@ -395,7 +395,7 @@ TS_TEST(the_host_waits_for_a_stream)
 
 /*
  *	stream 1    aaaa|e|
- *	host        [event ]		the row has the wait, but not the event
+ *	host        [event ]		the host's row has the wait, but does not name the event
  */
 TS_TEST(the_host_waits_for_an_event)
 {

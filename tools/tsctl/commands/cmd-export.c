@@ -235,7 +235,7 @@ static const struct ts_option command_options[] = {
 	 .help = "arrow: name job and rank (default: the trace's)", .rank = 1},
 	{"slice", TS_OPTION_LONG, TS_OPTION_PARSED(parse_slice), .metavar = "TIME",
 	 .expects = "expected whole seconds, like 10s or 1m",
-	 .help = "arrow: a folder for each slice (default: 1m)", .rank = 1},
+	 .help = "arrow: a folder for each time slice (default: 60s)", .rank = 1},
 	{"mangled", TS_OPTION_LONG, TS_OPTION_FLAG(struct export, options.mangled),
 	 .help = "write mangled kernel names"},
 	{"session", 's', TS_OPTION_SESSION(struct export, session), .metavar = "N",

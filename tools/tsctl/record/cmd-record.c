@@ -268,7 +268,7 @@ static const struct ts_option command_options[] = {
 	 .help = "record nothing before `tsctl start`"},
 	{"ring-size", TS_OPTION_LONG, TS_OPTION_PARSED(parse_ring_size), .metavar = "SIZE",
 	 .expects = "expected a power of two from 64K to 256M",
-	 .help = "set each thread's ring: a power of two, 64K to 256M"},
+	 .help = "set each thread's ring size: a power of two, 64K to 256M"},
 	{"quantum", TS_OPTION_LONG, TS_OPTION_TIME(struct record, quantum_ns), .min = 1,
 	 .max = TS_SBT_MAX_QUANTUM_NS, .metavar = "TIME",
 	 .expects = "expected a time like 100ns, from 1ns to 1ms",

@@ -308,7 +308,7 @@ static void set_reconvergence(struct ts_ptx_decoder *d, const struct ts_ptx_post
 	}
 }
 
-/* Removes the joins without a branch, and renumbers the instructions. */
+/* Removes the joins at which no branch reconverges, and renumbers the instructions. */
 static int compact(struct ts_ptx_decoder *d)
 {
 	uint32_t *moved = calloc(d->n_insns + 1u, sizeof(*moved)), n = 0;

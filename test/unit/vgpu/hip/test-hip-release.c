@@ -187,7 +187,7 @@ TS_TEST(last_error)
 
 	want(OUT_OF_MEMORY, hipMalloc(&memory, (size_t)1 << 50));
 	ok(hipSetDevice(0));
-	/* Until ROCm 6 the success is the last error. */
+	/* Up to ROCm 6, a call that succeeds sets the last error to success. */
 	ts_check_int(hipPeekAtLastError(),
 		     HIP_MAJOR >= 7 ? TS_HIP_ERROR_OUT_OF_MEMORY : TS_HIP_SUCCESS);
 	ts_check_int(hipGetLastError(),
