@@ -581,13 +581,17 @@ static bool async_copy_call(struct ts_capture *capture, uint32_t cbid, const voi
 	}
 }
 
-static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *params,
-			struct ts_record_operation *model)
-{
+struct launch {
 	void *function;
-	void **arguments, **extra = NULL;
-	const char *lacks = NULL;
+	void **arguments, **extra;
+	const char *lacks; /* a feature that a replay cannot repeat; NULL: none */
+};
 
+/* Reads a launch. `model` receives its size, its stream and its flags. False: it is no launch. */
+static bool read_launch(uint32_t cbid, const void *params, struct ts_record_operation *model,
+			struct launch *ret)
+{
+	*ret = (struct launch){0};
 	switch (cbid) {
 	case PTSZ(cuLaunchKernel):
 	case PTSZ(cuLaunchCooperativeKernel): {
@@ -597,24 +601,24 @@ static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *p
 		 */
 		const struct ts_cu_launch_cooperative_kernel_params *p = params;
 
-		function = p->func;
-		arguments = p->kernel_params;
+		ret->function = p->func;
+		ret->arguments = p->kernel_params;
 		if (cbid == ID(cuLaunchKernel) || cbid == ID(cuLaunchKernel_ptsz))
-			extra = ((const struct ts_cu_launch_kernel_params *)params)->extra;
+			ret->extra = ((const struct ts_cu_launch_kernel_params *)params)->extra;
 		else
 			model->operation_flags |= TS_OPERATION_COOPERATIVE;
 		memcpy(model->grid, &p->grid_dim_x, sizeof(model->grid));
 		memcpy(model->block, &p->block_dim_x, sizeof(model->block));
 		model->shared_bytes = p->shared_mem_bytes;
 		model->stream = ts_capture_stream(cbid, p->stream);
-		break;
+		return true;
 	}
 	case PTSZ(cuLaunchKernelEx): {
 		const struct ts_cu_launch_kernel_ex_params *p = params;
 
-		function = p->func;
-		arguments = p->kernel_params;
-		extra = p->extra;
+		ret->function = p->func;
+		ret->arguments = p->kernel_params;
+		ret->extra = p->extra;
 		memcpy(model->grid, &p->config->grid_dim_x, sizeof(model->grid));
 		memcpy(model->block, &p->config->block_dim_x, sizeof(model->block));
 		model->shared_bytes = p->config->shared_mem_bytes;
@@ -624,18 +628,38 @@ static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *p
 
 			if (one->id == TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE && one->value.cooperative)
 				model->operation_flags |= TS_OPERATION_COOPERATIVE;
-			lacks = lacks ?: ts_capture_launch_lacks(one->id, &one->value);
+			ret->lacks = ret->lacks ?: ts_capture_launch_lacks(one->id, &one->value);
 		}
-		break;
+		return true;
 	}
 	default:
 		return false;
 	}
-	if (!lacks)
-		ts_capture_launch(capture, model, function, arguments, extra);
+}
+
+static bool launch_call(struct ts_capture *capture, uint32_t cbid, const void *params,
+			struct ts_record_operation *model)
+{
+	struct launch launch;
+
+	if (!read_launch(cbid, params, model, &launch))
+		return false;
+	if (!launch.lacks)
+		ts_capture_launch(capture, model, launch.function, launch.arguments, launch.extra);
 	else if (!ts_capture_is_captured(capture, model->stream))
-		ts_capture_unsupported(capture, model, lacks);
+		ts_capture_unsupported(capture, model, launch.lacks);
 	return true;
+}
+
+void ts_capture_before_launch(struct ts_capture *capture, uint32_t cbid, const void *params,
+			      const struct ts_record_operation *model)
+{
+	struct ts_record_operation own = *model;
+	struct launch launch;
+
+	if (read_launch(cbid, params, &own, &launch) && !launch.lacks)
+		ts_capture_launch_begins(capture, &own, launch.function, launch.arguments,
+					 launch.extra);
 }
 
 static bool is_cluster(int32_t attribute)

@@ -26,6 +26,7 @@ struct ts_memory_range {
 struct ts_memory_map {
 	struct ts_pages pages; /* ranges in ascending order */
 	size_t n;
+	bool has_host; /* host memory was added so far */
 };
 
 /*

@@ -194,7 +194,8 @@ static struct ts_record_operation begin_operation(struct ts_capture *capture,
 	return operation;
 }
 
-static void capture_call(struct ts_capture *capture, const struct ts_captured_call *call)
+static void capture_call(struct ts_capture *capture, const struct ts_captured_call *call,
+			 ts_capture_put *put)
 {
 	struct ts_record_operation model = begin_operation(capture, call);
 
@@ -202,7 +203,7 @@ static void capture_call(struct ts_capture *capture, const struct ts_captured_ca
 		return;
 	pthread_mutex_lock(&capture->lane.lock);
 	if (ts_lane_goes_on(&capture->lane))
-		call->put(capture, call, &model);
+		put(capture, call, &model);
 	__atomic_store_n(&capture->shim->control->captured_bytes, capture->lane.n_bytes,
 			 __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&capture->lane.lock);
@@ -278,7 +279,9 @@ void ts_capture_enter(struct ts_capture *capture, const struct ts_captured_call 
 	if (call->mode == TS_CAPTURE_ORDERED || call->mode == TS_CAPTURE_BEFORE)
 		take_order(capture);
 	if (call->mode == TS_CAPTURE_BEFORE)
-		capture_call(capture, call);
+		capture_call(capture, call, call->put);
+	else if (call->mode == TS_CAPTURE_ORDERED && call->work == TS_CAPTURE_WORK_LAUNCH)
+		capture_call(capture, call, call->put_before);
 	if (call->mode == TS_CAPTURE_OF_STREAM && call->stream_capture > 0)
 		ts_window_capture_begins(&capture->window);
 }
@@ -291,7 +294,7 @@ void ts_capture_leave(struct ts_capture *capture, const struct ts_captured_call 
 	if (--inside.depth)
 		return;
 	if (!result && (call->mode == TS_CAPTURE_ORDERED || call->mode == TS_CAPTURE_AFTER))
-		capture_call(capture, call);
+		capture_call(capture, call, call->put);
 	else if (!result && call->mode == TS_CAPTURE_UNSUPPORTED)
 		record_unsupported(capture, call);
 	/*
@@ -311,6 +314,12 @@ static void put_driver_call(struct ts_capture *capture, const struct ts_captured
 	ts_capture_call(capture, call->id, call->params, model);
 }
 
+static void put_before_driver_call(struct ts_capture *capture, const struct ts_captured_call *call,
+				   const struct ts_record_operation *model)
+{
+	ts_capture_before_launch(capture, call->id, call->params, model);
+}
+
 static void on_call(struct ts_capture *capture, uint32_t cbid,
 		    const struct ts_cupti_callback_data *data, bool entering)
 {
@@ -325,6 +334,7 @@ static void on_call(struct ts_capture *capture, uint32_t cbid,
 		.correlation = data->correlation_id,
 		.params = data->function_params,
 		.put = put_driver_call,
+		.put_before = put_before_driver_call,
 	};
 
 	if (entering)

@@ -155,6 +155,10 @@ enum ts_capture_work ts_capture_work(uint32_t cbid);
 /* Returns the name of a call, such as "cuLaunchHostFunc". Never NULL. */
 const char *ts_capture_name(uint32_t cbid);
 /* A call of the application that is being captured, of any vendor. */
+struct ts_captured_call;
+typedef void ts_capture_put(struct ts_capture *capture, const struct ts_captured_call *call,
+			    const struct ts_record_operation *model);
+
 struct ts_captured_call {
 	uint32_t id; /* below TS_CAPTURE_MAX_IDS, unique among the captured calls of a process */
 	enum ts_capture_mode mode;
@@ -168,8 +172,12 @@ struct ts_captured_call {
 	const uint64_t *op_id;
 	const void *params;
 	/* Puts the call's operations. Called with the lane's lock held. */
-	void (*put)(struct ts_capture *capture, const struct ts_captured_call *call,
-		    const struct ts_record_operation *model);
+	ts_capture_put *put;
+	/*
+	 * Of launches: captures, before the call, the host memory that the kernel may change. Also
+	 * called with the lane's lock held.
+	 */
+	ts_capture_put *put_before;
 };
 /*
  * capture.c: a call begins; it returned. The caller sets ts_tls.busy to TS_BUSY_ASKING meanwhile,
@@ -191,6 +199,9 @@ const char *ts_capture_launch_lacks(int32_t attribute,
  */
 void ts_capture_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 		     const struct ts_record_operation *model);
+/* The same for a launch that begins: captures the host memory that its arguments point to. */
+void ts_capture_before_launch(struct ts_capture *capture, uint32_t cbid, const void *params,
+			      const struct ts_record_operation *model);
 
 /*
  * capture-streams.c: returns the stream of a call. If the application passed NULL, returns the
@@ -279,6 +290,14 @@ void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record
  */
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *function, void **params, void **extra);
+
+/*
+ * Captures the pinned and managed memory that the arguments of a launch point to. The launch begins
+ * afterwards: its kernel may change the memory at once. Does nothing in a stream capture, or if the
+ * arguments cannot be packed.
+ */
+void ts_capture_launch_begins(struct ts_capture *capture, const struct ts_record_operation *model,
+			      void *function, void **params, void **extra);
 
 /*
  * capture-functions.c: notes that a call returned this function handle to the program. It may now

@@ -102,6 +102,17 @@ void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record
 	(void)ts_lane_put(&capture->lane, &operation);
 }
 
+void ts_capture_launch_begins(struct ts_capture *capture, const struct ts_record_operation *model,
+			      void *handle, void **params, void **extra)
+{
+	const void *bytes;
+	size_t n;
+
+	if (capture->memory.has_host && !ts_capture_is_captured(capture, model->stream) &&
+	    ts_capture_arguments(capture, handle, params, extra, &bytes, &n))
+		hand_over(capture, model, bytes, n);
+}
+
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *handle, void **params, void **extra)
 {

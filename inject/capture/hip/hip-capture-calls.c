@@ -367,6 +367,22 @@ static bool launch_call(struct ts_capture *capture, uint32_t id, const void *par
 	return true;
 }
 
+void ts_hip_capture_before_launch(struct ts_capture *capture, uint32_t id, const void *params,
+				  const struct ts_record_operation *model)
+{
+	struct ts_record_operation own = *model;
+	void *words[EXTRA_WORDS], *function;
+	struct launch launch;
+
+	if (!read_launch(id, params, &launch))
+		return;
+	function = (void *)(uintptr_t)ts_hip_function_of(id, params);
+	ts_hip_capture_registered(capture, model, function);
+	own.stream = stream_of(id, params);
+	ts_capture_launch_begins(capture, &own, function, launch.arguments,
+				 ts_hip_capture_extra(launch.extra, words));
+}
+
 /* ---- memory ---- */
 
 static void put_memory(struct ts_capture *capture, const struct hipMalloc3D_params *p,

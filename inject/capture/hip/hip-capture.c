@@ -66,6 +66,12 @@ static void put(struct ts_capture *capture, const struct ts_captured_call *call,
 	ts_hip_capture_put(capture, call->id, call->params, model);
 }
 
+static void put_before(struct ts_capture *capture, const struct ts_captured_call *call,
+		       const struct ts_record_operation *model)
+{
+	ts_hip_capture_before_launch(capture, call->id, call->params, model);
+}
+
 /* Describes the call to capture.c. Returns false if nothing of it is captured. */
 static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint32_t device,
 		     struct ts_captured_call *ret_call)
@@ -88,6 +94,7 @@ static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint
 		.op_id = ts_tls.call.depth ? &ts_tls.call.op_id : &none,
 		.params = params,
 		.put = put,
+		.put_before = put_before,
 	};
 	return true;
 }

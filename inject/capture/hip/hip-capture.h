@@ -33,6 +33,9 @@ const char *ts_hip_capture_path(const void *params);
 /* Puts the operations of a call. */
 void ts_hip_capture_put(struct ts_capture *capture, uint32_t id, const void *params,
 			const struct ts_record_operation *model);
+/* Puts what a launch that begins needs: its code, and the host memory that it gets. */
+void ts_hip_capture_before_launch(struct ts_capture *capture, uint32_t id, const void *params,
+				  const struct ts_record_operation *model);
 
 /* ---- hip-capture-code.c ---- */
 
