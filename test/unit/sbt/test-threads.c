@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "sbt/arrays.h"
+#include "sbt/columns.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
 
@@ -179,6 +180,66 @@ TS_TEST(readers_in_threads)
 		ts_check_int(readings[i].n_rows, N_ROUNDS * N_ROWS);
 		ts_check_int(readings[i].n_totals, N_ROUNDS * N_ROWS);
 		ts_check_int(readings[i].n_values, N_ROUNDS * N_ROWS);
+	}
+	close(fd);
+}
+
+#define N_SHARING 8
+
+/* A thread that reads columns which another thread created. It frees its own reference. */
+struct sharing {
+	struct ts_sbt_columns *columns;
+	uint64_t n, sum;
+};
+
+static void *share_thread(void *data)
+{
+	struct sharing *sharing = data;
+	const struct ts_row_schema *schema = ts_sbt_columns_schema(sharing->columns);
+	const uint64_t *start_ns =
+		ts_sbt_columns_values(sharing->columns, ts_row_column(schema, "start_ns"));
+	const uint32_t *sessions = ts_sbt_columns_sessions(sharing->columns);
+	struct ts_sbt_columns *again = ts_sbt_columns_ref(sharing->columns);
+
+	sharing->n = ts_sbt_columns_rows(again);
+	for (uint64_t i = 0; i < sharing->n; i++)
+		sharing->sum += start_ns[i] + sessions[i];
+	ts_sbt_columns_free(sharing->columns);
+	ts_sbt_columns_free(again);
+	return NULL;
+}
+
+/* The reader is freed while the threads read, and the last thread frees the columns. */
+TS_TEST(columns_in_threads)
+{
+	struct ts_sbt_columns_options options = {.type = TS_ROW_KERNEL};
+	struct sharing sharing[N_SHARING] = {0};
+	struct job job = {.number = 1};
+	struct ts_sbt_columns *columns;
+	pthread_t threads[N_SHARING];
+	struct ts_sbt_reader *reader;
+	uint64_t sum = 0;
+	int fd = test_file();
+
+	ts_check_int(ts_sbt_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), &job.writer), 0);
+	ts_check_int(write_session(&job), 0);
+	ts_check_int(ts_sbt_writer_finish(job.writer), 0);
+	ts_sbt_writer_free(job.writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_columns_new(reader, &options, &columns), 0);
+	for (int i = 0; i < N_SHARING; i++) {
+		sharing[i].columns = ts_sbt_columns_ref(columns);
+		ts_check_int(pthread_create(&threads[i], NULL, share_thread, &sharing[i]), 0);
+	}
+	ts_sbt_columns_free(columns);
+	ts_sbt_reader_free(reader);
+	for (uint64_t round = 0; round < N_ROUNDS; round++)
+		for (uint64_t i = 0; i < N_ROWS; i++)
+			sum += round * 1000 + i + 1;
+	for (int i = 0; i < N_SHARING; i++) {
+		ts_check_int(pthread_join(threads[i], NULL), 0);
+		ts_check_int(sharing[i].n, N_ROUNDS * N_ROWS);
+		ts_check_int(sharing[i].sum, sum);
 	}
 	close(fd);
 }
