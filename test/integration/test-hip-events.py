@@ -67,6 +67,8 @@ class Events(harness.Case):
 
     def test_device_truth(self):
         """The model's clock runs a kernel in the same time each time. Between kernels that follow each other, a pair shows that time."""
+        if harness.SANITIZER:
+            self.skipTest('under a sanitizer a short kernel ends before the event behind it is recorded')
         argv = [harness.app('saxpy', 'hip')]
         result, traces = self.preload(argv, 'mi300,hip=6.1')
         self.assertEqual(result.status, 0, result)
