@@ -174,8 +174,8 @@ struct ts_captured_call {
 	/* Puts the call's operations. Called with the lane's lock held. */
 	ts_capture_put *put;
 	/*
-	 * Of launches: captures, before the call, the host memory that the kernel may change. Also
-	 * called with the lane's lock held.
+	 * For a launch: captures, before the call, the host memory that the kernel may change. The
+	 * caller holds the lane's lock.
 	 */
 	ts_capture_put *put_before;
 };

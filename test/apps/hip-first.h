@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hip-first.c, its runtime and its library share. */
+/* Declarations that hip-first.c, its runtime and its library share. */
 #pragma once
 
 #include <stddef.h>
@@ -7,11 +7,11 @@
 
 #pragma GCC visibility push(default)
 
-/* Of the program; weak, because the libraries are linked before it. */
+/* The program defines these. Weak, because the libraries are linked before the program. */
 __attribute__((weak)) void hip_first_initialise(void);
 __attribute__((weak)) void hip_first_constructor(void);
 
-/* Of the runtime. */
+/* The runtime defines these. */
 const char *hipGetErrorName(int32_t error);
 int32_t hipRuntimeGetVersion(int32_t *ret);
 int32_t hipGetDeviceCount(int32_t *ret);

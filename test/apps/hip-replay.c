@@ -49,7 +49,7 @@ static const char ptx[] = ".version 7.0\n"
 			  "}\n";
 
 /* Their addresses are keys, as those of hipcc's host functions and variables. */
-static const char add_stub;
+static const char add_handle;
 static uint32_t addend;
 
 static const struct ts_hip_dim3 grid = {4, 1, 1}, block = {64, 1, 1};
@@ -67,7 +67,8 @@ __attribute__((constructor)) static void register_code(void)
 
 	wrapper.binary = hip_bundle_new(HIP_BUNDLE_PTX, ptx);
 	handle = __hipRegisterFatBinary(&wrapper);
-	__hipRegisterFunction(handle, &add_stub, kernel, kernel, -1u, NULL, NULL, NULL, NULL, NULL);
+	__hipRegisterFunction(handle, &add_handle, kernel, kernel, -1u, NULL, NULL, NULL, NULL,
+			      NULL);
 	__hipRegisterVar(handle, &addend, variable, variable, 0, sizeof(addend), 0, 0);
 }
 
@@ -123,9 +124,9 @@ static void launches(void *stream)
 	CHECK(hipMemset(data, 0, N_BYTES));
 	CHECK(hipEventCreate(&before));
 	CHECK(hipEventCreate(&after));
-	CHECK(hipLaunchKernel(&add_stub, grid, block, arguments, 0, stream));
-	CHECK(hipExtLaunchKernel(&add_stub, grid, block, arguments, 0, stream, before, after, 0));
-	CHECK(hipLaunchCooperativeKernel(&add_stub, grid, block, arguments, 0, stream));
+	CHECK(hipLaunchKernel(&add_handle, grid, block, arguments, 0, stream));
+	CHECK(hipExtLaunchKernel(&add_handle, grid, block, arguments, 0, stream, before, after, 0));
+	CHECK(hipLaunchCooperativeKernel(&add_handle, grid, block, arguments, 0, stream));
 	CHECK(hipEventSynchronize(after));
 	bundle = hip_bundle_new(HIP_BUNDLE_PTX, ptx);
 	CHECK(hipModuleLoadData(&module, bundle));
@@ -221,7 +222,7 @@ static void host_memory(void *stream)
 
 	CHECK(hipMallocManaged(&managed, N_BYTES, 1));
 	memset(managed, 0, N_BYTES);
-	CHECK(hipLaunchKernel(&add_stub, grid, block, arguments, 0, stream));
+	CHECK(hipLaunchKernel(&add_handle, grid, block, arguments, 0, stream));
 	CHECK(hipStreamSynchronize(stream));
 	CHECK(hipMemcpy(data, managed, N_BYTES, DEFAULT));
 	expect(8, "managed memory");
@@ -229,13 +230,13 @@ static void host_memory(void *stream)
 	memset(pinned, 0, N_BYTES);
 	CHECK(hipHostGetDevicePointer(&device, pinned, 0));
 	arguments[0] = &device;
-	CHECK(hipLaunchKernel(&add_stub, grid, block, arguments, 0, stream));
+	CHECK(hipLaunchKernel(&add_handle, grid, block, arguments, 0, stream));
 	CHECK(hipStreamSynchronize(stream));
 	CHECK(hipMemcpy(data, pinned, N_BYTES, DEFAULT));
 	CHECK(hipMallocAsync(&pool, N_BYTES, stream));
 	CHECK(hipMemcpyAsync(pool, data, N_BYTES, DEFAULT, stream));
 	arguments[0] = &pool;
-	CHECK(hipLaunchKernel(&add_stub, grid, block, arguments, 0, stream));
+	CHECK(hipLaunchKernel(&add_handle, grid, block, arguments, 0, stream));
 	CHECK(hipMemcpyAsync(data, pool, N_BYTES, DEFAULT, stream));
 	CHECK(hipFreeAsync(pool, stream));
 	CHECK(hipStreamSynchronize(stream));
@@ -249,7 +250,7 @@ static void graphs(void *stream)
 {
 	uint32_t n = 10;
 	void *arguments[] = {&data, &n}, *graph, *exec, *set, *kernel;
-	struct ts_hip_kernel_node_params launch = {.func = (void *)(uintptr_t)&add_stub,
+	struct ts_hip_kernel_node_params launch = {.func = (void *)(uintptr_t)&add_handle,
 						   .grid_dim = grid,
 						   .block_dim = block,
 						   .kernel_params = arguments};
@@ -282,7 +283,7 @@ static void peers(void)
 
 	CHECK(hipSetDevice(1));
 	CHECK(hipDeviceEnablePeerAccess(0, 0));
-	CHECK(hipLaunchKernel(&add_stub, grid, block, arguments, 0, NULL));
+	CHECK(hipLaunchKernel(&add_handle, grid, block, arguments, 0, NULL));
 	CHECK(hipDeviceSynchronize());
 	CHECK(hipSetDevice(0));
 	/* The variable of the other device is 0. */
@@ -290,7 +291,7 @@ static void peers(void)
 	CHECK(hipDeviceReset());
 	CHECK(hipMalloc((void **)&data, N_BYTES));
 	CHECK(hipMemset(data, 0, N_BYTES));
-	CHECK(hipLaunchKernel(&add_stub, grid, block, arguments, 0, NULL));
+	CHECK(hipLaunchKernel(&add_handle, grid, block, arguments, 0, NULL));
 	/* As after a program's start. */
 	expect(4, "a device that was reset");
 }

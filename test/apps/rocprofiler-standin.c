@@ -70,7 +70,7 @@ struct context {
 	bool started;
 };
 
-/* What a call submits, by the id of the call. */
+/* Kinds of work that calls submit, by the id of the call. */
 struct submitted {
 	uint64_t internal, thread_id;
 	uint64_t external[MAX_CONTEXTS];

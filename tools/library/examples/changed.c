@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What changed between two runs? Prints each kernel, copy, set and call that changed, with the
+ * Compares two runs. Prints each kernel, copy, set and call that changed, with the
  * verdict ("slower", "faster", "gone", "new" and others) and the nanoseconds before and after.
  * `tsctl diff` prints the same, and what did not change.
  *

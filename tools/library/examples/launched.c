@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who launched it, and which call failed? Prints each failed call: its operation's number, its name
- * and its error, and then its stack, innermost frame first. `tsctl view --errors --stacks` prints
- * the same. With the name of a kernel, the program prints the calls that launched it.
+ * Failed calls, and launchers of a kernel. Prints each failed call: the number of its operation,
+ * its name and its error, and then its stack, innermost frame first. `tsctl view --errors --stacks`
+ * prints the same. With the name of a kernel, the program prints the calls that launched it.
  *
  *     cc launched.c $(pkg-config --cflags --libs tracesmith) -o launched && ./launched FILE
  */

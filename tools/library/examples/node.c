@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What runs on this node now? Asks the daemon, and prints pid, state, rows and program of each
+ * Lists the sessions of this node. Asks the daemon, and prints pid, state, rows and program of each
  * session that the caller may see. `tsctl sessions` prints the same. TRACESMITH_CONTROL names
  * another socket than the service's.
  *
