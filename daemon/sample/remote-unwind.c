@@ -125,8 +125,9 @@ static bool step(const struct words *words, const struct ts_cfi_rule *rule,
 	 * If the saved frame pointer would lie below the stack pointer, it was popped already.
 	 * Compilers do not describe that in the rules.
 	 */
-	bp_at = cfa + (uint64_t)(int64_t)rule->bp_off;
-	if (rule->bp_off && bp_at >= registers->sp && !word_at(words, bp_at, &bp))
+	bp_at = (rule->bp_at_bp ? registers->bp : cfa) + (uint64_t)(int64_t)rule->bp_off;
+	if ((rule->bp_off || rule->bp_at_bp) && bp_at >= registers->sp &&
+	    !word_at(words, bp_at, &bp))
 		return false;
 	*registers = (struct ts_unwind_registers){pc, cfa, bp};
 	*ret_at = cfa - 8;

@@ -223,14 +223,16 @@ TS_READS_STACKS
 static bool step(struct ts_stack_walk *walk, const struct ts_cfi_rule *rule, bool is_new,
 		 struct registers *registers)
 {
-	uintptr_t cfa;
+	uintptr_t cfa, bp_base;
 
-	if (rule->kind == TS_CFI_BY_SP) {
-		cfa = registers->sp + (uintptr_t)(intptr_t)rule->cfa_off;
-	} else {
+	if (rule->kind != TS_CFI_BY_SP || rule->bp_at_bp) {
 		if (!registers->bp_noted)
 			add_slot(walk, registers->bp_at, registers->bp);
 		registers->bp_noted = true;
+	}
+	if (rule->kind == TS_CFI_BY_SP) {
+		cfa = registers->sp + (uintptr_t)(intptr_t)rule->cfa_off;
+	} else {
 		cfa = registers->bp + (uintptr_t)(intptr_t)rule->cfa_off;
 		if (rule->kind == TS_CFI_REALIGNED) {
 			const uintptr_t *at = (const uintptr_t *)cfa;
@@ -247,9 +249,11 @@ static bool step(struct ts_stack_walk *walk, const struct ts_cfi_rule *rule, boo
 		return false;
 	registers->pc = *(const uintptr_t *)(cfa - 8);
 	add_slot(walk, (const uintptr_t *)(cfa - 8), registers->pc);
-	if (rule->bp_off) {
-		registers->bp_at = (const uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule->bp_off);
-		if (is_new && !ts_unwinder_can_read(registers->bp_at))
+	bp_base = rule->bp_at_bp ? registers->bp : cfa;
+	if (rule->bp_off || rule->bp_at_bp) {
+		registers->bp_at = (const uintptr_t *)(bp_base + (uintptr_t)(intptr_t)rule->bp_off);
+		if ((uintptr_t)registers->bp_at % 8 ||
+		    (is_new && !ts_unwinder_can_read(registers->bp_at)))
 			return false;
 		registers->bp = *registers->bp_at;
 		registers->bp_noted = false;

@@ -29,13 +29,13 @@ enum ts_cfi_kind {
 /*
  * The caller's stack pointer is the CFA. The return address is the word before the CFA. The
  * caller's frame pointer is the word at CFA + bp_off; if bp_off is 0, the frame pointer is
- * unchanged.
+ * unchanged. If `bp_at_bp` is 1, the word lies at the frame pointer + bp_off instead.
  */
 struct ts_cfi_rule {
 	int32_t cfa_off;
 	int16_t bp_off;
 	uint8_t kind; /* enum ts_cfi_kind */
-	uint8_t reserved;
+	uint8_t bp_at_bp;
 };
 
 #define TS_CFI_REGISTER_BP	 6u
@@ -48,6 +48,7 @@ struct ts_cfi_rule {
 #define TS_CFI_ENCODING_COUNT	 0x03u /* 4 bytes */
 
 #define TS_CFI_REMEMBERED_MAX	 8u
+#define TS_CFI_OP_BREG_BP	 0x76u /* DW_OP_breg6 */
 
 /* Input bytes. A read past the end returns zeros and sets `failed`. */
 struct ts_cfi_input {
@@ -58,6 +59,7 @@ struct ts_cfi_input {
 enum ts_cfi_saved {
 	TS_CFI_SAVED_NOT = 0, /* the register is unchanged */
 	TS_CFI_SAVED_AT_CFA,  /* at CFA + off */
+	TS_CFI_SAVED_AT_BP,   /* at the frame pointer + off: in a function that aligns its stack */
 	TS_CFI_SAVED_NONE,    /* lost; for the return address: no caller */
 	TS_CFI_SAVED_OTHER,   /* in an unsupported way */
 };
@@ -217,7 +219,6 @@ static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
 	static const uint8_t after[] = {0x2a, 0x33, 0x24, 0x22};
 	enum {
 		OP_LITERAL_0 = 0x30,
-		OP_BREG_BP = 0x76,
 		OP_DEREF = 0x06
 	};
 	uint64_t n_bytes = ts_cfi_take_unsigned(program);
@@ -234,12 +235,36 @@ static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
 			(address & 15) + OP_LITERAL_0 >= expression.at[sizeof(before)] ? 16 : 8;
 		return;
 	}
-	if (ts_cfi_take_u8(&expression) != OP_BREG_BP)
+	if (ts_cfi_take_u8(&expression) != TS_CFI_OP_BREG_BP)
 		return;
 	state->cfa_off = ts_cfi_take_signed(&expression);
 	if (ts_cfi_take_u8(&expression) == OP_DEREF && expression.at == expression.end &&
 	    !expression.failed)
 		state->kind = TS_CFI_REALIGNED;
+}
+
+/*
+ * Sets a register's rule by an expression for the place of its saved value. Compilers use one such
+ * expression, in a function that aligns its stack: an offset from the frame pointer.
+ */
+static inline void ts_cfi_set_saved_expression(struct ts_cfi_state *state,
+					       struct ts_cfi_input *program)
+{
+	const uint64_t number = ts_cfi_take_unsigned(program);
+	const uint64_t n_bytes = ts_cfi_take_unsigned(program);
+	struct ts_cfi_input expression = {program->at, program->at, false};
+	int64_t off;
+
+	ts_cfi_skip(program, n_bytes);
+	expression.end = program->at;
+	if (ts_cfi_take_u8(&expression) == TS_CFI_OP_BREG_BP) {
+		off = ts_cfi_take_signed(&expression);
+		if (expression.at == expression.end && !expression.failed) {
+			ts_cfi_set_saved(state, number, TS_CFI_SAVED_AT_BP, off);
+			return;
+		}
+	}
+	ts_cfi_set_saved(state, number, TS_CFI_SAVED_OTHER, 0);
 }
 
 /*
@@ -289,6 +314,8 @@ static inline bool ts_cfi_run_extended(const struct ts_cfi_description *descript
 		ts_cfi_set_cfa_expression(state, program, description->address);
 		return true;
 	case 0x10: /* expression */
+		ts_cfi_set_saved_expression(state, program);
+		return true;
 	case 0x16: /* val_expression */
 		ts_cfi_set_saved(state, ts_cfi_take_unsigned(program), TS_CFI_SAVED_OTHER, 0);
 		ts_cfi_skip(program, ts_cfi_take_unsigned(program));
@@ -522,9 +549,10 @@ static inline struct ts_cfi_rule ts_cfi_to_rule(const struct ts_cfi_state *state
 	    state->ra.off != -8 || state->cfa_off > INT32_MAX || state->cfa_off < INT32_MIN ||
 	    state->cfa_off % 8)
 		return rule;
-	if (state->bp.saved == TS_CFI_SAVED_AT_CFA) {
-		if (!state->bp.off || state->bp.off % 8 || state->bp.off > INT16_MAX ||
-		    state->bp.off < INT16_MIN)
+	if (state->bp.saved == TS_CFI_SAVED_AT_CFA || state->bp.saved == TS_CFI_SAVED_AT_BP) {
+		rule.bp_at_bp = state->bp.saved == TS_CFI_SAVED_AT_BP;
+		if ((!state->bp.off && !rule.bp_at_bp) || state->bp.off % 8 ||
+		    state->bp.off > INT16_MAX || state->bp.off < INT16_MIN)
 			return rule;
 		rule.bp_off = (int16_t)state->bp.off;
 	} else if (state->bp.saved != TS_CFI_SAVED_NOT) {

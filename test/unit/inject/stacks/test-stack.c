@@ -149,6 +149,8 @@ struct library {
 	void *handle;
 	int (*call)(int (*callback)(void *), void *data);
 	int (*deep)(int (*callback)(void *), void *data, int depth);
+	int (*aligned)(int (*callback)(void *), void *data, long c, long d, long e, long f, long g,
+		       long h);
 };
 
 static struct library open_library(const char *path)
@@ -158,7 +160,8 @@ static struct library open_library(const char *path)
 	ts_check(library.handle);
 	*(void **)&library.call = dlsym(library.handle, "library_call");
 	*(void **)&library.deep = dlsym(library.handle, "library_deep");
-	ts_check(library.call && library.deep);
+	*(void **)&library.aligned = dlsym(library.handle, "library_aligned");
+	ts_check(library.call && library.deep && library.aligned);
 	return library;
 }
 
@@ -186,6 +189,23 @@ TS_TEST(a_library_without_frame_pointers)
 TS_TEST(a_library_with_frame_pointers)
 {
 	go_through(TEST_STACK_LIBRARY_FP);
+}
+
+TS_TEST(a_library_that_aligns_its_stack)
+{
+	struct library library;
+	int i;
+
+	set_up(1024 * 1024);
+	library = open_library(TEST_STACK_LIBRARY);
+	for (i = 0; i < 4; i++) {
+		library.aligned(capture, NULL, 16, 0, 0, 0, 16, 0);
+		ts_check_int(count_in(last_id, (void *)library.aligned), 1);
+		ts_check_int(count_in(last_id, (void *)ts_test_run_a_library_that_aligns_its_stack),
+			     1);
+	}
+	check_counts(2, 2, 0);
+	fixture_deinit(&f);
 }
 
 /*
