@@ -626,9 +626,10 @@ static bool read_launch(uint32_t cbid, const void *params, struct ts_record_oper
 		for (uint32_t i = 0; i < p->config->num_attrs; i++) {
 			const struct ts_cu_launch_attribute *one = &p->config->attrs[i];
 
-			if (one->id == TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE && one->value.cooperative)
-				model->operation_flags |= TS_OPERATION_COOPERATIVE;
-			ret->lacks = ret->lacks ?: ts_capture_launch_lacks(one->id, &one->value);
+			const char *lacks =
+				ts_capture_launch_attribute(one->id, &one->value, model);
+
+			ret->lacks = ret->lacks ?: lacks;
 		}
 		return true;
 	}

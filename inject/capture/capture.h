@@ -188,11 +188,12 @@ void ts_capture_leave(struct ts_capture *capture, const struct ts_captured_call 
 		      int32_t result);
 
 /*
- * attributes.c: names the launch feature of an attribute that a replay cannot repeat. NULL: there
- * is none.
+ * attributes.c: puts the effect of a launch's attribute into `launch`. Returns the name of a feature
+ * that a replay cannot repeat, or NULL.
  */
-const char *ts_capture_launch_lacks(int32_t attribute,
-				    const union ts_cu_launch_attribute_value *value);
+const char *ts_capture_launch_attribute(int32_t attribute,
+					const union ts_cu_launch_attribute_value *value,
+					struct ts_record_operation *launch);
 /*
  * capture-calls.c: captures a driver call that returned, or, in mode BEFORE, a call that begins.
  * `params`: its structure of arguments. The caller holds the lane's lock.

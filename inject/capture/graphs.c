@@ -42,7 +42,8 @@ struct node {
 			uint32_t shared_bytes;
 			uint32_t context; /* 0: the context of the launch */
 			uint32_t at, n;	  /* offset and size of its arguments */
-			bool cooperative;
+			uint32_t flags;	  /* TS_OPERATION_COOPERATIVE */
+			uint64_t cluster; /* TS_OPERATION_CLUSTER() */
 		} kernel;
 		struct ts_capture_copy copy;
 		struct ts_cu_memset_node_params fill;
@@ -152,20 +153,27 @@ static bool read_kernel(struct ts_capture *capture, struct graph *graph, struct 
 			void *handle)
 {
 	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
-	union ts_cu_launch_attribute_value value = {0};
+	static const int32_t attributes[] = {TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+					     TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
 	struct ts_cu_kernel_node_params params = {0};
+	struct ts_record_operation launch = {0};
 
 	if (!ask->kernel || ask->kernel(handle, &params))
 		return false;
-	if (ask->attribute && !ask->attribute(handle, TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value))
-		node->kernel.cooperative = value.cooperative;
-	value = (union ts_cu_launch_attribute_value){0};
-	if (ask->attribute &&
-	    !ask->attribute(handle, TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value) &&
-	    ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value)) {
-		graph->missing = "a graph that launches clusters of blocks";
-		return false;
+	for (size_t i = 0; ask->attribute && i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		union ts_cu_launch_attribute_value value = {0};
+		const char *lacks =
+			ask->attribute(handle, attributes[i], &value)
+				? NULL
+				: ts_capture_launch_attribute(attributes[i], &value, &launch);
+
+		if (lacks) {
+			graph->missing = lacks;
+			return false;
+		}
 	}
+	node->kernel.flags = launch.operation_flags;
+	node->kernel.cluster = launch.value;
 	return set_kernel(capture, graph, node, &params);
 }
 
@@ -540,7 +548,8 @@ static void put_node(struct ts_capture *capture, const struct ts_record_operatio
 		memcpy(model.grid, node->kernel.grid, sizeof(model.grid));
 		memcpy(model.block, node->kernel.block, sizeof(model.block));
 		model.shared_bytes = node->kernel.shared_bytes;
-		model.operation_flags |= node->kernel.cooperative ? TS_OPERATION_COOPERATIVE : 0;
+		model.operation_flags |= node->kernel.flags;
+		model.value = node->kernel.cluster;
 		if (node->kernel.context && node->kernel.context != launch->context)
 			ts_capture_unsupported(capture, launch,
 					       "a graph's kernels in several contexts");

@@ -240,7 +240,8 @@ enum ts_operation_kind {
 	TS_OPERATION_STREAM_WAIT = 14,	/* object: an event; stream */
 	/*
 	 * object: handle of a function; grid, block, shared_bytes, stream; content: its packed
-	 * arguments; COOPERATIVE
+	 * arguments; value: its cluster's size as TS_OPERATION_CLUSTER(), 0: the launch asks for no
+	 * cluster; COOPERATIVE
 	 */
 	TS_OPERATION_LAUNCH = 15,
 	/*
@@ -319,6 +320,10 @@ enum ts_operation_kind {
  */
 #define TS_OPERATION_STREAM_LEGACY     1u
 #define TS_OPERATION_STREAM_PER_THREAD 2u
+
+/* The size of a cluster in blocks along each axis, as `value` of a LAUNCH. */
+#define TS_OPERATION_CLUSTER(x, y, z)	 ((uint64_t)(x) | (uint64_t)(y) << 16 | (uint64_t)(z) << 32)
+#define TS_OPERATION_CLUSTER_AT(v, axis) ((uint32_t)((v) >> (16 * (axis)) & 0xffff))
 
 /* A content is cut into blobs of this size; the last one may be smaller. */
 #define TS_BLOB_CHUNK_BYTES (64u * 1024)

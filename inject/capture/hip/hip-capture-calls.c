@@ -347,10 +347,9 @@ static bool launch_call(struct ts_capture *capture, uint32_t id, const void *par
 	/* HIP's attributes have CUDA's numbers and layout. */
 	for (uint32_t i = 0; launch.attributes && i < launch.n_attributes; i++) {
 		const struct ts_cu_launch_attribute *one = &launch.attributes[i];
+		const char *lack = ts_capture_launch_attribute(one->id, &one->value, &own);
 
-		if (one->id == TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE && one->value.cooperative)
-			launch.is_cooperative = true;
-		lacks = lacks ?: ts_capture_launch_lacks(one->id, &one->value);
+		lacks = lacks ?: lack;
 	}
 	if (launch.is_ragged)
 		lacks = "blocks with fewer threads at the edge of a grid";

@@ -21,7 +21,7 @@ static bool find(void *library, const char *symbol, void *ret_function)
 static const struct ts_exec_cuda_vendor cuda = {
 	.library = TS_EXEC_CUDA_LIBRARY,
 	.interface = "CUDA",
-	.cooperative = "a driver of CUDA 11.8",
+	.launch_ex = "a driver of CUDA 11.8",
 	.image = ts_exec_image_ptx,
 };
 

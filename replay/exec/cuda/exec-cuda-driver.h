@@ -94,8 +94,8 @@
 /* A vendor's words in reports. */
 struct ts_exec_cuda_vendor {
 	const char *library;
-	const char *interface;	 /* "CUDA" */
-	const char *cooperative; /* the first release with launch_ex */
+	const char *interface; /* "CUDA" */
+	const char *launch_ex; /* the first release with launch_ex */
 	/*
 	 * Gets the part of a module's image that the driver loads. Returns NULL, or the reason why
 	 * there is none.

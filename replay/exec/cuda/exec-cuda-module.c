@@ -11,6 +11,7 @@
 #define ENTRY_HEADER_BYTES 64u
 /* limit of the total size of a kernel's arguments; no current device allows more */
 #define MAX_ARGUMENT_BYTES 32764u
+#define PORTABLE_CLUSTER   8u /* blocks of a cluster that every device with clusters supports */
 #define MAX_PARAMETERS	   8192u
 #define IMAGE_PADDING	   4096u
 
@@ -325,6 +326,21 @@ static int allow_shared(const struct cuda_state *state, const struct ts_exec_io 
 	return ts_exec_cuda_result(state, io, r);
 }
 
+/* Allows clusters of more blocks than every device with clusters has. */
+static int allow_cluster(const struct cuda_state *state, const struct cuda_kernel *kernel,
+			 uint64_t cluster)
+{
+	const uint64_t n_blocks = (uint64_t)TS_OPERATION_CLUSTER_AT(cluster, 0) *
+				  TS_OPERATION_CLUSTER_AT(cluster, 1) *
+				  TS_OPERATION_CLUSTER_AT(cluster, 2);
+
+	return n_blocks <= PORTABLE_CLUSTER
+		       ? 0
+		       : state->driver.function_set(
+				 kernel->handle,
+				 TS_CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+}
+
 static void translate(struct cuda_state *state, const struct cuda_kernel *kernel,
 		      uint8_t *arguments, size_t n)
 {
@@ -344,9 +360,8 @@ static int launch(const struct cuda_state *state, const struct ts_row_operation 
 {
 	void *extra[] = {TS_CU_LAUNCH_PARAM_BUFFER_POINTER, arguments,
 			 TS_CU_LAUNCH_PARAM_BUFFER_SIZE, &n, TS_CU_LAUNCH_PARAM_END};
-	struct ts_cu_launch_attribute cooperative = {.id = TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
-						     .value.cooperative = 1};
-	const struct ts_cu_launch_config config = {
+	struct ts_cu_launch_attribute attributes[2];
+	struct ts_cu_launch_config config = {
 		.grid_dim_x = operation->grid_x,
 		.grid_dim_y = operation->grid_y,
 		.grid_dim_z = operation->grid_z,
@@ -355,11 +370,20 @@ static int launch(const struct cuda_state *state, const struct ts_row_operation 
 		.block_dim_z = operation->block_z,
 		.shared_mem_bytes = operation->shared_bytes,
 		.stream = stream,
-		.attrs = &cooperative,
-		.num_attrs = 1,
+		.attrs = attributes,
 	};
 
 	if (operation->flags & TS_OPERATION_COOPERATIVE)
+		attributes[config.num_attrs++] =
+			(struct ts_cu_launch_attribute){.id = TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+							.value.cooperative = 1};
+	if (operation->value)
+		attributes[config.num_attrs++] = (struct ts_cu_launch_attribute){
+			.id = TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+			.value.cluster_dim = {TS_OPERATION_CLUSTER_AT(operation->value, 0),
+					      TS_OPERATION_CLUSTER_AT(operation->value, 1),
+					      TS_OPERATION_CLUSTER_AT(operation->value, 2)}};
+	if (config.num_attrs)
 		return state->driver.launch_ex(&config, kernel->handle, NULL, extra);
 	return state->driver.launch(kernel->handle, operation->grid_x, operation->grid_y,
 				    operation->grid_z, operation->block_x, operation->block_y,
@@ -389,13 +413,20 @@ int ts_exec_cuda_launch(void *userdata, const struct ts_row_operation *operation
 	if (n < kernel->params_bytes || n > MAX_ARGUMENT_BYTES)
 		return ts_exec_refuse(io, "the arguments of the launch are too %s",
 				      n < kernel->params_bytes ? "short" : "long");
-	if (operation->flags & TS_OPERATION_COOPERATIVE && !state->driver.launch_ex)
-		return ts_exec_refuse(io, "a cooperative launch needs %s or later",
-				      state->driver.vendor->cooperative);
+	if ((operation->flags & TS_OPERATION_COOPERATIVE || operation->value) &&
+	    !state->driver.launch_ex)
+		return ts_exec_refuse(
+			io, "a launch that is cooperative or in clusters needs %s or later",
+			state->driver.vendor->launch_ex);
 	if (n)
 		memcpy(arguments, io->content->bytes, n);
 	translate(state, kernel, arguments, n);
-	r = launch(state, operation, kernel, stream.handle, arguments, n);
+	r = allow_cluster(state, kernel, operation->value);
+	r = r ?: launch(state, operation, kernel, stream.handle, arguments, n);
+	if (operation->value &&
+	    (r == TS_CU_ERROR_NOT_SUPPORTED || r == TS_CU_ERROR_INVALID_CLUSTER_SIZE))
+		return ts_exec_refuse(io, "the device does not support the launch's clusters of "
+					  "blocks");
 	if (r == TS_CU_ERROR_INVALID_VALUE)
 		return ts_exec_refuse(io, "the device does not support a launch of this size");
 	return ts_exec_cuda_result(state, io, r);

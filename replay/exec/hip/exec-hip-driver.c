@@ -378,7 +378,7 @@ static const char *image_of(const struct ts_exec_content *image, struct ts_exec_
 static const struct ts_exec_cuda_vendor vendor = {
 	.library = "libamdhip64",
 	.interface = "HIP",
-	.cooperative = "ROCm 7",
+	.launch_ex = "ROCm 7",
 	.image = image_of,
 };
 

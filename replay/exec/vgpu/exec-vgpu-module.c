@@ -242,6 +242,8 @@ static const char *check_size(const struct ts_vgpu_shape *shape,
 	    operation->shared_bytes >
 		    shape->shared_bytes_per_block_optin - kernel->static_shared_bytes)
 		return "the launch needs more shared memory than the device allows";
+	if (operation->value)
+		return "the device does not support the launch's clusters of blocks";
 	if (operation->flags & TS_OPERATION_COOPERATIVE &&
 	    (uint64_t)operation->grid_x * operation->grid_y * operation->grid_z >
 		    (uint64_t)shape->n_sm *

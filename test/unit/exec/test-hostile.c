@@ -220,6 +220,25 @@ TS_TEST(kernels_out_of_bounds)
 	refused(&maker, "a kernel faulted: ");
 }
 
+/* The virtual GPU has no clusters, and the sizes of some clusters exist nowhere. */
+TS_TEST(launches_in_clusters)
+{
+	static const uint64_t sizes[] = {TS_OPERATION_CLUSTER(2, 1, 1),
+					 TS_OPERATION_CLUSTER(16, 1, 1), UINT64_MAX};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(sizes); i++) {
+		struct maker maker;
+
+		maker_init(&maker);
+		maker_begin(&maker);
+		PUT(&maker, .kind = TS_OPERATION_LAUNCH, .object = ADD, .stream_handle = STREAM,
+		    .content = maker_blob(&maker, "argument.bytes", 12), .value = sizes[i],
+		    .grid_x = 1, .grid_y = 1, .grid_z = 1, .block_x = N, .block_y = 1,
+		    .block_z = 1);
+		refused(&maker, "clusters of blocks");
+	}
+}
+
 TS_TEST(launches_that_cannot_be)
 {
 	static const uint32_t odd[] = {0, 1025, 65536, UINT32_MAX};

@@ -99,7 +99,7 @@ static size_t format_captured(const Ts__Rpc__RecordingSummary *summary, char *te
 			      ts_out_duration(took, summary->captured_ns));
 	if (summary->unsupported)
 		at += (size_t)snprintf(text + at, n_text - at,
-				       ", except %u kind%s of calls (`tsctl info` lists them)",
+				       ", except %u call%s (`tsctl info` lists their kinds)",
 				       summary->unsupported, summary->unsupported == 1 ? "" : "s");
 	if (summary->capture_ended)
 		at += (size_t)snprintf(text + at, n_text - at, "; CAPTURE ENDED EARLY: %.64s",
