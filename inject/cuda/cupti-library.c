@@ -286,6 +286,9 @@ static void name_holder(struct ts_cupti *cupti, char *ret_name, size_t n_bytes)
 	if (!cupti->cuptiSubscribe_v2(&subscriber, ignore_callback, NULL, &params))
 		cupti->cuptiUnsubscribe(subscriber);
 	ret_name[n_bytes - 1] = '\0';
+	/* CUPTI's own words for a subscriber that gave no name, like compute-sanitizer. */
+	if (!strcmp(ret_name, "<not provided>"))
+		ret_name[0] = '\0';
 }
 
 enum ts_empty_reason ts_cupti_subscribe(struct ts_cupti *cupti, ts_cupti_callback_fn callback,

@@ -67,6 +67,21 @@ static void say_loaded(void)
 }
 
 /*
+ * True: this process is Nsight Compute, which launches a program with a tool of its own. It does not
+ * start if the variable is set, also by a shell that launched it. Source: ncu 2025.3.
+ */
+static bool is_launcher(void)
+{
+	static const char *const names[] = {"ncu", "ncu-ui", "nv-nsight-cu-cli"};
+	size_t i;
+
+	for (i = 0; i < TS_ARRAY_LEN(names); i++)
+		if (!strcmp(program_invocation_short_name, names[i]))
+			return true;
+	return false;
+}
+
+/*
  * If the environment variable is unset, sets it to this library's path. Else copies its value, the
  * path of another library, to ret_holder.
  */
@@ -77,6 +92,11 @@ static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
 	/* The environment of a privileged program belongs to its caller and stays unchanged. */
 	if (ts_config_is_privileged())
 		return;
+	if (is_launcher()) {
+		if (held && !strcmp(held, ts_loaded.library))
+			unsetenv(name);
+		return;
+	}
 	if (!held || !*held) {
 		if (*ts_loaded.library)
 			setenv(name, ts_loaded.library, 1);

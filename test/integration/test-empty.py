@@ -69,6 +69,18 @@ class Empty(harness.Case):
         self.assertIn('libother.so', trace.info.get('empty_reason', ''), trace.info)
         self.assertIn('libother.so', result.err)
 
+    def test_launcher(self):
+        """Nsight Compute does not start if the variable is set: it has none of ours, also below a shell that had one."""
+        launcher = self.path('ncu')
+        subprocess.run(['cc', '-x', 'c', '-o', launcher, '-'], check=True, input=b'''
+            #include <stdio.h>
+            #include <stdlib.h>
+            int main(void) { return puts(getenv("CUDA_INJECTION64_PATH") ?: "unset") < 0; }''')
+        for other, expected in ((None, 'unset\n'), ('/other/tool.so', '/other/tool.so\n')):
+            result = harness.run(['sh', '-c', 'test "$CUDA_INJECTION64_PATH" && "$0"; exit $?', launcher],
+                                 harness.preload_environment('', CUDA_INJECTION64_PATH=other))
+            self.assertEqual((result.status, result.out, result.err), (0, expected, ''))
+
     def test_cupti_held(self):
         """Another tool subscribed to CUPTI first: we name it if it can be named, and stay out."""
         holder = self.path('libholder.so')
