@@ -100,6 +100,31 @@ static uint64_t samples_beside(const Ts__Rpc__GapPart *part, Ts__Rpc__GapPart *c
 	return n_samples;
 }
 
+/* Returns the text for a part that sums up many small parts of a cause. */
+static const char *merged_text(const char *cause)
+{
+	static const struct {
+		const char *cause, *text;
+	} texts[] = {
+		{"off_cpu", "off CPU for other reasons"},
+		{"page_fault", "other page faults"},
+		{"syscall", "in other system calls"},
+		{"call", "in other calls"},
+		{"running", "running other code"},
+		{"host", "in other code, on or off CPU"},
+		{"dependency", "waiting for other streams"},
+		{"device", "device busy with other streams"},
+		{"block_io", "waiting for disks, other requests"},
+		{"reclaim", "reclaiming memory in other ways"},
+		{"dispatch", "other operations on the way to the device"},
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++)
+		if (!strcmp(texts[i].cause, cause))
+			return texts[i].text;
+	return cause;
+}
+
 /*
  * Writes the text of one part. `of_tid`: the thread named on the line above; 0: none. `n_samples`:
  * all samples of the thread's code.
@@ -113,6 +138,10 @@ static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_
 	size_t n = 0;
 
 	text[0] = '\0';
+	if (!part->has_session) {
+		add_text(text, n, "%s", merged_text(cause));
+		return;
+	}
 	if (part->tid && part->tid != of_tid)
 		n = add_text(text, n, "%s: ", ts_out_thread(thread, part->thread_name, part->tid));
 	if (!strcmp(cause, "off_cpu"))

@@ -9,6 +9,7 @@
 #include "replay/report/stacks/frames.h"
 #include "replay/report/stacks/stackjson.h"
 #include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/short-function.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/tsctl.h"
@@ -17,8 +18,11 @@
 #include <stdio.h>
 
 /* Prints "function file:line", or "0x1234 in file+0x12" if the trace has no symbol. */
+#define FUNCTION_BYTES 512u
+
 static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int indent)
 {
+	char function[FUNCTION_BYTES];
 	size_t n = 0;
 
 	for (size_t i = 0; i < stack->n_symbols; i++) {
@@ -32,7 +36,8 @@ static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int 
 		    ts_frame_is_hidden(NULL, symbol->function, false))
 			continue;
 		printf("%*s", (int)indent, "");
-		ts_out_text(stdout, symbol->function);
+		ts_out_text(stdout,
+			    ts_short_function(symbol->function, function, sizeof(function)));
 		if (symbol->file) {
 			putchar(' ');
 			ts_out_text(stdout, symbol->file);
@@ -98,15 +103,17 @@ const char *ts_text_part_sum(const char *part)
 const char *ts_text_launchers(struct ts_pool *pool, size_t n_sites,
 			      Ts__Rpc__LaunchSite *const *sites, uint64_t n_places)
 {
+	char name[FUNCTION_BYTES];
 	char *text;
 
 	if (!n_sites)
 		return "";
-	text = n_places > 1 ? ts_pool_printf(pool, "%" PRIu64 " places, mostly %s", n_places,
-					     sites[0]->frame)
-			    : sites[0]->frame;
+	text = ts_pool_copy(pool, ts_short_function(sites[0]->frame, name, sizeof(name)));
+	if (n_places > 1)
+		text = ts_pool_printf(pool, "%" PRIu64 " places, mostly %s", n_places, text);
 	for (size_t i = 0; i < sites[0]->n_callers; i++)
-		text = ts_pool_printf(pool, "%s < %s", text, sites[0]->callers[i]);
+		text = ts_pool_printf(pool, "%s < %s", text,
+				      ts_short_function(sites[0]->callers[i], name, sizeof(name)));
 	return text;
 }
 
