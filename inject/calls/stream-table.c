@@ -135,7 +135,7 @@ void ts_stream_captures_end(struct ts_stream_captures *stream_captures, uint64_t
 bool ts_stream_captures_record(struct ts_stream_captures *stream_captures, uint64_t stream,
 			       uint64_t event)
 {
-	uint32_t capture, before;
+	uint32_t capture = 0, before = 0;
 	bool is_captured = ts_stream_table_find(&stream_captures->keys, 0, stream, &capture);
 	bool is_known = event && ts_stream_table_find(&stream_captures->keys, 0, event, &before);
 

@@ -374,7 +374,7 @@ static bool find_places(const struct ts_summary_source *source, const int column
 {
 	int run = common_run(source, columns, 3);
 	bool same = all_same(source, columns, 3);
-	uint32_t n = same ? 1 : source->n_rows, last[3];
+	uint32_t n = same ? 1 : source->n_rows, last[3] = {0};
 	struct items items;
 
 	places->n = 0;

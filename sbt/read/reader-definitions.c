@@ -384,7 +384,7 @@ static int find_list(struct ts_sbt_reader *reader, bool is_stack, uint32_t sessi
 
 const char *ts_sbt_reader_string(struct ts_sbt_reader *reader, uint32_t id, size_t *ret_n_bytes)
 {
-	struct ts_list_block *list;
+	struct ts_list_block *list = NULL;
 	uint32_t i;
 
 	if (find_list(reader, false, 0, id, &list))
