@@ -9,6 +9,7 @@
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
+#include "tools/tsctl/screen/short-function.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/trace/ask.h"
@@ -106,10 +107,13 @@ static void print_holders(const struct asked *asked, const char *title, uint64_t
 /* Adds a row for each caller below the allocating frame. */
 static void add_callers(struct ts_table *table, const Ts__Rpc__MemorySite *site)
 {
+	char name[TS_SHORT_FUNCTION_BYTES];
+
 	for (size_t i = 0; i < site->n_callers; i++) {
 		for (int column = 0; column < 3; column++)
 			ts_table_add(table, "");
-		ts_table_addf(table, "  < %s", site->callers[i]);
+		ts_table_addf(table, "  < %s",
+			      ts_short_function(site->callers[i], name, sizeof(name)));
 	}
 }
 
@@ -120,6 +124,7 @@ static void print_sites(const struct asked *asked, const char *title, uint64_t n
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
 	size_t n_listed = asked->limit && n > asked->limit ? (size_t)asked->limit : n;
 	char bytes[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+	char name[TS_SHORT_FUNCTION_BYTES];
 
 	if (!n || ts_table_new("rrll", &table))
 		return;
@@ -143,7 +148,8 @@ static void print_sites(const struct asked *asked, const char *title, uint64_t n
 			ts_table_addf(table, "%s %" PRIu32, site->kind, site->device);
 		else
 			ts_table_add(table, site->kind);
-		ts_table_add(table, site->frame ? site->frame : "unknown");
+		ts_table_add(table, ts_short_function(site->frame ? site->frame : "unknown", name,
+						      sizeof(name)));
 		add_callers(table, site);
 	}
 	ts_table_print(table, stdout, 2, asked->wide);

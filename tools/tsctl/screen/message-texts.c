@@ -18,11 +18,9 @@
 #include <stdio.h>
 
 /* Prints "function file:line", or "0x1234 in file+0x12" if the trace has no symbol. */
-#define FUNCTION_BYTES 512u
-
 static void print_frame(const Ts__Rpc__Stack *stack, size_t frame, unsigned int indent)
 {
-	char function[FUNCTION_BYTES];
+	char function[TS_SHORT_FUNCTION_BYTES];
 	size_t n = 0;
 
 	for (size_t i = 0; i < stack->n_symbols; i++) {
@@ -103,7 +101,7 @@ const char *ts_text_part_sum(const char *part)
 const char *ts_text_launchers(struct ts_pool *pool, size_t n_sites,
 			      Ts__Rpc__LaunchSite *const *sites, uint64_t n_places)
 {
-	char name[FUNCTION_BYTES];
+	char name[TS_SHORT_FUNCTION_BYTES];
 	char *text;
 
 	if (!n_sites)
@@ -326,6 +324,7 @@ static void print_suspects(const Ts__Rpc__CallError *error)
 static void print_held(const Ts__Rpc__CallError *error)
 {
 	char bytes[TS_OUT_FIGURE_BYTES], each[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
+	char name[TS_SHORT_FUNCTION_BYTES];
 	uint64_t listed_bytes = 0;
 
 	if (!error->has_held_bytes)
@@ -339,7 +338,8 @@ static void print_held(const Ts__Rpc__CallError *error)
 			printf(" (%s x %s)", ts_out_count(count, site->count),
 			       ts_out_bytes(each, site->bytes));
 		printf("  ");
-		ts_out_text(stdout, site->frame ? site->frame : "unknown stack");
+		ts_out_text(stdout, ts_short_function(site->frame ? site->frame : "unknown stack",
+						      name, sizeof(name)));
 		putchar('\n');
 		listed_bytes += site->total_bytes;
 	}

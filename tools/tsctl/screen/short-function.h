@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#define TS_SHORT_FUNCTION_BYTES 512u /* enough for any name in a line of text */
+
 /*
  * Copies the name without its return type, template arguments, parameters and qualifiers:
  * "void f<int>(char*) const [clone .isra.0]" becomes "f". Text that follows the function in
