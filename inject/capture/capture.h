@@ -188,8 +188,8 @@ void ts_capture_leave(struct ts_capture *capture, const struct ts_captured_call 
 		      int32_t result);
 
 /*
- * attributes.c: puts the effect of a launch's attribute into `launch`. Returns the name of a feature
- * that a replay cannot repeat, or NULL.
+ * attributes.c: puts the effect of a launch's attribute into `launch`. Returns the name of a
+ * feature that a replay cannot repeat, or NULL.
  */
 const char *ts_capture_launch_attribute(int32_t attribute,
 					const union ts_cu_launch_attribute_value *value,

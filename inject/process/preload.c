@@ -67,8 +67,8 @@ static void say_loaded(void)
 }
 
 /*
- * True: this process is Nsight Compute, which launches a program with a tool of its own. It does not
- * start if the variable is set, also by a shell that launched it. Source: ncu 2025.3.
+ * True: this process is Nsight Compute, which launches a program with a tool of its own. It does
+ * not start if the variable is set, also by a shell that launched it. Source: ncu 2025.3.
  */
 static bool is_launcher(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shortens names of functions; message-texts.c calls this file. A frame of PyTorch has hundreds of
- * characters, mostly template arguments and parameters. The scanner knows only brackets: it does not
- * parse C++. A name with unbalanced brackets stays as it is.
+ * characters, mostly template arguments and parameters. The scanner knows only brackets; it does
+ * not parse C++. A name with unbalanced brackets stays as it is.
  */
 #include "tools/tsctl/screen/short-function.h"
 
