@@ -53,7 +53,8 @@ def paragraph(name, date, items, revision):
     day = datetime.date.fromisoformat(date)
     # The names of days and months are English in any locale.
     days, months = 'Mon Tue Wed Thu Fri Sat Sun'.split(), 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split()
-    stamp = '%s, %02d %s %d 00:00:00 +0000' % (days[day.weekday()], day.day, months[day.month - 1], day.year)
+    # A later entry has a later time.
+    stamp = '%s, %02d %s %d 00:00:%02d +0000' % (days[day.weekday()], day.day, months[day.month - 1], day.year, revision - 1)
     return 'tracesmith (%s-%d) unstable; urgency=medium\n\n%s\n -- %s  %s\n' % (name, revision, body, maintainer(), stamp)
 
 
