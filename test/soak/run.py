@@ -32,6 +32,8 @@ CHECKS = {
     'tears': ('unit-ptx-memory', [], 3600),
     'diff': ('integration-diff', ['Diff.test_planted_changes_under_load', 'Diff.test_identical_runs_under_load'], 7200),
     'order': ('unit-ptx-order', [], 3600),
+    'deb': ('packages-deb', [], 10800),
+    'release': ('packages-release', [], 7200),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
 

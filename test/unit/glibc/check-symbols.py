@@ -4,16 +4,18 @@
 
 usage: check-symbols.py TABLE [--shim] FILE ...
 
-TABLE is packaging/glibc/moved.txt. With --shim, a file needs libc.so.6 only, and its references to functions of other libraries are weak
-and have no version.
+TABLE is packaging/glibc/moved.txt. With --shim, a file needs libc.so.6 only, its references to functions of other libraries are weak and
+have no version, and its loaded segments are smaller than 300 KB.
 """
 import re
 import subprocess
 import sys
 
 NEWEST = (2, 28)
+SHIM_BYTES = 300000
 SYMBOL = re.compile(r'^\s*\d+:\s+\S+\s+\S+\s+\w+\s+(GLOBAL|WEAK)\s+\w+\s+UND\s+([\w.]+)(?:@([\w.]+) \((\d+)\))?', re.M)
 NEEDED = re.compile(r'\(NEEDED\).*\[(.*)\]')
+SEGMENT = re.compile(r'^\s*LOAD\s+\S+\s+\S+\s+\S+\s+(\S+)', re.M)
 # A library of which versions are needed, and such a version with its number.
 VERSION = re.compile(r'File: (\S+)|Name: (\S+)\s+Flags: \w+\s+Version: (\d+)')
 
@@ -61,6 +63,9 @@ def findings(path, table, is_shim):
             yield 'needs %s of %s' % (node, library)
     if is_shim and needed != {'libc.so.6'}:
         yield 'needs ' + ', '.join(sorted(needed))
+    n_bytes = sum(int(size, 16) for size in SEGMENT.findall(readelf('-l', path)))
+    if is_shim and not 0 < n_bytes < SHIM_BYTES:
+        yield '%d bytes, at most %d: it is mapped into every program' % (n_bytes, SHIM_BYTES)
 
 
 def main():

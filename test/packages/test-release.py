@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The last release and this tree work with each other: shim with daemon, tsctl with daemon, files with readers, in both directions.
+
+The soak (TS_SOAK=1) builds the tree of the newest tag vX.Y.Z, or of the revision in $TS_RELEASE. Without a tag the test is skipped by
+name. `--old FOLDER` names a build of the old tree that exists. The versions must agree as packaging/README.md says (Versions).
+"""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get('TS_BUILD', os.path.join(SOURCE, 'build')))
+PROGRAM = [sys.executable, os.path.join(SOURCE, 'test', 'apps', 'python-ctypes.py'), '25']
+GOLDEN = os.path.join('test', 'integration', 'golden')
+TARGETS = ('tools/tsctl/tsctl', 'daemon/tracesmithd', 'daemon/worker/tracesmith-worker', 'inject/libtsinject.so')
+SECONDS = 240
+SKIPPED = 77
+# What both must find in a file. Later versions may know more rows, so only those that both count are compared.
+SAME = ('format', 'duration_ns', 'lost', 'finished', 'truncated', 'bytes', 'start_ns', 'end_ns')
+
+
+def git(*arguments):
+    return subprocess.run(['git', '-C', SOURCE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+
+
+def revision():
+    """What is compared with, or None."""
+    if os.environ.get('TS_RELEASE'):
+        return os.environ['TS_RELEASE']
+    return git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*').stdout.decode().strip() or None
+
+
+class Tree:
+    """A build: its programs, and running them."""
+
+    def __init__(self, folder, name):
+        self.folder, self.name = folder, name
+
+    def file(self, path):
+        return os.path.join(self.folder, path)
+
+    def environment(self, **more):
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(('TRACESMITH_', 'CUDA_', 'LD_', 'TS_'))}
+        return {**kept, **more}
+
+    def tsctl(self, *arguments, status=0, **more):
+        result = subprocess.run([self.file('tools/tsctl/tsctl'), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                encoding='utf-8', env=self.environment(**more), timeout=SECONDS, check=False)
+        if result.returncode != status:
+            raise AssertionError('%s tsctl %s: status %d: %s%s' % (self.name, ' '.join(arguments), result.returncode, result.stdout, result.stderr))
+        return result.stdout
+
+    def info(self, path):
+        return json.loads(self.tsctl('info', '--json', path))
+
+
+def build(folder):
+    """Builds the old tree's programs in the folder, with the options and the compiler cache of this machine."""
+    rev, source = revision(), os.path.join(folder, 'source')
+    os.mkdir(source)
+    archive = subprocess.Popen(['git', '-C', SOURCE, 'archive', rev], stdout=subprocess.PIPE)
+    subprocess.run(['tar', '-C', source, '-xf', '-'], stdin=archive.stdout, check=True)
+    if archive.wait():
+        raise AssertionError('git archive %s failed' % rev)
+    made = os.path.join(folder, 'build')
+    environment = dict(os.environ)
+    if shutil.which('ccache'):
+        environment.update(CC='ccache gcc', CXX='ccache g++')
+    for command in (['meson', 'setup', made, source, '-Dnvcc=disabled'], ['ninja', '-C', made, *TARGETS]):
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8', env=environment, check=False)
+        if result.returncode:
+            raise AssertionError('%s: %s' % (' '.join(command), result.stdout[-3000:]))
+    return made
+
+
+@unittest.skipUnless(os.environ.get('TS_SOAK'), 'the soak builds the last release: test/soak')
+class Release(unittest.TestCase):
+    given = None
+
+    @classmethod
+    def setUpClass(cls):
+        if not cls.given and not revision():
+            raise unittest.SkipTest('there is no release yet: no tag vX.Y.Z')
+        cls.folder = tempfile.mkdtemp(prefix='ts-release-')
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.old, cls.new = Tree(cls.given or build(cls.folder), 'old'), Tree(BUILD, 'new')
+        cls.traces = {}
+
+    def record(self, shim, daemon):
+        """A program with one tree's shim, a service of the other tree; both trees' tsctl ask the service."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        inject, control = os.path.join(folder, 'inject.sock'), os.path.join(folder, 'control.sock')
+        process = subprocess.Popen([daemon.file('daemon/tracesmithd'), '--inject-socket', inject, '--control-socket', control,
+                                    '--directory', folder], env=daemon.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            end = time.monotonic() + SECONDS
+            while not os.path.exists(control):
+                self.assertIsNone(process.poll(), process.poll() is not None and process.stderr.read())
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.05)
+            time.sleep(0.2)
+            # Of the new tree is the virtual GPU alone: it is a vendor's library, not a part of the agreement.
+            subprocess.run(PROGRAM, check=True, stdout=subprocess.DEVNULL, timeout=SECONDS, env=shim.environment(
+                LD_PRELOAD=shim.file('inject/libtsinject.so'), LD_LIBRARY_PATH=self.new.file('tools/vgpu'), TRACESMITH_SOCKET=inject,
+                TRACESMITH_VGPU='h200'))
+            for tree in (self.old, self.new):
+                status = json.loads(tree.tsctl('status', '--json', TRACESMITH_CONTROL=control))
+                self.assertTrue(status['running'], status)
+                answer = json.loads(tree.tsctl('info', '--json', '--session', '1', TRACESMITH_CONTROL=control))
+                self.assertEqual(answer['counts']['kernel'], 50, tree.name)
+                served = json.loads(tree.tsctl('state', '--json', '--at', '1ms', '--session', '1', '--served', TRACESMITH_CONTROL=control))
+                self.assertIn('at_ns', served, tree.name)
+            path = self.wait_for_trace(folder)
+        finally:
+            process.terminate()
+            self.assertEqual(process.wait(SECONDS), 0, process.stderr.read())
+            process.stderr.close()
+        for tree in (self.old, self.new):
+            found = tree.info(path)
+            self.assertEqual((found['counts']['kernel'], found['lost']), (50, {}), (tree.name, found['counts']))
+            tree.tsctl('verify', path)
+        return path
+
+    def wait_for_trace(self, folder):
+        end = time.monotonic() + SECONDS
+        while True:
+            paths = glob.glob(os.path.join(folder, '**', '*.sbt'), recursive=True)
+            if paths and self.new.info(paths[0])['finished']:
+                return paths[0]
+            self.assertLess(time.monotonic(), end, 'no finished trace in %s' % folder)
+            time.sleep(0.05)
+
+    def test_new_shim_with_old_daemon(self):
+        self.read(self.record(self.new, self.old))
+
+    def test_old_shim_with_new_daemon(self):
+        self.read(self.record(self.old, self.new))
+
+    def test_each_of_one_tree(self):
+        self.read(self.record(self.old, self.old))
+        self.read(self.record(self.new, self.new))
+
+    def read(self, path):
+        """Both trees read the same in a file."""
+        old, new = self.old.info(path), self.new.info(path)
+        self.assertEqual({key: old[key] for key in SAME}, {key: new[key] for key in SAME}, path)
+        both = set(old['counts']) & set(new['counts'])
+        self.assertIn('kernel', both)
+        self.assertEqual({key: old['counts'][key] for key in both}, {key: new['counts'][key] for key in both}, path)
+        for tree in (self.old, self.new):
+            for command in (['view', '--stats'], ['analyze'], ['timeline'], ['gaps'], ['memory']):
+                self.assertTrue(tree.tsctl(*command, path), command)
+
+    def test_files(self):
+        """The golden traces of both trees: those of the new one may have rows that the old one does not know."""
+        paths = sorted(glob.glob(os.path.join(SOURCE, GOLDEN, '*.sbt')))
+        self.assertTrue(paths)
+        for path in paths:
+            with self.subTest(trace=os.path.basename(path)):
+                self.read(path)
+
+
+def main():
+    if '--old' in sys.argv:
+        at = sys.argv.index('--old')
+        Release.given = os.path.abspath(sys.argv[at + 1])
+        del sys.argv[at:at + 2]
+    program = unittest.main(exit=False, verbosity=2)
+    for test, reason in program.result.skipped:
+        print('skipped: %s: %s' % (test, reason))
+    if not program.result.wasSuccessful():
+        return 1
+    return SKIPPED if program.result.testsRun == 0 or len(program.result.skipped) >= program.result.testsRun else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
