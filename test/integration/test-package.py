@@ -525,7 +525,9 @@ class Install(harness.Case):
     """`pip install ./tools/python` in a fresh virtual environment, without a network and without anything else."""
 
     def test_pip(self):
-        source = shutil.copytree(PACKAGE, self.path('python'))
+        # pip writes beside the sources. The version is in meson.build.
+        source = shutil.copytree(PACKAGE, self.path('tree/tools/python'))
+        shutil.copy(os.path.join(harness.SOURCE, 'meson.build'), self.path('tree'))
         venv = self.path('venv')
         if harness.run([sys.executable, '-m', 'venv', venv]).status:
             self.skipTest('this Python makes no virtual environments')

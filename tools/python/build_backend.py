@@ -5,20 +5,34 @@ The wheel holds the package's Python files. libtracesmith and tsctl come from th
 """
 import base64
 import hashlib
+import io
 import os
 import re
+import runpy
 import tarfile
 import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = 'tracesmith'
 TAG = 'py3-none-any'
+VERSION = os.path.join(HERE, PACKAGE, '_version.py')
 
 
 def project():
-    """The facts of pyproject.toml, which has plain strings only."""
+    """The facts of pyproject.toml, which has plain strings only, and the version (_version.py)."""
     with open(os.path.join(HERE, 'pyproject.toml'), encoding='utf-8') as file:
-        return dict(re.findall(r'^([a-z-]+) = "(.*)"$', file.read(), re.MULTILINE))
+        facts = dict(re.findall(r'^([a-z-]+) = "(.*)"$', file.read(), re.MULTILINE))
+    version = runpy.run_path(VERSION)['__version__']
+    if version == '0+unknown':
+        raise SystemExit('%s: the version is in meson.build of the source tree; build the package there' % HERE)
+    return {**facts, 'version': version}
+
+
+def contents():
+    """{name in the wheel: bytes} of the package's files."""
+    found = {name: read(path) for name, path in files()}
+    found[PACKAGE + '/_version.py'] = b"# SPDX-License-Identifier: Apache-2.0\n__version__ = '%s'\n" % project()['version'].encode()
+    return found
 
 
 def metadata():
@@ -64,7 +78,7 @@ def read(path):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    return write_wheel(wheel_directory, {name: read(path) for name, path in files()})
+    return write_wheel(wheel_directory, contents())
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
@@ -77,8 +91,10 @@ def build_sdist(sdist_directory, config_settings=None):
     with tarfile.open(os.path.join(sdist_directory, name), 'w:gz') as archive:
         for own in ('pyproject.toml', 'README.md', 'build_backend.py'):
             archive.add(os.path.join(HERE, own), base + '/' + own)
-        for inside, path in files():
-            archive.add(path, base + '/' + inside)
+        for inside, data in contents().items():
+            entry = tarfile.TarInfo(base + '/' + inside)
+            entry.size, entry.mode = len(data), 0o644
+            archive.addfile(entry, io.BytesIO(data))
     return name
 
 

@@ -17,9 +17,9 @@ from ._record import Recording, record, recording, start, stop
 from ._table import Column, Table
 from ._trace import Folder, Trace
 from ._trace import open_trace as open
+from ._version import __version__
 from ._writer import SBTWriter, TracingSession
 
-__version__ = '0.1.0'
 __all__ = ['Answer', 'Column', 'CommandError', 'Error', 'Folder', 'NotInstalled', 'Picture', 'Recording', 'ReplayMode', 'SBTWriter',
            'Table', 'Trace', 'TraceError', 'TracingSession', 'annotate', 'build_timeline', 'capture_trace', 'counter', 'export_perfetto',
            'frames', 'is_recorded', 'mark', 'open', 'record', 'recording', 'replay_trace', 'start', 'stop']
