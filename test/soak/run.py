@@ -32,6 +32,8 @@ CHECKS = {
     'tears': ('unit-ptx-memory', [], 3600),
     'diff': ('integration-diff', ['Diff.test_planted_changes_under_load', 'Diff.test_identical_runs_under_load'], 7200),
     'order': ('unit-ptx-order', [], 3600),
+    'tarball': ('integration-tarball', ['Archive'], 7200),
+    'wheel': ('integration-wheel', ['Everywhere'], 7200),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
 
