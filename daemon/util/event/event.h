@@ -51,7 +51,7 @@ sd_event *sd_event_unref(sd_event *event);
  */
 int sd_event_add_io(sd_event *event, sd_event_source **ret_source, int fd, uint32_t events,
 		    sd_event_io_handler_t handler, void *data);
-/* Calls the handler once, `usec` from now. The clock is CLOCK_MONOTONIC; `accuracy` has no effect. */
+/* Calls the handler once, `usec` from now, by CLOCK_MONOTONIC. `accuracy` has no effect. */
 int sd_event_add_time_relative(sd_event *event, sd_event_source **ret_source, clockid_t clock,
 			       uint64_t usec, uint64_t accuracy, sd_event_time_handler_t handler,
 			       void *data);
