@@ -87,6 +87,19 @@ class Moved(harness.Case):
         result = harness.run([os.path.join(moved, 'bin', 'tsctl'), 'complete', 'rec'], self.environment())
         self.assertIn('record', result.out, result)
 
+    @unittest.skipUnless(os.path.isdir(os.path.join(harness.BUILD, 'packaging', 'glibc', 'stubs')),
+                         'this build takes the newest versions of glibc\'s functions (packaging/glibc)')
+    def test_every_symbol_is_looked_at(self):
+        """All is well with these files but for the Debian libraries, which are not in the folder."""
+        installed.make(self.path('tree'))
+        result = harness.run([sys.executable, os.path.join(harness.SOURCE, 'test', 'unit', 'glibc', 'check-symbols.py'),
+                              os.path.join(harness.SOURCE, 'packaging', 'glibc', 'moved.txt'), '--tree', self.path('tree')])
+        self.assertEqual(result.status, 1, result)
+        lines = result.err.splitlines()
+        self.assertEqual([line for line in lines if 'neither in the folder nor in glibc' not in line], [])
+        self.assertTrue([line for line in lines if 'libtracesmith.so.0: needs libzstd.so.1' in line], lines)
+        self.assertFalse([line for line in lines if 'needs libtracesmith' in line or 'needs libcuda' in line], lines)
+
     def test_no_place_for_a_link(self):
         folder = self.path('a b')
         installed.make(folder)
