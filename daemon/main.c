@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <systemd/sd-daemon.h>
 
 #include "daemon/bpf/system.h"
 #include "daemon/sample/sampler.h"
@@ -22,6 +21,7 @@
 #include "daemon/serve/system/inspector.h"
 #include "daemon/serve/system/prober.h"
 #include "daemon/symbol/command.h"
+#include "daemon/util/event/event.h"
 #include "daemon/util/log.h"
 #include "daemon/util/number.h"
 #include "proto/abi/handshake.h"

@@ -15,6 +15,8 @@ TS_DEPS_DEB="debhelper dh-python dpkg-dev lintian mmdebstrap"
 # Further packages for tests: the second compiler, the programs of comparisons and benchmarks, systemd-analyze for the unit.
 TS_DEPS_TEST="$TS_DEPS_BUILD $TS_DEPS_DEB abigail-tools g++ clang-format-14 doxygen git mypy python3-distributed python3-pandas strace systemd
 	liblttng-ust-dev lttng-tools spin elfutils debuginfod dwz llvm libstdc++6-12-dbg libamdhip64-dev"
+# Further packages for packaging/tarball.sh.
+TS_DEPS_TARBALL="dpkg-dev libbz2-dev make xz-utils"
 
 # Prints those of the given packages that are not installed.
 ts_missing()

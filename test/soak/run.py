@@ -34,6 +34,8 @@ CHECKS = {
     'order': ('unit-ptx-order', [], 3600),
     'deb': ('packages-deb', [], 10800),
     'release': ('packages-release', [], 7200),
+    'tarball': ('integration-tarball', ['Archive'], 7200),
+    'wheel': ('integration-wheel', ['Everywhere'], 7200),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
 

@@ -18,7 +18,6 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <systemd/sd-daemon.h>
 
 #include "daemon/serve/loop/answers.h"
 #include "daemon/serve/loop/listen.h"

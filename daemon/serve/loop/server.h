@@ -7,7 +7,6 @@
 #pragma once
 
 #include <sys/types.h>
-#include <systemd/sd-event.h>
 
 #include "daemon/bpf/hub.h"
 #include "daemon/serve/limits.h"
@@ -17,6 +16,7 @@
 #include "daemon/serve/system/observer.h"
 #include "daemon/serve/users.h"
 #include "daemon/util/capabilities.h"
+#include "daemon/util/event/event.h"
 #include "daemon/util/identity.h"
 #include "daemon/util/porter/porter.h"
 #include "proto/client/places.h"

@@ -3,10 +3,13 @@
 """Programs and libraries run with glibc 2.28 and later: they refer to no newer version of a symbol, and to each in its library of that time.
 
 usage: check-symbols.py TABLE [--shim] FILE ...
+       check-symbols.py TABLE --tree FOLDER
 
 TABLE is packaging/glibc/moved.txt. With --shim, a file needs libc.so.6 only, its references to functions of other libraries are weak and
-have no version, and its loaded segments are smaller than 300 KB.
+have no version, and its loaded segments are smaller than 300 KB. With --tree, the files are all programs and libraries of the folder: the shims by their names, and no file needs a
+library that is neither in the folder nor glibc's.
 """
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +17,9 @@ import sys
 NEWEST = (2, 28)
 SHIM_BYTES = 300000
 SYMBOL = re.compile(r'^\s*\d+:\s+\S+\s+\S+\s+\w+\s+(GLOBAL|WEAK)\s+\w+\s+UND\s+([\w.]+)(?:@([\w.]+) \((\d+)\))?', re.M)
+# glibc's libraries.
+BASE = {'libc.so.6', 'libdl.so.2', 'libm.so.6', 'libpthread.so.0', 'librt.so.1', 'ld-linux-x86-64.so.2', 'ld-linux-aarch64.so.1'}
+SHIMS = ('libtsinject.so', 'libtsinject-pti.so')
 NEEDED = re.compile(r'\(NEEDED\).*\[(.*)\]')
 SEGMENT = re.compile(r'^\s*LOAD\s+\S+\s+\S+\s+\S+\s+(\S+)', re.M)
 # A library of which versions are needed, and such a version with its number.
@@ -68,13 +74,35 @@ def findings(path, table, is_shim):
         yield '%d bytes, at most %d: it is mapped into every program' % (n_bytes, SHIM_BYTES)
 
 
+def tree_findings(folder, table):
+    paths = [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names]
+    inside = {os.path.basename(path) for path in paths}
+    n = 0
+    for path in sorted(paths):
+        with open(path, 'rb') as file:
+            if os.path.islink(path) or file.read(4) != b'\x7fELF':
+                continue
+        n += 1
+        for finding in findings(path, table, os.path.basename(path) in SHIMS):
+            yield path, finding
+        for name in set(NEEDED.findall(readelf('-d', path))) - BASE - inside:
+            yield path, 'needs %s, which is neither in the folder nor in glibc' % name
+    if not n:
+        yield folder, 'no program and no library'
+
+
 def main():
     table, *paths = sys.argv[1:]
-    is_shim = paths[:1] == ['--shim']
-    failures = ['%s: %s' % (path, finding) for path in paths[is_shim:] for finding in findings(path, read_table(table), is_shim)]
-    for failure in failures:
-        print(failure, file=sys.stderr)
-    return 1 if failures or len(paths) == is_shim else 0
+    table = read_table(table)
+    if paths[:1] == ['--tree']:
+        found = list(tree_findings(paths[1], table))
+    else:
+        is_shim = paths[:1] == ['--shim']
+        paths = paths[is_shim:]
+        found = [(path, finding) for path in paths for finding in findings(path, table, is_shim)]
+    for path, finding in found:
+        print('%s: %s' % (path, finding), file=sys.stderr)
+    return 1 if found or not paths else 0
 
 
 if __name__ == '__main__':

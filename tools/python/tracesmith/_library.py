@@ -148,17 +148,25 @@ _library: Optional[ctypes.CDLL] = None
 _schemas: Dict[str, Schema] = {}
 
 
+# The wheel's own TraceSmith. A pure wheel has none and uses the installed one.
+TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '_tree')
+
+
+def beside_tsctl(name: str) -> List[str]:
+    """Where a library of the wheel's or the installed TraceSmith may lie."""
+    command = shutil.which('tsctl')
+    prefix = os.path.dirname(os.path.dirname(os.path.realpath(command))) if command else '/usr'
+    if os.path.isdir(TREE):
+        prefix = TREE
+    return [os.path.join(prefix, folder, name) for folder in ('lib', 'lib64', 'lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu')]
+
+
 def _paths() -> List[str]:
-    """Where the library may lie, the first choice first."""
+    """Where libtracesmith may lie, the first choice first."""
     own = os.environ.get('TRACESMITH_LIBRARY')
     if own:
         return [own]
-    paths = [NAME]
-    command = shutil.which('tsctl')
-    if command:
-        prefix = os.path.dirname(os.path.dirname(os.path.realpath(command)))
-        paths += [os.path.join(prefix, folder, NAME) for folder in ('lib', 'lib64', 'lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu')]
-    return paths
+    return ([] if os.path.isdir(TREE) else [NAME]) + beside_tsctl(NAME)
 
 
 def library() -> ctypes.CDLL:
@@ -224,11 +232,14 @@ def check(result: int, path: str, error: Optional[ErrorStruct] = None) -> None:
 
 def tsctl() -> str:
     """The path of tsctl."""
-    own = os.environ.get('TRACESMITH_TSCTL') or shutil.which('tsctl')
+    own = os.environ.get('TRACESMITH_TSCTL')
+    if not own and os.path.isdir(TREE):
+        own = os.path.join(TREE, 'bin', 'tsctl')
+    own = own or shutil.which('tsctl')
     if not own:
         raise NotInstalled('tsctl is not in PATH: install TraceSmith, or set TRACESMITH_TSCTL to its path')
     return own
 
 
-__all__ = ['ArrowStream', 'AskOptions', 'ColumnsOptions', 'ErrorStruct', 'Field', 'Json', 'PartStruct', 'Schema', 'Side', 'StackStruct', 'byref', 'check',
-           'event_types', 'library', 'schema', 'tsctl']
+__all__ = ['ArrowStream', 'AskOptions', 'ColumnsOptions', 'ErrorStruct', 'Field', 'Json', 'PartStruct', 'Schema', 'Side', 'StackStruct', 'beside_tsctl', 'byref',
+           'check', 'event_types', 'library', 'schema', 'tsctl']

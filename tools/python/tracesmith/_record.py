@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import shutil
 import subprocess
 import time
 from typing import Any, Iterator, List, Optional, Sequence, Union
@@ -64,10 +63,7 @@ def _shim() -> str:
     own = os.environ.get('TRACESMITH_INJECT')
     if own:
         return own
-    command = shutil.which('tsctl')
-    prefix = os.path.dirname(os.path.dirname(os.path.realpath(command))) if command else '/usr'
-    for folder in ('lib', 'lib64', 'lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu'):
-        path = os.path.join(prefix, folder, SHIM)
+    for path in _library.beside_tsctl(SHIM):
         if os.path.exists(path):
             return path
     raise NotInstalled('%s is not beside tsctl: install TraceSmith, or set TRACESMITH_INJECT to its path' % SHIM)

@@ -16,6 +16,7 @@
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/options/values.h"
 #include "tools/tsctl/record/environ.h"
+#include "tools/tsctl/record/preload-link.h"
 #include "tools/tsctl/record/record-launch.h"
 #include "tools/tsctl/record/record-program.h"
 #include "tools/tsctl/record/recording-daemon.h"
@@ -330,6 +331,20 @@ static void complain_command(const struct record *record, int r)
 			    r == -ENOENT ? "there is no such command" : strerror(-r));
 }
 
+/* Gives the loader's lists paths that they can contain. */
+static int link_parts(struct record *record)
+{
+	int r = ts_preload_link_file(record->inject, TS_PRELOAD_SEPARATORS);
+
+	if (!r && record->vgpu)
+		r = ts_preload_link(record->vgpu_directory, TS_LIBRARY_PATH_SEPARATORS);
+	if (r)
+		ts_complain("cannot preload %s: the loader takes no path with a blank or a colon, "
+			    "and a link to it in ~/.cache/tracesmith failed: %s; move it",
+			    record->inject, strerror(-r));
+	return r;
+}
+
 /* Finds the parts that recording needs. If one is missing, prints the reason and returns -errno. */
 static int find_parts(struct record *record)
 {
@@ -358,19 +373,13 @@ static int find_parts(struct record *record)
 			record->inject);
 		return r;
 	}
-	if (strpbrk(record->inject, " :")) {
-		ts_complain(
-			"cannot preload %s: the loader takes no path with a blank or a colon; move it",
-			record->inject);
-		return -EINVAL;
-	}
 	r = record->vgpu ? ts_path_vgpu(record->vgpu_directory) : 0;
 	if (r)
 		ts_complain(
 			"the virtual GPU's libcuda.so.1 is not in %s; build or install it, or name its "
 			"directory in " TS_VGPU_DIR_ENVIRONMENT,
 			record->vgpu_directory);
-	return r;
+	return r ?: link_parts(record);
 }
 
 static int build_environment(struct record *record)

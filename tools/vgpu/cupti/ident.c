@@ -4,6 +4,7 @@
  * because the records have its layout. Clients call this file through api.h; the other files call
  * ts_cupti_result() and the id functions.
  */
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tools/vgpu/cupti/api.h"
@@ -226,7 +227,7 @@ uint32_t ts_cupti_thread_id(void)
 	    TS_CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT)
 		return (uint32_t)(uintptr_t)pthread_self();
 	if (!system_thread_id)
-		system_thread_id = (uint32_t)gettid();
+		system_thread_id = (uint32_t)syscall(SYS_gettid);
 	return system_thread_id;
 }
 

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static __thread int level;
@@ -47,7 +48,7 @@ static void stop(uint64_t id)
 
 static int get_thread_id(uint64_t *tid)
 {
-	*tid = (uint64_t)gettid();
+	*tid = (uint64_t)syscall(SYS_gettid);
 	return 0;
 }
 
