@@ -32,6 +32,9 @@ CHECKS = {
     'tears': ('unit-ptx-memory', [], 3600),
     'diff': ('integration-diff', ['Diff.test_planted_changes_under_load', 'Diff.test_identical_runs_under_load'], 7200),
     'order': ('unit-ptx-order', [], 3600),
+    'rpm': ('packages-rpm', [], 7200),
+    'container': ('packages-container', [], 7200),
+    'homebrew': ('packages-homebrew', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
 
