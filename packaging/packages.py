@@ -23,9 +23,11 @@ Package = namedtuple('Package', 'role debian rpm is_all summary needs uses patte
 
 # Where RPM macros, Debian's helpers and meson have a folder.
 RPM = {'prefix': '%{_prefix}', 'bindir': '%{_bindir}', 'libdir': '%{_libdir}', 'libexecdir': '%{_libexecdir}', 'includedir': '%{_includedir}',
-       'datadir': '%{_datadir}', 'mandir': '%{_mandir}', 'pythondir': '%{python3_sitelib}'}
+       'datadir': '%{_datadir}', 'mandir': '%{_mandir}', 'sysconfdir': '%{_sysconfdir}', 'pythondir': '%{python3_sitelib}'}
 DEBIAN = {'prefix': 'usr', 'bindir': 'usr/bin', 'libdir': 'usr/lib/*', 'libexecdir': 'usr/libexec', 'includedir': 'usr/include',
-          'datadir': 'usr/share', 'mandir': 'usr/share/man', 'pythondir': 'usr/lib/python3/dist-packages'}
+          'datadir': 'usr/share', 'mandir': 'usr/share/man', 'sysconfdir': 'etc', 'pythondir': 'usr/lib/python3/dist-packages'}
+# Folders that Debian has elsewhere, which debian/rules moves.
+DEBIAN_MOVES = {'usr/lib/systemd/system/': 'lib/systemd/system/', 'usr/share/doc/tracesmith/examples/': 'usr/share/doc/libtracesmith-dev/examples/'}
 
 
 def paragraphs(path=os.path.join(HERE, 'packages.txt')):
@@ -140,7 +142,8 @@ def lists(root, folder, given):
     found, differences = assign([path for path in paths if not path.startswith(('/usr/lib/debug', '/usr/src/debug'))], folders)
     claimed = set()
     for role, own in found.items():
-        lines = [path + ('*' if '/man/man' in path else '') for path in own]
+        config = folders['sysconfdir'] + '/'
+        lines = [('%config(noreplace) ' if path.startswith(config) else '') + path + ('*' if '/man/man' in path else '') for path in own]
         for path in own:
             place = os.path.dirname(path)
             while 'tracesmith' in os.path.basename(place) or '/tracesmith/' in place:
@@ -157,8 +160,12 @@ def lists(root, folder, given):
 
 
 def debian_install():
-    packages, _, _ = read()
-    return {package.debian: [pattern.format(**DEBIAN) for pattern in package.patterns] for package in packages}
+    found = {}
+    for package in read()[0]:
+        found[package.debian] = [pattern.format(**DEBIAN) for pattern in package.patterns]
+        for here, there in DEBIAN_MOVES.items():
+            found[package.debian] = [pattern.replace(here, there) for pattern in found[package.debian]]
+    return found
 
 
 def is_in(path, pattern):
@@ -168,19 +175,21 @@ def is_in(path, pattern):
 
 
 def debian_check(folder):
-    packages, _, build = read()
+    packages, others, build = read()
     differences = []
     with open(os.path.join(folder, 'control'), encoding='utf-8') as file:
         control = [re.sub(r'\n[ \t]+', ' ', paragraph) for paragraph in re.split(r'\n{2,}', re.sub(r'^#.*\n', '', file.read(), flags=re.MULTILINE))]
     fields = [dict(line.split(':', 1) for line in paragraph.strip().split('\n') if ':' in line) for paragraph in control]
     stanzas = {one['Package'].strip(): one for one in fields if 'Package' in one}
     names = {package.role: package.debian for package in packages}
-    for missing in sorted(set(names.values()) ^ {name for name in stanzas if not name.endswith('-dbgsym')}):
-        differences.append('%s is in %s only' % (missing, 'packages.txt' if missing in names.values() else 'control'))
+    names.update({role: debian for role, (debian, _) in others.items()})
+    own = {package.debian for package in packages}
+    for missing in sorted(own ^ set(stanzas)):
+        differences.append('%s is in %s only' % (missing, 'packages.txt' if missing in own else 'control'))
     needed = re.findall(r'[a-z0-9][a-z0-9+.-]+', next(one.get('Build-Depends', '') for one in fields if 'Source' in one))
     for debian, _ in build:
         # What each build has: Debian's policy wants these in no control file.
-        if debian not in needed and debian not in ('gcc', 'libc6-dev', 'libunwind-dev', 'ninja-build'):
+        if debian not in needed and debian not in ('gcc', 'libc6-dev'):
             differences.append('control: Build-Depends lacks %s' % debian)
     for package in packages:
         stanza = stanzas.get(package.debian)
@@ -189,14 +198,18 @@ def debian_check(folder):
         if stanza['Architecture'].strip() == 'all' and not package.is_all:
             differences.append('control: %s is for all architectures' % package.debian)
         for role in package.needs:
-            if not re.search(r'\b%s \(= \$\{(binary|source):Version\}\)' % re.escape(names[role]), stanza.get('Depends', '')):
-                differences.append('control: %s does not need %s of its version' % (package.debian, names[role]))
+            # A package for all architectures needs no exact version, because Debian rebuilds some architectures alone.
+            version = '' if role in others else r' \(>?= \$\{(binary:Version|source:Upstream-Version)\}\)'
+            if not re.search(r'(^|[ ,])%s%s(,|$)' % (re.escape(names[role]), version), stanza.get('Depends', '')):
+                differences.append('control: %s does not need %s' % (package.debian, names[role]))
         path = os.path.join(folder, package.debian + '.install')
         if not os.path.exists(path):
             differences.append('%s.install is missing' % package.debian)
             continue
         with open(path, encoding='utf-8') as file:
-            lines = [re.sub(r'\$\{DEB_HOST_MULTIARCH\}', '*', line.split()[0]) for line in file if line.strip() and not line.startswith('#')]
+            words = [line.split() for line in file if line.strip() and not line.startswith('#')]
+        # "debian/default/tracesmithd etc/default" installs a file under another folder.
+        lines = [one[1] + '/' + os.path.basename(one[0]) if len(one) > 1 else re.sub(r'\$\{DEB_HOST_MULTIARCH\}', '*', one[0]) for one in words]
         patterns = debian_install()[package.debian]
         for pattern in patterns:
             if not pattern.startswith('?') and not any(is_in(line, pattern) for line in lines):
@@ -212,11 +225,11 @@ def meson(build, *what):
 
 
 def check(build):
-    """Python's files are in no `meson install`."""
+    """Python's files and the configuration are in no `meson install`."""
     options = {option['name']: option['value'] for option in meson(build, '--buildoptions')}
-    folders = {name: os.path.join(options['prefix'], options[name]) for name in RPM if name not in ('prefix', 'pythondir')}
+    folders = {name: os.path.join(options['prefix'], options[name]) for name in RPM if name not in ('prefix', 'pythondir', 'sysconfdir')}
     folders['prefix'] = options['prefix']
-    without = ['pythondir']
+    without = ['pythondir', 'sysconfdir']
     if options['vgpu'] == 'disabled':
         raise SystemExit('a build without the virtual GPU has not all packages')
     return assign(meson(build, '--installed').values(), folders, without)[1]
