@@ -132,8 +132,14 @@ class Image(unittest.TestCase):
         for path in node.values():
             os.mkdir(path)
         prepare = self.container(self.image)
-        self.buildah('run', '--isolation', 'chroot', '--user', '0:0', *('--volume=%s:/node/%s' % (path, name) for name, path in node.items()), prepare, '--',
-                     'sh', '-ec', 'tracesmith-preload /node/preload; chown 65010:65010 /node/run /node/traces; chmod 751 /node/traces')
+        manifest = text('packaging', 'kubernetes', 'tracesmith.yaml')
+        script = re.search(r'args:\n +- \|\n((?: {14}.*\n)+)', manifest).group(1)
+        rights = ['--cap-add=CAP_' + name for name in re.findall(r'^ {16}- ([A-Z_]+)$', manifest, re.MULTILINE)]
+        self.assertEqual(len(rights), 3)
+        # Twice: when the pod starts anew, the folders are the service's.
+        for _ in range(2):
+            self.buildah('run', '--isolation', 'chroot', '--user', '0:0', '--cap-drop=all', *rights,
+                         *('--volume=%s:/node/%s' % (path, name) for name, path in node.items()), prepare, '--', 'sh', '-ec', script)
         self.assertIn('libtsinject.so', os.listdir(node['preload']))
         service = self.container(self.image)
         volumes = ['%s:/run/tracesmith' % node['run'], '%s:/var/lib/tracesmith' % node['traces']]

@@ -26,7 +26,7 @@ METADATA = {'name!': LABEL, 'namespace': LABEL, 'labels': TEXTS, 'annotations': 
 RESOURCES = {'requests': {'*': QUANTITY}, 'limits': {'*': QUANTITY}}
 PROBE = {'exec': {'command!': [str]}, 'periodSeconds': int, 'failureThreshold': int, 'timeoutSeconds': int, 'initialDelaySeconds': int,
          'successThreshold': int}
-CAPABILITY = {'BPF', 'PERFMON', 'SYS_PTRACE', 'CHOWN', 'FOWNER', 'DAC_OVERRIDE', 'ALL'}
+CAPABILITY = {'BPF', 'PERFMON', 'SYS_PTRACE', 'CHOWN', 'FOWNER', 'DAC_READ_SEARCH', 'ALL'}
 SECURITY = {'runAsUser': int, 'runAsGroup': int, 'runAsNonRoot': bool, 'allowPrivilegeEscalation': bool, 'readOnlyRootFilesystem': bool,
             'privileged': bool, 'capabilities': {'add': [CAPABILITY], 'drop': [CAPABILITY]},
             'seccompProfile': {'type!': {'RuntimeDefault', 'Unconfined', 'Localhost'}, 'localhostProfile': str}}
@@ -126,7 +126,7 @@ class Manifests(unittest.TestCase):
         self.assertIn('--kernel-events', service['args'])
         self.assertTrue(pod['hostPID'])
         # The folders belong to the user that the service then has.
-        self.assertIn('chown %d:' % service['securityContext']['runAsUser'], pod['initContainers'][0]['args'][0])
+        self.assertIn('chown -R %d:' % service['securityContext']['runAsUser'], pod['initContainers'][0]['args'][0])
 
     def test_mistakes_are_found(self):
         for change, found in ((lambda pod: pod.update(hostPid=True), 'unknown field hostPid'),
@@ -155,7 +155,7 @@ class Manifests(unittest.TestCase):
         for name in ('tracesmith.yaml', 'kernel-events.yaml', 'example-pod.yaml'):
             lines = text('packaging', 'kubernetes', name).split('\n')
             for i, line in enumerate(lines):
-                if re.match(r'\s+(- [A-Z]+$|path: |hostPID: |type: Unconfined)', line):
+                if re.match(r'\s+(- [A-Z_]+$|path: |hostPID: |type: Unconfined)', line):
                     self.assertRegex(lines[i - 1], r'^\s+# ', '%s:%d' % (name, i + 1))
 
     def test_facts_of_the_sources(self):
