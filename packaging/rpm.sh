@@ -6,8 +6,8 @@
 #	sh packaging/rpm.sh [--spec]
 #
 # The packages are in build/rpm afterwards, with those of debug symbols and the source package. --spec makes the spec file only,
-# build/rpm/SPECS/tracesmith.spec. CC names the compiler, for example "ccache gcc", and TS_JOBS ninja's jobs, for example "-j 2". The packages' times are those of the last commit,
-# or $SOURCE_DATE_EPOCH, so that two builds are the same byte for byte.
+# build/rpm/SPECS/tracesmith.spec. CC names the compiler, for example "ccache gcc", and TS_JOBS the options of ninja, for example "-j 2".
+# The packages' times are those of the last commit, or $SOURCE_DATE_EPOCH, so that two builds are the same byte for byte.
 
 set -eu
 cd "$(dirname "$0")/.."
