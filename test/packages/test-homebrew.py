@@ -37,8 +37,50 @@ def setup_options():
     line = re.search(r'system "meson", "setup", "build", (.*), \*std_meson_args', text()).group(1)
     return re.findall(r'"([^"]+)"', line)
 
+# The commands of a build of the readers alone, without the rest of tsctl.
+REFUSALS = """
+#include "tools/tsctl/tsctl.h"
+#include <stdarg.h>
+void ts_complain(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+}
+int main(void)
+{
+	printf("\\n%d %d\\n", ts_command_record.run(0, NULL), ts_command_benchmark.run(0, NULL));
+	return 0;
+}
+"""
+
 
 class Formula(unittest.TestCase):
+    def test_recording_is_refused(self):
+        need('cc')
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + '/refusals.c', 'w', encoding='utf-8') as file:
+                file.write(REFUSALS)
+            run(['cc', '-D_GNU_SOURCE', '-I' + SOURCE, file.name, os.path.join(SOURCE, 'tools', 'tsctl', 'record', 'record-none.c'), '-o', folder + '/refusals'])
+            printed = run([folder + '/refusals'])
+        self.assertEqual(printed.count('this build has readers only'), 2)
+        self.assertTrue(printed.endswith('\n125 2\n'), printed)
+
+    def test_readers_need_no_recorder(self):
+        """Only the files that meson leaves out with the recorder include its headers."""
+        folder = os.path.join(SOURCE, 'tools', 'tsctl')
+        with open(os.path.join(folder, 'meson.build'), encoding='utf-8') as file:
+            recorder = re.search(r"^tsctl_recorder = have_recorder \? files\((.*?)\) : files\('record/record-none.c'\)", file.read(), re.MULTILINE | re.DOTALL).group(1)
+        left_out = set(re.findall(r"'([^']+)'", recorder))
+        needing = set()
+        for path in glob.glob(folder + '/*/*.c') + glob.glob(folder + '/*.c'):
+            with open(path, encoding='utf-8') as file:
+                if '/record/' in path or '#include "tools/tsctl/record/' in file.read():
+                    needing.add(os.path.relpath(path, folder))
+        self.assertEqual(needing - left_out, {'record/record-none.c'})
+
     def test_syntax(self):
         need('ruby')
         self.assertEqual(run(['ruby', '-wc', FORMULA]), 'Syntax OK\n')
