@@ -14,9 +14,14 @@ TS_DEPS_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libprotobuf-c-
 TS_DEPS_DEB="debhelper dh-python dpkg-dev lintian mmdebstrap"
 # Further packages for tests: the second compiler, the programs of comparisons and benchmarks, systemd-analyze for the unit.
 TS_DEPS_TEST="$TS_DEPS_BUILD $TS_DEPS_DEB abigail-tools g++ clang-format-14 doxygen git mypy python3-distributed python3-pandas strace systemd
-	liblttng-ust-dev lttng-tools spin elfutils debuginfod dwz llvm libstdc++6-12-dbg libamdhip64-dev"
+	rpm debugedit dwz ruby python3-yaml
+	liblttng-ust-dev lttng-tools spin elfutils debuginfod llvm libstdc++6-12-dbg libamdhip64-dev"
 # Further packages for packaging/tarball.sh.
 TS_DEPS_TARBALL="dpkg-dev libbz2-dev make xz-utils"
+# Packages that the installed programs need, for an image (packaging/container).
+TS_DEPS_RUN="libbpf1 libdw1 libelf1 libjson-c5 liblz4-1 liblzma5 libprotobuf-c1 libseccomp2 libsystemd0 libunwind8 libzstd1 zlib1g"
+# Further packages for packaging/rpm.sh.
+TS_DEPS_RPM="rpm debugedit dwz binutils"
 
 # Prints those of the given packages that are not installed.
 ts_missing()

@@ -36,6 +36,9 @@ CHECKS = {
     'release': ('packages-release', [], 7200),
     'tarball': ('integration-tarball', ['Archive'], 7200),
     'wheel': ('integration-wheel', ['Everywhere'], 7200),
+    'rpm': ('packages-rpm', [], 7200),
+    'container': ('packages-container', [], 7200),
+    'homebrew': ('packages-homebrew', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
 

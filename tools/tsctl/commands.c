@@ -63,7 +63,9 @@ void ts_command_overview(FILE *file)
 			fprintf(file, "%s%s", before, ts_commands[i]->name);
 			before = " ";
 		}
-	fputs("\nTo begin: `tsctl record -o run.sbt -- ./app`, then `tsctl info run.sbt`.\n", file);
+	/* Builds of the readers alone have no recorder to begin with. */
+	fprintf(file, "\nTo begin: %s`tsctl info run.sbt`.\n",
+		ts_command_record.options ? "`tsctl record -o run.sbt -- ./app`, then " : "");
 }
 
 static int run_help(int argc, char **argv)

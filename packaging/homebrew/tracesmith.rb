@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Homebrew's formula of the readers: libtracesmith, and tsctl without `record`. packaging/homebrew/formula.sh inserts the address and the
+# checksum of a release; the ones here are of no release.
+class Tracesmith < Formula
+  desc "Reads, analyzes, exports and replays traces of GPU work"
+  homepage "https://example.invalid/tracesmith"
+  url "https://example.invalid/tracesmith-0.1.0.tar.gz"
+  sha256 "0000000000000000000000000000000000000000000000000000000000000000"
+  license "Apache-2.0"
+
+  depends_on "meson" => :build
+  depends_on "ninja" => :build
+  depends_on "pkgconf" => :build
+  depends_on "json-c"
+  # The readers use functions of Linux: packaging/homebrew/README.md lists them.
+  depends_on :linux
+  # Its protoc-c is needed to build, its library to run.
+  depends_on "protobuf-c"
+  depends_on "zstd"
+
+  uses_from_macos "python" => :build
+  uses_from_macos "zlib"
+
+  def install
+    system "meson", "setup", "build", "-Drecorder=disabled", "-Dtests=false", *std_meson_args
+    system "meson", "compile", "-C", "build", "--verbose"
+    system "meson", "install", "-C", "build"
+  end
+
+  test do
+    system ENV.cc, doc/"examples/write.c", "-o", "write", *shell_output("pkg-config --cflags --libs tracesmith").split
+    system "./write", "written.sbt"
+    assert_match "Nothing was lost", shell_output("#{bin}/tsctl info written.sbt")
+    assert_match "readers only", shell_output("#{bin}/tsctl record -- true 2>&1", 125)
+  end
+end

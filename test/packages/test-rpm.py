@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The table of packages and the RPM packages.
+
+In the ordinary run the table is compared with what `meson install` installs and with the packages that the build needs, and the spec
+file is read by rpm. With TS_SOAK=1 the packages are built, twice, and installed, used, upgraded and erased in a root file system that is
+made from Debian's packages.
+"""
+import glob
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import roots
+from roots import SOAK, SOURCE, need, run
+
+sys.path.insert(0, os.path.join(SOURCE, 'packaging'))
+import packages  # noqa: E402
+
+BUILD = os.environ.get('TS_BUILD')
+PACKAGES = os.path.join(SOURCE, 'packaging', 'packages.py')
+DEBIAN = os.path.join(SOURCE, 'packaging', 'debian')
+NAMES = {'tracesmith', 'tracesmith-libs', 'tracesmith-devel', 'tracesmith-service', 'tracesmith-vgpu', 'python3-tracesmith'}
+# What the packages' programs load; on an RPM system rpm finds it.
+LIBRARIES = ('libzstd1', 'liblz4-1', 'zlib1g', 'libprotobuf-c1', 'libjson-c5', 'libsystemd0', 'libdw1', 'libelf1', 'libseccomp2', 'liblzma5',
+             'libbpf1', 'libunwind8', 'python3', 'systemd')
+
+
+class Table(unittest.TestCase):
+    def test_covers_installation(self):
+        options = {option['name']: option['value'] for option in packages.meson(BUILD, '--buildoptions')}
+        if 'disabled' in (options['vgpu'], options['recorder']):
+            self.skipTest('this build does not have all parts')
+        self.assertEqual(packages.check(BUILD), [])
+
+    def test_difference_is_found(self):
+        folders = {name: '/' + name for name in packages.RPM}
+        paths = []
+        for package in packages.read()[0]:
+            paths += [pattern.format(**folders).replace('**', 'x/y').replace('*', '1') for pattern in package.patterns if not pattern.startswith('?')]
+        self.assertEqual(packages.assign(paths, folders)[1], [])
+        self.assertEqual(packages.assign([path for path in paths if path != '/bindir/tsctl'] + ['/bindir/other'], folders)[1],
+                         ['/bindir/other is in no package', 'tools: no file matches {bindir}/tsctl'])
+
+    def test_build_needs_are_those_of_deps(self):
+        with open(os.path.join(SOURCE, 'packaging', 'deps.sh'), encoding='utf-8') as file:
+            needed = re.search(r'^TS_DEPS_BUILD="([^"]*)"', file.read(), re.MULTILINE).group(1).split()
+        self.assertEqual(sorted(debian for debian, _ in packages.read()[2]), sorted(needed))
+
+    def test_debian_files(self):
+        if not os.path.exists(os.path.join(DEBIAN, 'control')):
+            self.skipTest('packaging/debian has no control file')
+        self.assertEqual(packages.debian_check(DEBIAN), [])
+
+    def test_debian_difference_is_found(self):
+        table, others, build = packages.read()
+        names = {**{package.role: package.debian for package in table}, **{role: debian for role, (debian, _) in others.items()}}
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, 'control'), 'w', encoding='utf-8') as file:
+                file.write('Source: tracesmith\nBuild-Depends: %s\n' % ', '.join(debian for debian, _ in build))
+                for package in table:
+                    needs = [names[role] + ('' if role in others else ' (= ${binary:Version})') for role in package.needs]
+                    file.write('\nPackage: %s\nArchitecture: %s\nDepends: %s\n' % (package.debian, 'all' if package.is_all else 'any', ', '.join(needs)))
+            for name, patterns in packages.debian_install().items():
+                with open(os.path.join(folder, name + '.install'), 'w', encoding='utf-8') as file:
+                    file.write(''.join(pattern.lstrip('?') + '\n' for pattern in patterns))
+            self.assertEqual(packages.debian_check(folder), [])
+            with open(os.path.join(folder, 'tracesmith-vgpu.install'), 'w', encoding='utf-8') as file:
+                file.write('usr/bin/vgpu\n')
+            path = os.path.join(folder, 'control')
+            with open(path, encoding='utf-8') as file:
+                changed = file.read().replace(', clang', '').replace('Depends: tracesmith (= ${binary:Version})', 'Depends: tracesmith', 1)
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write(changed)
+            self.assertEqual(packages.debian_check(folder), [
+                'control: Build-Depends lacks clang', 'control: tracesmith-service does not need tracesmith',
+                'tracesmith-vgpu.install lacks usr/lib/*/tracesmith/vgpu/*', 'tracesmith-vgpu.install has usr/bin/vgpu'])
+
+
+class Spec(unittest.TestCase):
+    def setUp(self):
+        need('rpmspec')
+        self.folder = tempfile.mkdtemp(prefix='ts-rpm-')
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.spec = os.path.join(self.folder, 'tracesmith.spec')
+        with open(self.spec, 'w', encoding='utf-8') as file:
+            subprocess.run([sys.executable, PACKAGES, 'spec', '1.2.3', 'Thu Jan 01 2026'], stdout=file, check=True)
+
+    def query(self, *arguments):
+        return run(['rpmspec', '-q', *arguments, self.spec]).split('\n')[:-1]
+
+    def test_packages(self):
+        names = self.query('--qf', '%{name} %{version}\\n')
+        self.assertEqual({name.split()[0] for name in names} - {'tracesmith-debuginfo', 'tracesmith-debugsource'}, NAMES)
+        self.assertEqual({name.split()[1] for name in names}, {'1.2.3'})
+
+    def test_dependencies(self):
+        lines = self.query('--qf', '[%{=name} %{requirename}\\n]')
+        for name, needed in (('tracesmith-devel', 'tracesmith-libs'), ('tracesmith', 'tracesmith-libs'), ('tracesmith-service', 'tracesmith'),
+                             ('python3-tracesmith', 'tracesmith'), ('tracesmith', 'libunwind'), ('python3-tracesmith', 'tracesmith-libs')):
+            self.assertTrue([line for line in lines if re.match(r'%s %s(\(\S+\))?\Z' % (name, needed), line)], (name, needed, lines))
+
+    def test_nothing_is_enabled(self):
+        text = run(['rpmspec', '-P', self.spec])
+        calls = re.findall(r'^[^#`\n]*\bsystemctl (?:--no-reload )?(\S+)', text, re.MULTILINE)
+        self.assertEqual(set(calls), {'daemon-reload', 'disable', 'try-restart'})
+
+    def test_debug_symbols(self):
+        if not os.path.exists('/usr/bin/find-debuginfo'):
+            self.skipTest('debugedit is not installed')
+        self.assertIn('tracesmith-debuginfo', self.query('--qf', '%{name}\\n'))
+
+
+@unittest.skipUnless(SOAK, 'builds packages: TS_SOAK=1')
+class Packages(unittest.TestCase):
+    """One build; the tests use its packages."""
+
+    @classmethod
+    def setUpClass(cls):
+        need('rpmbuild', 'rpm')
+        cls.paths = roots.built('rpm.sh', 'rpm/*.rpm')
+        cls.by_name = {re.sub(r'-[0-9][^-]*-[^-]*\.rpm\Z', '', os.path.basename(path)): path for path in cls.paths if not path.endswith('.src.rpm')}
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='ts-rpm-', dir=roots.CACHE if os.path.isdir(roots.CACHE) else None)
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def test_names(self):
+        self.assertLessEqual(NAMES | {'tracesmith-debuginfo'}, set(self.by_name))
+
+    def test_library_needs(self):
+        """What is preloaded needs libc only, and no package needs the vendors' libraries or provides them."""
+        needed = run(['rpm', '-qp', '--requires', *self.paths]) + run(['rpm', '-qp', '--provides', *self.paths])
+        self.assertNotRegex(needed, r'libcuda|libcudart|libcupti|libamdhip|libmcpti|libmcruntime')
+
+    def test_rpmlint(self):
+        need('rpmlint')
+        text = run(['rpmlint', '-r', os.path.join(SOURCE, 'packaging', 'rpm', 'rpmlintrc'), *self.paths], status=None)
+        self.assertRegex(text, r'\b0 errors, 0 warnings\b')
+
+    def test_same_bytes_twice(self):
+        def sums():
+            found = {}
+            for path in glob.glob(os.path.join(SOURCE, 'build', 'rpm', '*.rpm')):
+                with open(path, 'rb') as file:
+                    found[os.path.basename(path)] = hashlib.sha256(file.read()).hexdigest()
+            return found
+        first = sums()
+        roots.built('rpm.sh', 'rpm/*.rpm')
+        self.assertEqual(sums(), first)
+
+    def test_installed_used_upgraded_erased(self):
+        root = roots.Root(roots.base(*LIBRARIES), self.folder)
+        place = root.place
+
+        def rpm(*arguments, **options):
+            return root.run('rpm', '--root', place, '--dbpath', '/var/lib/rpm', *arguments, outside=True, **options)
+
+        own = [self.by_name[name] for name in sorted(NAMES)]
+        rpm('--initdb')
+        rpm('-i', '--nodeps', *own)
+        # Debian's loader does not search the folder of RPM systems.
+        root.run('sh', '-c', 'echo /usr/lib64 >/etc/ld.so.conf.d/lib64.conf && ldconfig')
+        self.assertEqual(rpm('-V', '--nodeps', *(name for name in sorted(NAMES))), '')
+        self.assertNotIn('/etc/systemd/system', ' '.join(root.left()))
+        self.assertIn('tracesmith', root.run('getent', 'passwd', 'tracesmith'))
+        self.assertIn('No such file', root.run('ls', '/etc/systemd/system/sockets.target.wants', status=2))
+        self.use(root)
+
+        # The same packages as a newer version: traces and configuration stay.
+        root.run('sh', '-c', 'mkdir -p /etc/default && echo "TRACESMITHD_OPTIONS=--log debug" >/etc/default/tracesmithd')
+        before = root.run('ls', '-R', '/var/lib/tracesmith')
+        rpm('-U', '--nodeps', '--replacepkgs', *own)
+        self.assertEqual(root.run('ls', '-R', '/var/lib/tracesmith'), before)
+        self.assertIn('--log debug', root.run('cat', '/etc/default/tracesmithd'))
+        self.use(root)
+
+        rpm('-e', '--nodeps', *sorted(NAMES))
+        self.assertEqual(rpm('-qa').strip(), '')
+        # The user stays, because its files do.
+        data = r'/(etc/(passwd|group|g?shadow)-?|etc/default/tracesmithd|var/lib/tracesmith/.*|var/lib/rpm/.*|tmp/.*)\Z'
+        ours = r'/(etc/ld\.so\.(cache|conf\.d/lib64\.conf)|var/cache/ldconfig/aux-cache|etc/\.pwd\.lock|dev/.*|proc|run/.*)\Z'
+        self.assertEqual([path for path in root.left() if not re.match(data, path) and not re.match(ours, path)], [])
+
+    def use(self, root):
+        """Records on the virtual GPU, reads, imports, and starts the service by its unit's command."""
+        apps = [(os.path.join(SOURCE, 'test', 'apps'), '/tmp/apps')]
+        for name in ('run.sbt', 'served.log'):
+            if os.path.exists(root.upper + '/tmp/' + name):
+                os.remove(root.upper + '/tmp/' + name)
+        root.run('tsctl', 'record', '--vgpu', '-q', '-o', '/tmp/run.sbt', '--', 'python3', '/tmp/apps/fills.py', 'device', binds=apps)
+        self.assertRegex(root.run('tsctl', 'view', '/tmp/run.sbt'), r'kernel.*reads')
+        self.assertIn('Nothing was lost', root.run('tsctl', 'info', '/tmp/run.sbt'))
+        # The folder of RPM systems is not among those of Debian's Python.
+        modules = [path for path in run(['rpm', '-qpl', self.by_name['python3-tracesmith']]).split() if path.endswith('/tracesmith')][0]
+        program = 'import tracesmith; trace = tracesmith.open("/tmp/run.sbt"); print(len(trace.kernels))'
+        self.assertEqual(root.run('python3', '-c', program, environment={'PYTHONPATH': os.path.dirname(modules)}), '1\n')
+        # systemd makes these folders and drops rights; the user and the command are the unit's.
+        command = re.search(r'^ExecStart=(.*)$', root.run('cat', '/usr/lib/systemd/system/tracesmithd.service'), re.MULTILINE).group(1)
+        script = '''set -e
+install -d -o tracesmith -g tracesmith /run/tracesmith /var/lib/tracesmith
+export TRACESMITHD_KERNEL_EVENTS= TRACESMITHD_SYSTEM= TRACESMITHD_OPTIONS=
+setpriv --reuid tracesmith --regid tracesmith --clear-groups --inh-caps=-all --bounding-set=-all %s >/tmp/served.log 2>&1 &
+service=$!
+i=0; while ! [ -S /run/tracesmith/control.sock ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+LD_LIBRARY_PATH=/usr/lib64/tracesmith/vgpu LD_PRELOAD=/usr/lib64/libtsinject.so python3 /tmp/apps/fills.py device
+tsctl status
+kill $service; wait $service
+newest=$(ls -t /var/lib/tracesmith/0/*.sbt | head -n 1)
+echo "$newest"
+tsctl view "$newest" | grep -c "kernel.*reads"
+rm -rf /run/tracesmith
+''' % command
+        self.assertRegex(root.run('sh', '-c', script, binds=apps), r'tracesmith-python3.*\.sbt\n[1-9]\d*\n\Z')
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
