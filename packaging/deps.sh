@@ -10,9 +10,11 @@
 TS_DEPS_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libprotobuf-c-dev
 	protobuf-c-compiler libunwind-dev libzstd-dev liblz4-dev liblzma-dev zlib1g-dev libjson-c-dev
 	libsystemd-dev libdw-dev libelf-dev libseccomp-dev libiberty-dev libbpf-dev clang"
-# Further packages for tests: the second compiler, the programs of comparisons and benchmarks, systemd-analyze for the unit.
+# Further packages for tests: the second compiler, the programs of comparisons and benchmarks, systemd-analyze for the unit,
+# man with groff and mandoc for the pages, shells for completion.
 TS_DEPS_TEST="$TS_DEPS_BUILD abigail-tools g++ clang-format-14 doxygen git mypy python3-distributed python3-pandas strace systemd
-	liblttng-ust-dev lttng-tools spin elfutils debuginfod dwz llvm libstdc++6-12-dbg libamdhip64-dev"
+	liblttng-ust-dev lttng-tools spin elfutils debuginfod dwz llvm libstdc++6-12-dbg libamdhip64-dev
+	man-db groff mandoc zsh fish"
 
 # Prints those of the given packages that are not installed.
 ts_missing()
