@@ -64,7 +64,8 @@ def main():
     with open(arguments.tables, encoding='utf-8') as file:
         tables = json.load(file)
     names = [command['name'] for command in tables['commands']]
-    wanted = sorted(OTHERS + ['tsctl-%s.1' % name for name in names])
+    aliases = {'tsctl-%s.1' % command['alias']: 'tsctl-%s.1' % command['name'] for command in tables['commands'] if 'alias' in command}
+    wanted = sorted(OTHERS + list(aliases) + ['tsctl-%s.1' % name for name in names])
     if sorted(arguments.pages) != wanted:
         raise commands.Wrong('packaging/man/meson.build lists other pages than tsctl has commands: %s'
                              % ', '.join(sorted(set(wanted) ^ set(arguments.pages))))
@@ -76,9 +77,10 @@ def main():
     for name in arguments.pages:
         base, section = name.rsplit('.', 1)
         page = roff.Page(base, section, arguments.version, date())
-        fill(page, arguments, tables, variables)
+        if name not in aliases:
+            fill(page, arguments, tables, variables)
         with open(os.path.join(arguments.output, name), 'w', encoding='ascii') as file:
-            file.write(page.text())
+            file.write('.so man1/%s\n' % aliases[name] if name in aliases else page.text())
     return 0
 
 

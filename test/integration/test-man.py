@@ -36,8 +36,12 @@ def tables():
         return json.load(file)
 
 
+# Another name of `tsctl record`: the page refers to that command's page.
+ALIAS = 'tsctl-profile.1'
+
+
 def page_names():
-    return sorted(name for name in os.listdir(PAGES) if re.search(r'\.[1-8]$', name))
+    return sorted(name for name in os.listdir(PAGES) if re.search(r'\.[1-8]$', name) and name != ALIAS)
 
 
 def rendered(path):
@@ -115,13 +119,15 @@ class Pages(unittest.TestCase):
         wanted = ['tsctl-%s.1' % command['name'] for command in tables()['commands']]
         wanted += ['tsctl.1', 'tracesmithd.8', 'tracesmithd.conf.5', 'sbt.5', 'libtracesmith.3', 'tracesmith.7']
         self.assertEqual(page_names(), sorted(wanted))
+        with open(os.path.join(PAGES, ALIAS), encoding='ascii') as file:
+            self.assertEqual(file.read(), '.so man1/tsctl-record.1\n')
         self.assertGreaterEqual(len(tables()['commands']), 29)
 
     def test_pages_are_installed(self):
         with open(os.path.join(harness.BUILD, 'meson-info', 'intro-install_plan.json'), encoding='utf-8') as file:
             plan = json.load(file)
         installed = {entry['destination'] for kind in plan.values() for entry in kind.values()}
-        for name in page_names():
+        for name in page_names() + [ALIAS]:
             self.assertTrue([path for path in installed if path.endswith('/man%s/%s' % (name[-1], name))], name)
 
     @unittest.skipIf(not MAN, 'man is not here')
@@ -272,12 +278,13 @@ class Agreement(unittest.TestCase):
 class Generator(harness.Case):
     """make.py with other tables: a page cannot lack an option, and a text cannot outlive one."""
 
-    def make(self, changed, names=None, env=None):
+    def make(self, changed, names=None, env=None, options=()):
         with open(self.path('tables.json'), 'w', encoding='utf-8') as file:
             json.dump(changed, file)
         command = [sys.executable, '-B', os.path.join(SOURCES, 'make.py'), '--tables', self.path('tables.json'),
                    '--daemon-help', os.path.join(PAGES, 'tracesmithd.help'), '--source', harness.SOURCE, '--version', '9.9',
-                   '--include', '/usr/include/tracesmith', '--output', self.folder] + (names or page_names())
+                   '--include', '/usr/include/tracesmith', '--output', self.folder, *options]
+        command += names or page_names() + [ALIAS]
         return harness.run(command, env=env)
 
     def changed(self, command, change):
@@ -298,6 +305,16 @@ class Generator(harness.Case):
         env = dict(os.environ, SOURCE_DATE_EPOCH='86400')
         self.assertEqual(self.make(tables(), env=env).status, 0)
         self.assertIn('.TH "TSCTL\\-VIEW" 1 "1970-01-02" ', self.read('tsctl-view.1'))
+
+    def test_without_the_virtual_gpu(self):
+        """Options of the virtual GPU are only in pages of a build that has it."""
+        self.assertEqual(self.make(tables(), options=['--without-vgpu']).status, 0)
+        for name in ('tsctl-record.1', 'tsctl-benchmark.1'):
+            options = self.read(name).split('.SH "OPTIONS"')[1].split('.SH')[0]
+            self.assertNotIn('vgpu', options)
+            with open(os.path.join(PAGES, name), encoding='ascii') as file:
+                self.assertIn('\\-\\-vgpu', file.read().split('.SH "OPTIONS"')[1].split('.SH')[0])
+        self.assertNotIn('vgpu', self.read('tsctl-benchmark.1').split('.SH "EXAMPLES"')[1])
 
     def test_an_option_gets_into_the_page(self):
         def add(command):
@@ -329,7 +346,7 @@ class Generator(harness.Case):
             result = self.make(self.changed(command, change))
             self.assertEqual(result.status, 1, result)
             self.assertIn(complaint, result.err)
-        result = self.make(tables(), names=page_names()[:-1])
+        result = self.make(tables(), names=page_names()[:-1] + [ALIAS])
         self.assertEqual(result.status, 1)
         self.assertIn(page_names()[-1], result.err)
 
