@@ -167,7 +167,8 @@ def command_options(page, command, texts, placeholders, has_vgpu):
             raise Wrong('%s: no help and no text for %s of %s' % (texts.path, option_name(group[0]), name))
         first = [helped(text, placeholders)] if text else [extra.pop(0)]
         page.tagged(tag, first[0], extra)
-    own = {option for option in own if not any(option == option_name(known) for known in command['options'])}
+    # In a build of the readers alone, `tsctl record` is only an explanation.
+    own = {option for option in own if options and not any(option == option_name(known) for known in command['options'])}
     if own:
         raise Wrong('%s: tsctl %s has no option %s' % (texts.path, name, ', '.join(sorted(own))))
 
@@ -210,14 +211,15 @@ def command_page(page, command, texts, variables, has_vgpu, edits):
     if any(option.get('name') == 'session' for option in command['options']) or name in LIVE:
         names.append('TRACESMITH_CONTROL')
     environment(page, names, variables)
-    page.section_head('Examples')
     examples = texts.section(name, 'Examples')
     lines = example_lines(command, has_vgpu)
     if examples and examples[0].kind == 'code':
         lines += examples[0].value
         examples = examples[1:]
-    page.code(lines)
-    markdown.write(page, examples)
+    if lines:
+        page.section_head('Examples')
+        page.code(lines)
+        markdown.write(page, examples)
     see_also(page, ['tsctl(1)'] + texts.words(name, 'See also') + ['tracesmith(7)'])
 
 

@@ -16,7 +16,8 @@ import documents
 import roff
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OTHERS = ['tsctl.1', 'libtracesmith.3', 'sbt.5', 'tracesmithd.conf.5', 'tracesmith.7', 'tracesmithd.8']
+OTHERS = ['tsctl.1', 'libtracesmith.3', 'sbt.5', 'tracesmith.7']
+OF_DAEMON = ['tracesmithd.conf.5', 'tracesmithd.8']
 
 
 def date():
@@ -52,7 +53,7 @@ def fill(page, arguments, tables, variables):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--tables', required=True)
-    parser.add_argument('--daemon-help', required=True)
+    parser.add_argument('--daemon-help', help='none in a build of the readers alone')
     parser.add_argument('--source', required=True)
     parser.add_argument('--version', required=True)
     parser.add_argument('--include', required=True)
@@ -65,7 +66,7 @@ def main():
         tables = json.load(file)
     names = [command['name'] for command in tables['commands']]
     aliases = {'tsctl-%s.1' % command['alias']: 'tsctl-%s.1' % command['name'] for command in tables['commands'] if 'alias' in command}
-    wanted = sorted(OTHERS + list(aliases) + ['tsctl-%s.1' % name for name in names])
+    wanted = sorted(OTHERS + (OF_DAEMON if arguments.daemon_help else []) + list(aliases) + ['tsctl-%s.1' % name for name in names])
     if sorted(arguments.pages) != wanted:
         raise commands.Wrong('packaging/man/meson.build lists other pages than tsctl has commands: %s'
                              % ', '.join(sorted(set(wanted) ^ set(arguments.pages))))

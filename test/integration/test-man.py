@@ -278,12 +278,13 @@ class Agreement(unittest.TestCase):
 class Generator(harness.Case):
     """make.py with other tables: a page cannot lack an option, and a text cannot outlive one."""
 
-    def make(self, changed, names=None, env=None, options=()):
+    def make(self, changed, names=None, env=None, options=(), has_daemon=True):
         with open(self.path('tables.json'), 'w', encoding='utf-8') as file:
             json.dump(changed, file)
         command = [sys.executable, '-B', os.path.join(SOURCES, 'make.py'), '--tables', self.path('tables.json'),
-                   '--daemon-help', os.path.join(PAGES, 'tracesmithd.help'), '--source', harness.SOURCE, '--version', '9.9',
+                   '--source', harness.SOURCE, '--version', '9.9',
                    '--include', '/usr/include/tracesmith', '--output', self.folder, *options]
+        command += ['--daemon-help', os.path.join(PAGES, 'tracesmithd.help')] if has_daemon else []
         command += names or page_names() + [ALIAS]
         return harness.run(command, env=env)
 
@@ -315,6 +316,20 @@ class Generator(harness.Case):
             with open(os.path.join(PAGES, name), encoding='ascii') as file:
                 self.assertIn('\\-\\-vgpu', file.read().split('.SH "OPTIONS"')[1].split('.SH')[0])
         self.assertNotIn('vgpu', self.read('tsctl-benchmark.1').split('.SH "EXAMPLES"')[1])
+
+    def test_without_the_daemon(self):
+        """The readers alone: no pages of the daemon, and `tsctl record` without options and example."""
+        def explain(command):
+            command.update(options=[], text='usage: tsctl record\n\nThis build has no recorder.\n')
+            del command['example']
+        names = [name for name in page_names() if not name.startswith('tracesmithd')] + [ALIAS]
+        result = self.make(self.changed('record', explain), names=names, has_daemon=False)
+        self.assertEqual(result.status, 0, result)
+        self.assertFalse(os.path.exists(self.path('tracesmithd.8')))
+        page = self.read('tsctl-record.1')
+        self.assertIn('This build has no recorder.', page)
+        self.assertNotIn('.SH "OPTIONS"', page)
+        self.assertEqual(self.make(tables(), has_daemon=False).status, 1)
 
     def test_an_option_gets_into_the_page(self):
         def add(command):
