@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completes tsctl's command lines in fish. `tsctl complete` prints the candidates; tsctl.bash describes them. fish quotes a candidate
-# when it inserts it: no text of the line or of a trace is evaluated.
+# when it inserts it: no text of the line or of a trace is evaluated. fish shows a completion only the line up to the cursor, so names
+# come from a trace that stands before the cursor.
 
 # Prints the text of the word that is being typed, which may have an open quote.
 function __tsctl_typed
@@ -16,16 +17,8 @@ end
 function __tsctl_complete
     set -l typed (__tsctl_typed | string collect -a)
     set -l before (commandline -opc)
-    set -l all (commandline -op)
     set -l program (string replace -r '^~/' $HOME/ -- $before[1])
-    set -l next (math (count $before) + 1)
-    # Without a word at the cursor, the next word is behind it.
-    test -n "$(commandline -t)"
-    and set next (math $next + 1)
-    set -l after $all[$next..-1]
-    test $next -gt (count $all)
-    and set after
-    set -l line (string replace -r '^~/' $HOME/ -- $before[2..-1]) $typed $after
+    set -l line (string replace -r '^~/' $HOME/ -- $before[2..-1]) $typed
     for record in ($program complete --cursor=(math (count $before) - 1) $line 2>/dev/null | string split0)
         switch $record
             case ':files*'

@@ -519,9 +519,11 @@ class Shell(harness.Case):
         self.shown = self.shown[self.shown.index(what) + len(what):]
 
     def completed(self, line):
-        """The words of the line after TAB."""
+        """The words of the line after TAB, which is typed at its end or at the first `|`."""
         self.n_lines += 1
-        self.type('%s\t\r' % line)
+        before, _, after = line.partition('|')
+        # Ctrl-B moves back.
+        self.type('%s%s\t\r' % (before + after, '\x02' * len(after)))
         self.until(b'ran-%d-' % self.n_lines)
         with open(self.path('words'), 'rb') as file:
             return [word.decode() for word in file.read().split(b'\0')[:-1]]
@@ -550,6 +552,11 @@ class Shell(harness.Case):
                    ('tsctl merge -orun', ['merge', '-orun.sbt']),
                    ('tsctl record slee', ['record', 'sleep']),
                    ('tsctl record -- slee', ['record', '--', 'sleep']))
+
+    def check_trace_behind(self):
+        """The trace may stand behind the cursor, and the cursor in a word."""
+        self.check(('tsctl view --name tw| n.sbt', ['view', '--name', 'two words', 'n.sbt']),
+                   ('tsctl view --name=ns| --json n.sbt', ['view', '--name=ns::f<int>(float*)', '--json', 'n.sbt']))
 
     def check_names(self, begun, but=()):
         """`begun`: the text that is typed for a first character that the shell would read."""
@@ -597,6 +604,7 @@ class Bash(Shell):
 
     @unittest.skipIf(not tracesmith, 'the Python package is not for a sanitized library')
     def test_names(self):
+        self.check_trace_behind()
         # History would expand a `!` between double quotes, so that such a name is offered otherwise only.
         self.check_names({'$': '\\$', '`': '\\`', '#': '\\#', '~': '\\~', '\\': '\\\\', "'": "\\'"})
         self.check(("tsctl view n.sbt --name $'line\\nb", ['view', 'n.sbt', '--name', 'line\nbreak']),
@@ -620,6 +628,7 @@ class Zsh(Shell):
     @unittest.skipIf(not tracesmith, 'the Python package is not for a sanitized library')
     def test_names(self):
         self.check_names({'$': '\\$', '`': '\\`', '#': '\\#', '~': '\\~', '\\': '\\\\', "'": "\\'", '=': '\\=', '{': '\\{'})
+        self.check_trace_behind()
         self.check(("tsctl view n.sbt --name 'bang", ['view', 'n.sbt', '--name', 'bang!x']))
 
 
