@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Completion in bash: what `tsctl complete` prints, what the script makes of it, and what TAB types on a terminal.
+"""Completion: the candidates of `tsctl complete`, and the text that TAB types in bash, zsh and fish.
 
-Every option in every help is offered, and everything that is offered is in the help.
+Every option in every help is offered, and everything that is offered is in the help. Names of kernels and ranges come from the trace on
+the line. Whatever a name holds, the shell passes it on as one word and evaluates none of it.
 """
+import fcntl
 import json
 import os
 import pty
@@ -12,14 +14,24 @@ import select
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 import unittest
 
 import harness
 
-SCRIPT = os.path.join(harness.SOURCE, 'packaging', 'completions', 'tsctl.bash')
+sys.path.insert(0, os.path.join(harness.SOURCE, 'tools', 'python'))
+# For writing traces with any names. Not under ASan: its library is not for this interpreter.
+tracesmith = None
+if not harness.SANITIZER:
+    os.environ['TRACESMITH_LIBRARY'] = os.path.join(harness.BUILD, 'tools', 'library', 'libtracesmith.so.0')
+    import tracesmith  # noqa: E402
+
+SCRIPTS = os.path.join(harness.SOURCE, 'packaging', 'completions')
+SCRIPT = os.path.join(SCRIPTS, 'tsctl.bash')
 BASH = shutil.which('bash')
 # As bash has them where host names are completed, which is how it starts.
 WORD_BREAKS = ' \t\n"\'@><=;|&(:'
@@ -311,6 +323,8 @@ class Terminal(harness.Case):
                 ('tsctl info run', 'tsctl info run.sbt '),
                 ('tsctl info rum', 'tsctl info rum\\ file.sbt '),
                 ('tsctl info "rum', 'tsctl info "rum file.sbt" '),
+                ('tsctl info rum\\ f', 'tsctl info rum\\ file.sbt '),
+                ("tsctl info $'rum f", "tsctl info $'rum file.sbt' "),
                 ('tsctl info a:', 'tsctl info a:b.sbt '),
                 ('tsctl info fold', 'tsctl info folder/'),
                 ('tsctl record --output=run', 'tsctl record --output=run.sbt '),
@@ -323,6 +337,342 @@ class Terminal(harness.Case):
                 ('tsctl info c:', 'tsctl info c:d/'),
                 ('tsctl info ru', 'tsctl info ru')):
             self.assertEqual(self.typed(text), wanted, text)
+
+
+# Names that a shell would read as more than a word. The first character finds each one.
+NAMES = ['two words', 'a"b\'c', '$(touch EXECUTED)', '`touch EXECUTED`', 'star*[x]?', 'line\nbreak', 'semi;colon & x >EXECUTED', '#hash',
+         '~home', 'bang!x', '\\back\\\\slash', 'ns::f<int>(float*)', '-dash', '{a,b}', '\u00fcn\u00ef', 'tab\there', '=equal', "'quoted'"]
+
+
+# How often a line is completed until its names are there.
+TRIES = 20
+
+
+def write_names(path):
+    with tracesmith.SBTWriter(path) as writer:
+        session = writer.session(pid=1, program='p')
+        for i, name in enumerate(NAMES):
+            session.emit('kernel', start_ns=1000 + i, end_ns=2000 + i, op_id=i + 1, name=name, stream=7 + i % 2, device=0)
+            session.emit('range', start_ns=1000 + i, end_ns=2000 + i, name='range of ' + name)
+
+
+@unittest.skipIf(not tracesmith, 'the Python package is not for a sanitized library')
+class Names(harness.Case):
+    """Names in the trace on the line, as the scripts get them."""
+
+    def setUp(self):
+        super().setUp()
+        self.trace = self.path('names.sbt')
+        write_names(self.trace)
+
+    def records(self, cursor, *words, is_none=False):
+        """The records of a call. On a busy machine its time can be over before the names are found: then it is asked again."""
+        for _ in range(TRIES):
+            found = self.ask(cursor, *words)
+            if is_none or found:
+                break
+        return found
+
+    def ask(self, cursor, *words):
+        result = subprocess.run([harness.TSCTL, 'complete', '--cursor=%d' % cursor, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=environment(), check=False, timeout=harness.SECONDS)
+        self.assertEqual((result.returncode, result.stderr), (0, b''), words)
+        return result.stdout.decode().split('\0')[:-1]
+
+    def test_kernels_and_ranges(self):
+        wanted = {':name ' + prefix + name for name in NAMES for prefix in ('', 'range of ')}
+        # The trace may stand before the word or behind it.
+        self.assertEqual(set(self.records(3, 'view', self.trace, '--name', '')), wanted)
+        self.assertEqual(set(self.records(2, 'view', '--name', '', '--json', '-n', '3', self.trace)), wanted)
+        self.assertEqual(self.records(3, 'view', self.trace, '--name', '$('), [':name $(touch EXECUTED)'])
+        self.assertEqual(self.records(2, 'view', self.trace, '--name=two w'), [':name --name=two words'])
+        self.assertEqual(set(self.records(2, 'cut', '--range', '', self.trace)), {':name range of ' + name for name in NAMES})
+        self.assertEqual(self.records(3, 'view', self.trace, '--name', 'nothing', is_none=True), [])
+
+    def test_a_line_has_no_control_characters(self):
+        """Without --cursor a record is a line, so a name with a line break is left out."""
+        found = []
+        for _ in range(TRIES):
+            found = found or candidates('view', self.trace, '--name', '')
+        self.assertIn('two words', found)
+        self.assertEqual([name for name in found if name.startswith(('line', 'tab'))], [])
+        self.assertEqual(len(found), 2 * (len(NAMES) - 2))
+
+    def test_streams_devices_threads(self):
+        self.assertEqual(sorted(self.records(3, 'view', self.trace, '--stream', '')), [':name 7', ':name 8'])
+        self.assertEqual(self.records(3, 'view', self.trace, '--device', '', is_none=True), [])
+        self.assertEqual(sorted(self.records(2, 'replay', '--stream', '', self.trace)), [':name 7', ':name 8'])
+        golden = os.path.join(harness.SOURCE, 'test', 'integration', 'golden', 'pipeline.sbt')
+        threads = self.records(3, 'view', golden, '--thread', '')
+        self.assertIn(':name pipeline', threads)
+        self.assertIn(':name 27471', threads)
+        self.assertEqual(self.records(3, 'view', golden, '--device', ''), [':name 0'])
+        calls = self.records(2, 'view', '--name', 'cuLaunch', golden)
+        self.assertEqual(calls, [':name cuLaunchKernel'])
+        # A kernel's name begins with the function: --name finds a part.
+        mangled = os.path.join(harness.SOURCE, 'test', 'integration', 'golden', 'names.sbt')
+        self.assertIn(':name at::native::reduce_kernel<512, float, 1>(float)', self.records(3, 'view', mangled, '--name', 'at::'))
+
+    def test_edits(self):
+        """The first words of all edits, then names of kernels and calls."""
+        offered = self.records(3, 'replay', self.trace, '--what-if', '')
+        text = harness.tsctl('replay', '--what-if', 'help').out
+        first = {re.match(r'  ([\w-]+)', line).group(1) for line in text.splitlines() if re.match(r'  \S', line)}
+        self.assertEqual({record.split(' ', 1)[1].rstrip(' =') for record in offered}, first)
+        self.assertIn(':part kernel ', offered)
+        self.assertIn(':name graph', offered)
+        self.assertEqual(self.records(3, 'replay', self.trace, '--what-if', 'kernel two'), [':part kernel two words='])
+        self.assertEqual(self.records(2, 'replay', self.trace, '--what-if=kernel ns'), [':part --what-if=kernel ns::f<int>(float*)='])
+        self.assertEqual(self.records(2, 'replay', '--what-if', 'copy h', self.trace), [':part copy htod='])
+        golden = os.path.join(harness.SOURCE, 'test', 'integration', 'golden', 'pipeline.sbt')
+        self.assertEqual(self.records(2, 'replay', '--what-if', 'no-sync cuStreamS', golden), [':name no-sync cuStreamSynchronize'])
+        self.assertEqual(self.records(2, 'replay', '--what-if', 'kernel', self.trace), [':part kernel '])
+        self.assertEqual(self.records(2, 'replay', '--what-if', '@', self.trace, is_none=True), [])
+
+    def test_descriptions(self):
+        self.assertIn('record\trun a command and record its work on the GPU', self.records(0, 're'))
+        self.assertEqual(self.records(1, 'view', '--sta'), ['--stacks\tprint the host stack of each row',
+                                                           '--stats\tprint sums instead, by kernel, call, copy, range, sample'])
+
+    def test_no_trace(self):
+        os.mkfifo(self.path('fifo'))
+        with open(self.path('damaged.sbt'), 'wb') as file, open(self.trace, 'rb') as whole:
+            file.write(whole.read()[:700])
+        for path in ('fifo', 'missing', '.', '/dev/zero', '/dev/tty', SCRIPT):
+            path = os.path.join(self.folder, path)
+            for option in ('--name', '--stream', '--thread'):
+                self.assertEqual(self.records(3, 'view', path, option, '', is_none=True), [], path)
+        self.records(3, 'view', self.path('damaged.sbt'), '--name', '', is_none=True)
+        # A place that is no word of the line.
+        for cursor in ('2', '-1', 'x', ''):
+            self.assertEqual(harness.tsctl('complete', '--cursor=' + cursor, 'view', 'x').status, 2)
+
+    def test_a_long_trace_is_bounded(self):
+        """However long a trace is, completion needs little processor time: real time would be that of other tests, too."""
+        make = os.path.join(harness.BUILD, 'test', 'unit', 'tools', 'make-many')
+        n_most = 0
+        for kind in ('names', 'streams'):
+            path = self.path(kind + '.sbt')
+            harness.run([make, path, '500000', kind])
+            for option in ('--name', '--stream', '--thread'):
+                process = subprocess.Popen([harness.TSCTL, 'complete', '--cursor=3', 'view', path, option, ''], stdout=subprocess.PIPE,
+                                           env=environment())
+                found = process.stdout.read().split(b'\0')
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = status
+                process.stdout.close()
+                self.assertEqual(status, 0)
+                self.assertLess(usage.ru_utime + usage.ru_stime, 0.5, (kind, option))
+                n_most = max(n_most, len(found))
+        self.assertGreater(n_most, 100)
+
+
+class Shell(harness.Case):
+    """A shell on a terminal. Lines are typed, TAB completes the last word, and Return runs the line: a function keeps its words."""
+
+    program = None
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which(self.program):
+            self.skipTest('%s is not here' % self.program)
+        for name in ('run.sbt', 'rum file.sbt', 'a:b.sbt'):
+            with open(self.path(name), 'w', encoding='utf-8'):
+                pass
+        os.mkdir(self.path('home'))
+        if tracesmith:
+            write_names(self.path('n.sbt'))
+        self.n_lines = 0
+        env = dict(environment(), LC_ALL='C.UTF-8', HOME=self.path('home'), ZDOTDIR=self.path('home'), XDG_CONFIG_HOME=self.path('home'),
+                   XDG_DATA_HOME=self.path('home'), WORDS=self.path('words'), SCRIPTS=SCRIPTS, PS1='> ', TERM='dumb',
+                   PATH='%s:%s' % (os.path.dirname(harness.DAEMON), environment()['PATH']))
+        self.pid, self.screen = pty.fork()
+        if not self.pid:
+            os.chdir(self.folder)
+            os.execvpe(self.argv[0], self.argv, env)
+        self.addCleanup(self.end)
+        # No line is broken or asks whether to list.
+        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack('HHHH', 200, 500, 0, 0))
+        self.shown = b''
+        for line in self.begin:
+            self.type(line + '\r')
+        self.type(self.ready + '\r')
+        self.until(b'ready-2-')
+
+    def end(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.screen)
+
+    def type(self, text):
+        os.write(self.screen, text.encode())
+
+    def until(self, what):
+        end = time.monotonic() + harness.SECONDS
+        while what not in self.shown:
+            self.assertTrue(select.select([self.screen], [], [], max(0, end - time.monotonic()))[0], self.shown[-2000:])
+            new = os.read(self.screen, 65536)
+            # A shell may ask the terminal for its kind.
+            if b'\x1b[c' in new or b'\x1b[0c' in new:
+                os.write(self.screen, b'\x1b[?1;2c')
+            self.shown += new
+        self.shown = self.shown[self.shown.index(what) + len(what):]
+
+    def completed(self, line):
+        """The words of the line after TAB, which is typed at its end or at the first `|`."""
+        self.n_lines += 1
+        before, _, after = line.partition('|')
+        # Ctrl-B moves back.
+        self.type('%s%s\t\r' % (before + after, '\x02' * len(after)))
+        self.until(b'ran-%d-' % self.n_lines)
+        with open(self.path('words'), 'rb') as file:
+            return [word.decode() for word in file.read().split(b'\0')[:-1]]
+
+    def check(self, *lines):
+        for line, wanted in lines:
+            # On a busy machine the time for names can be over before they are found.
+            for _ in range(TRIES):
+                found = self.completed(line)
+                if found == wanted:
+                    break
+            self.assertEqual(found, wanted, line)
+        self.assertFalse(os.path.exists(self.path('EXECUTED')))
+
+    def check_common(self):
+        self.check(('tsctl rec', ['record']),
+                   ('tsctl view --mang', ['view', '--mangled']),
+                   ('tsctl export --format perf', ['export', '--format', 'perfetto']),
+                   ('tsctl export --format=perf', ['export', '--format=perfetto']),
+                   ('tsctl view --type kernel,mems', ['view', '--type', 'kernel,memset']),
+                   ('tsctl record --dump-on m', ['record', '--dump-on', 'mark:']),
+                   ('tsctl info run', ['info', 'run.sbt']),
+                   ('tsctl info rum', ['info', 'rum file.sbt']),
+                   ('tsctl info a:', ['info', 'a:b.sbt']),
+                   ('tsctl merge --output=rum', ['merge', '--output=rum file.sbt']),
+                   ('tsctl merge -orun', ['merge', '-orun.sbt']),
+                   ('tsctl record slee', ['record', 'sleep']),
+                   ('tsctl record -- slee', ['record', '--', 'sleep']))
+
+    def check_trace_behind(self):
+        """The trace may stand behind the cursor, and the cursor in a word."""
+        self.check(('tsctl view --name tw| n.sbt', ['view', '--name', 'two words', 'n.sbt']),
+                   ('tsctl view --name=ns| --json n.sbt', ['view', '--name=ns::f<int>(float*)', '--json', 'n.sbt']))
+
+    def check_names(self, begun, but=()):
+        """`begun`: the text that is typed for a first character that the shell would read."""
+        for name in NAMES:
+            if name not in but:
+                typed = begun.get(name[0], name[:2] if name[:2].isalnum() else name[0])
+                self.check(('tsctl view n.sbt --name ' + typed, ['view', 'n.sbt', '--name', name]))
+        self.check(('tsctl view n.sbt --name=two', ['view', 'n.sbt', '--name=two words']),
+                   ('tsctl view n.sbt --name=ns::', ['view', 'n.sbt', '--name=ns::f<int>(float*)']),
+                   ('tsctl view n.sbt --name two\\ w', ['view', 'n.sbt', '--name', 'two words']),
+                   ("tsctl view n.sbt --name '$(", ['view', 'n.sbt', '--name', '$(touch EXECUTED)']),
+                   ("tsctl view n.sbt --name 'semi;c", ['view', 'n.sbt', '--name', 'semi;colon & x >EXECUTED']),
+                   ('tsctl view n.sbt --name "two w', ['view', 'n.sbt', '--name', 'two words']),
+                   ('tsctl view n.sbt --name "a', ['view', 'n.sbt', '--name', 'a"b\'c']),
+                   ('tsctl view n.sbt --stream 7 --name star', ['view', 'n.sbt', '--stream', '7', '--name', 'star*[x]?']),
+                   ("tsctl cut n.sbt --range 'range of ~", ['cut', 'n.sbt', '--range', 'range of ~home']),
+                   ('tsctl replay n.sbt --what-if kernel\\ st', ['replay', 'n.sbt', '--what-if', 'kernel star*[x]?=']),
+                   # No word of the line is evaluated either.
+                   ('tsctl view "$(echo n.sbt)" --name tw', ['view', 'n.sbt', '--name', 'tw']))
+
+    def check_daemon(self):
+        self.check(('tracesmithd --hel', ['--help']),
+                   ('tracesmithd --max-query-b', ['--max-query-bytes']),
+                   ('tracesmithd --log deb', ['--log', 'debug']),
+                   ('tracesmithd --log=deb', ['--log=debug']),
+                   ('tracesmithd --stacks na', ['--stacks', 'native']))
+
+
+POSIX = r'''n=0
+ran() { printf '%s\0' "$@" > "$WORDS"; n=$((n + 1)); printf 'ran-%s-\n' $n; }
+tsctl() { if [ "$1" = complete ]; then command tsctl "$@"; else ran "$@"; fi; }
+tracesmithd() { if [ -n "$COMP_LINE$CURRENT" ]; then command tracesmithd "$@"; else ran "$@"; fi; }'''
+
+
+class Bash(Shell):
+    program = 'bash'
+    argv = ['bash', '--noprofile', '--norc', '-i']
+    begin = ["bind 'set enable-bracketed-paste off'", "bind 'set bell-style none'", *POSIX.split('\n'),
+             'source "$SCRIPTS/tsctl.bash"; source "$SCRIPTS/tracesmithd.bash"']
+    ready = 'echo ready-$((1 + 1))-'
+
+    def test_lines(self):
+        self.check_common()
+        self.check_daemon()
+
+    @unittest.skipIf(not tracesmith, 'the Python package is not for a sanitized library')
+    def test_names(self):
+        self.check_trace_behind()
+        # History would expand a `!` between double quotes, so that such a name is offered otherwise only.
+        self.check_names({'$': '\\$', '`': '\\`', '#': '\\#', '~': '\\~', '\\': '\\\\', "'": "\\'"})
+        self.check(("tsctl view n.sbt --name $'line\\nb", ['view', 'n.sbt', '--name', 'line\nbreak']),
+                   ("tsctl view n.sbt --name 'bang", ['view', 'n.sbt', '--name', 'bang!x']),
+                   ("tsctl view n.sbt --name 'a", ['view', 'n.sbt', '--name', 'a"b\'c']),
+                   ("tsctl replay n.sbt --what-if 'kernel two", ['replay', 'n.sbt', '--what-if', 'kernel two words=']),
+                   ('tsctl view n.sbt --name "$', ['view', 'n.sbt', '--name', '$(touch EXECUTED)']))
+
+
+class Zsh(Shell):
+    program = 'zsh'
+    argv = ['zsh', '-f', '-i']
+    begin = ['unset zle_bracketed_paste; setopt no_beep interactive_comments', *POSIX.split('\n'),
+             'fpath=("$SCRIPTS" $fpath); autoload -Uz compinit; compinit -D']
+    ready = 'echo ready-$((1 + 1))-'
+
+    def test_lines(self):
+        self.check_common()
+        self.check_daemon()
+
+    @unittest.skipIf(not tracesmith, 'the Python package is not for a sanitized library')
+    def test_names(self):
+        self.check_names({'$': '\\$', '`': '\\`', '#': '\\#', '~': '\\~', '\\': '\\\\', "'": "\\'", '=': '\\=', '{': '\\{'})
+        self.check_trace_behind()
+        self.check(("tsctl view n.sbt --name 'bang", ['view', 'n.sbt', '--name', 'bang!x']))
+
+
+class Fish(Shell):
+    program = 'fish'
+    argv = ['fish', '--no-config', '-i']
+    begin = ['function fish_greeting; end', 'function fish_prompt; printf "> "; end', 'set -g n 0',
+             "function ran; printf '%s\\0' $argv > $WORDS; set n (math $n + 1); printf 'ran-%s-\\n' $n; end",
+             'function tsctl; if test "$argv[1]" = complete; command tsctl $argv; else; ran $argv; end; end',
+             'function tracesmithd; ran $argv; end',
+             'source $SCRIPTS/tsctl.fish; source $SCRIPTS/tracesmithd.fish']
+    ready = 'echo ready-(math 1 + 1)-'
+
+    def test_lines(self):
+        self.check_common()
+        self.check_daemon()
+
+    @unittest.skipIf(not tracesmith, 'the Python package is not for a sanitized library')
+    def test_names(self):
+        # A tab would separate the candidate from its description.
+        self.check_names({'$': '\\$', '#': '\\#', '~': '\\~', '\\': '\\\\', "'": "\\'", '{': '\\{'}, but=['tab\there'])
+        self.check(('tsctl view n.sbt --name ta', ['view', 'n.sbt', '--name', 'ta']))
+
+    def test_query(self):
+        """`complete -C` lists what TAB offers."""
+        script = 'source %s/tsctl.fish; complete -C "tsctl re"; complete -C "tsctl view --stac"' % SCRIPTS
+        result = harness.run(['fish', '--no-config', '-c', script], env=dict(environment(), HOME=self.folder), cwd=self.folder)
+        self.assertEqual(result.out.splitlines(), [
+            'record\trun a command and record its work on the GPU', 'repair\tfinish a trace file that was cut off',
+            'replay\trun a trace again: what-if edits, races, order dependence', '--stacks\tprint the host stack of each row'], result)
+
+
+class Daemon(harness.Case):
+    def test_values(self):
+        """The values that the scripts offer for tracesmithd are those that it accepts."""
+        for name in ('tracesmithd.bash', '_tracesmithd', 'tracesmithd.fish'):
+            with open(os.path.join(SCRIPTS, name), encoding='utf-8') as file:
+                self.assertIn('none error warning info debug', file.read(), name)
+        for value in ('none', 'error', 'warning', 'info', 'debug'):
+            self.assertEqual(harness.run([harness.DAEMON, '--log', value, '--version']).status, 0)
+        self.assertNotEqual(harness.run([harness.DAEMON, '--log', 'all', '--version']).status, 0)
+
+
+del Shell
 
 
 if __name__ == '__main__':

@@ -15,6 +15,8 @@ import tree
 MAY_INCLUDE = {
     # Comes behind all objects of a target, and knows none.
     'packaging/glibc/': [],
+    # Prints tsctl's tables for the build.
+    'packaging/man/': ['replay/emulate/', 'tools/tsctl/'],
     'proto/abi/': [],
     'proto/rpc/': ['proto/'],
     'proto/client/': ['proto/'],

@@ -35,7 +35,7 @@ static const struct ts_option command_options[] = {
 		 "copy this window: 1500 (ns) or 12.5ms from the trace's\n"
 		 "start; @NS is a time of CLOCK_MONOTONIC"},
 	{"range", TS_OPTION_LONG, TS_OPTION_TEXT(struct cut, range), .metavar = "NAME",
-	 .help = "copy the first NVTX range with this name"},
+	 .names = TS_NAMES_RANGES, .help = "copy the first NVTX range with this name"},
 	{"output", 'o', TS_OPTION_FILE(struct cut, output), .metavar = "OUT",
 	 .help = "write the new trace to OUT; an existing file is refused"},
 	{"session", 's', TS_OPTION_SESSION(struct cut, session), .metavar = "N",

@@ -202,7 +202,7 @@ static int parse_slice(void *to, const struct ts_option *option, const char *tex
 
 static const struct ts_option command_options[] = {
 	{"format", TS_OPTION_LONG, TS_OPTION_CHOICE(struct export, format), .words = format_names,
-	 .expects = "expected " FORMATS},
+	 .metavar = "FORMAT", .expects = "expected " FORMATS},
 	{"output", 'o', TS_OPTION_FILE(struct export, output), .metavar = "FILE",
 	 .help = "write to FILE (default: stdout); arrow: a folder"},
 	{"weight", 'w', TS_OPTION_PARSED(parse_weight), .words = weight_names, .metavar = "WEIGHT",

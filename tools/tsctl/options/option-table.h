@@ -34,6 +34,19 @@ enum ts_option_kind {
 	TS_OPTION_IS_PARSED_FLAG, /* no value; `parse` stores that the option is there */
 };
 
+/* Names in the trace on the command line, which completion offers as an option's value. */
+enum ts_option_names {
+	TS_NAMES_NONE,
+	TS_NAMES_WORK, /* kernels, ranges and calls, without the result type of kernels */
+	TS_NAMES_KERNELS,
+	TS_NAMES_RANGES,
+	TS_NAMES_CALLS,
+	TS_NAMES_STREAMS, /* numbers */
+	TS_NAMES_DEVICES, /* numbers */
+	TS_NAMES_THREADS, /* tids, and names */
+	TS_NAMES_EDIT, /* an edit of `tsctl replay --what-if`: a word, and a name if it has one */
+};
+
 struct ts_option {
 	const char *name; /* without its dashes; NULL: the letter alone */
 	char letter;	  /* 0: none */
@@ -65,6 +78,7 @@ struct ts_option {
 	const char *const *words;
 	const char *(*word_at)(size_t i);
 	bool is_list; /* several words, with commas between */
+	enum ts_option_names names;
 
 	const char *metavar; /* the value's name in help */
 	const char *help;    /* lines; NULL: the command's text describes the option */

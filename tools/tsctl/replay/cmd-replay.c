@@ -329,37 +329,57 @@ static bool is_check_list(const char *word)
 #define TO_QUERY(function) TS_OPTION_PARSED_TO(struct command, asked.query, function)
 #define TO_ASKED(function) TS_OPTION_PARSED_TO(struct command, asked, function)
 
-/* The help text is prose, in another order. */
 static const struct ts_option command_options[] = {
-	{"on", TS_OPTION_LONG, TS_OPTION_PARSED(find_executor), .word_at = executor_name},
-	{"mode", TS_OPTION_LONG, TO_QUERY(parse_mode), .words = mode_names},
-	{"stream", TS_OPTION_LONG, TO_QUERY(parse_stream), .max = UINT32_MAX,
-	 .expects = "expected a stream's number, as in `tsctl view`"},
-	{"ops", TS_OPTION_LONG, TO_QUERY(parse_ops)},
-	{"from", TS_OPTION_LONG, TS_OPTION_PARSED(parse_from),
-	 .expects = TS_OPTION_MOMENT_EXPECTED},
-	{"to", TS_OPTION_LONG, TS_OPTION_PARSED(parse_to), .expects = TS_OPTION_MOMENT_EXPECTED},
-	{"what-if", TS_OPTION_LONG, TS_OPTION_PARSED(add_what_if)},
-	{"limit", 'n', TO_QUERY(parse_limit), .max = MAX_LISTED,
-	 .expects = "expected a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED)},
+	{"on", TS_OPTION_LONG, TS_OPTION_PARSED(find_executor), .word_at = executor_name,
+	 .metavar = "EXECUTOR",
+	 .help = "emulate (default): virtual time; vgpu, cuda, hip: run a\n"
+		 "capture (`record --capture replay`) with its own code"},
+	{"what-if", TS_OPTION_LONG, TS_OPTION_PARSED(add_what_if), .metavar = "EDIT",
+	 .names = TS_NAMES_EDIT, .help = "emulate: apply EDIT, or edits in @FILE; help: list them"},
 	{"repeat", TS_OPTION_LONG, TO_QUERY(parse_repeat), .min = 1, .max = 1000000,
-	 .expects = "expected a number of replays, at least 1"},
-	{"check", TS_OPTION_LONG, TO_ASKED(parse_check), .is_optional = true,
-	 .takes = is_check_list, .words = ts_replaycheck_words, .is_list = true},
+	 .expects = "expected a number of replays, at least 1", .metavar = "K",
+	 .help = "vgpu, cuda, hip: compare K replays with each other"},
 	{"compare-every", TS_OPTION_LONG, TO_QUERY(parse_compare_every), .min = 1,
 	 .max = UINT32_MAX,
-	 .expects = "expected a number of operations that write memory, at least 1"},
+	 .expects = "expected a number of operations that write memory, at least 1", .metavar = "N",
+	 .help = "vgpu, cuda, hip: compare after every N operations, too"},
 	{"time-limit", TS_OPTION_LONG, TO_QUERY(parse_time_limit), .min = 1, .max = MAX_SECONDS,
-	 .expects = "expected a number of seconds, at least 1"},
+	 .expects = "expected a number of seconds, at least 1", .metavar = "N",
+	 .help = "end after N seconds (--check, --schedules: default 60)"},
+	{"check", TS_OPTION_LONG, TO_ASKED(parse_check), .is_optional = true,
+	 .takes = is_check_list, .words = ts_replaycheck_words, .is_list = true, .metavar = "LIST",
+	 .help = "vgpu: find races, init (reads of unwritten memory),\n"
+		 "bounds, order (of operations), all; exit with 1 if any"},
 	{"schedules", TS_OPTION_LONG, TO_QUERY(parse_schedules), .min = 1, .max = 1000000,
-	 .expects = "expected a number of orders, at least 1"},
-	{"debug", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, asked.debug)},
-	{"seed", TS_OPTION_LONG, TO_ASKED(parse_seed)},
+	 .expects = "expected a number of orders, at least 1", .metavar = "N",
+	 .help = "vgpu: try N other orders; find results that depend on\n"
+		 "them (--seed S[:DECISIONS], --unordered-blocks)"},
+	/* The help of --schedules has these two. */
+	{"seed", TS_OPTION_LONG, TO_ASKED(parse_seed), .metavar = "S[:DECISIONS]"},
 	{"unordered-blocks", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, is_unordered)},
-	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, asked.asking.served)},
-	{"progress", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, is_progress_asked)},
-	{"session", 's', TS_OPTION_SESSION(struct command, asked.asking.session)},
-	{"json", 'j', TS_OPTION_FLAG(struct command, asked.json), .is_letter_unmentioned = true},
+	{"debug", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, asked.debug),
+	 .help = "vgpu: stop in kernels; `help` on stdin lists commands"},
+	{"mode", TS_OPTION_LONG, TO_QUERY(parse_mode), .words = mode_names, .metavar = "MODE",
+	 .help = "full (default) or dry-run: report work and missing data"},
+	{"stream", TS_OPTION_LONG, TO_QUERY(parse_stream), .max = UINT32_MAX,
+	 .expects = "expected a stream's number, as in `tsctl view`", .names = TS_NAMES_STREAMS,
+	 .metavar = "N", .joint = ", "},
+	{"ops", TS_OPTION_LONG, TO_QUERY(parse_ops), .metavar = "A[..B]", .joint = ", "},
+	{"from", TS_OPTION_LONG, TS_OPTION_PARSED(parse_from), .expects = TS_OPTION_MOMENT_EXPECTED,
+	 .metavar = "TIME", .joint = ", "},
+	{"to", TS_OPTION_LONG, TS_OPTION_PARSED(parse_to), .expects = TS_OPTION_MOMENT_EXPECTED,
+	 .metavar = "TIME", .help = "replay only these"},
+	{"limit", 'n', TO_QUERY(parse_limit), .max = MAX_LISTED,
+	 .expects = "expected a number of steps, at most " TS_OPTION_DIGITS(MAX_LISTED),
+	 .metavar = "N", .help = "list at most N steps of the critical path (default: 10)"},
+	{"session", 's', TS_OPTION_SESSION(struct command, asked.asking.session), .metavar = "N",
+	 .help = "read a session of the daemon: its number or pid"},
+	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, asked.asking.served),
+	 .help = "have an unprivileged process of the daemon replay"},
+	{"json", 'j', TS_OPTION_FLAG(struct command, asked.json), .is_letter_unmentioned = true,
+	 .joint = ", "},
+	{"progress", TS_OPTION_LONG, TS_OPTION_FLAG(struct command, is_progress_asked),
+	 .help = "print one JSON object; print progress on stderr"},
 	{0},
 };
 
@@ -510,26 +530,9 @@ const struct ts_command ts_command_replay = {
 		"\n"
 		"Run a trace's operations again. Ctrl-C ends the replay. On a GPU or vgpu, exit\n"
 		"with 1 if replays differ; 2 if time ran out; 3 if one differs from the capture.\n"
-		"\n"
-		"      --on EXECUTOR      emulate (default): in virtual time; vgpu: a capture of\n"
-		"                         `record --capture replay`, on the virtual GPU; cuda,\n"
-		"                         hip: on a real GPU, which runs the file's own code\n"
-		"      --what-if EDIT     emulate: apply EDIT, or edits in @FILE; help: list them\n"
-		"      --repeat K         vgpu, cuda, hip: compare K replays with each other\n"
-		"      --compare-every N  vgpu, cuda, hip: compare after every N operations, too\n"
-		"      --time-limit N     end after N seconds (--check, --schedules: default 60)\n"
-		"      --check[=LIST]     vgpu: find races, init (reads of unwritten memory),\n"
-		"                         bounds, order (of operations), all; exit with 1 if any\n"
-		"      --schedules N      vgpu: try N other orders; find results that depend on\n"
-		"                         them (--seed S[:DECISIONS], --unordered-blocks)\n"
-		"      --debug            vgpu: stop in kernels; `help` on stdin lists commands\n"
-		"      --mode MODE        full (default) or dry-run: report work and missing data\n"
-		"      --stream N, --ops A[..B] (op_id), --from TIME, --to TIME: only these\n"
-		"  -n, --limit N          list at most N steps of the critical path (default: 10)\n"
-		"  -s, --session N        read a session of the daemon: its number or pid\n"
-		"      --served           have an unprivileged process of the daemon replay\n"
-		"      --json, --progress print one JSON object; print progress on stderr\n"
-		"example: tsctl replay --what-if 'kernel saxpy=2x' run.sbt\n",
+		"\n",
+	.example = "replay --what-if 'kernel saxpy=2x' run.sbt",
+	.help_column = 25,
 	.options = command_options,
 	.operands = TS_OPERANDS_FILES,
 	.run = run_replay,
