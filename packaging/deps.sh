@@ -11,7 +11,7 @@ TS_DEPS_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libprotobuf-c-
 	protobuf-c-compiler libunwind-dev libzstd-dev liblz4-dev liblzma-dev zlib1g-dev libjson-c-dev
 	libsystemd-dev libdw-dev libelf-dev libseccomp-dev libiberty-dev libbpf-dev clang"
 # Further packages for tests: the second compiler, the programs of comparisons and benchmarks, systemd-analyze for the unit.
-TS_DEPS_TEST="$TS_DEPS_BUILD abigail-tools g++ clang-format-14 doxygen git mypy python3-distributed python3-pandas strace systemd
+TS_DEPS_TEST="$TS_DEPS_BUILD abigail-tools cargo g++ clang-format-14 doxygen git mypy python3-distributed python3-pandas rustc strace systemd
 	liblttng-ust-dev lttng-tools spin elfutils debuginfod dwz llvm libstdc++6-12-dbg libamdhip64-dev"
 
 # Prints those of the given packages that are not installed.
