@@ -23,7 +23,7 @@ TARGET = os.path.join(harness.BUILD, 'rust')
 CARGO = '/usr/bin/cargo' if os.path.exists('/usr/bin/cargo') else shutil.which('cargo')
 INCLUDES = [harness.SOURCE, harness.BUILD, os.path.join(harness.SOURCE, 'tools', 'library'), os.path.join(harness.BUILD, 'proto', 'rpc')]
 # C's types by those of declare.rs. A pointer to the row of any type is `*const c_void`.
-TYPES = {'c_int': {'int', 'enum ts_sbt_file_state'}, 'c_uint': {'unsigned'}, 'u32': {'uint32_t'}, 'u64': {'uint64_t'}, 'usize': {'size_t'}, 'bool': {'bool'},
+TYPES = {'c_int': {'int', 'enum ts_sbt_file_state'}, 'c_uint': {'unsigned', 'enum ts_export_format'}, 'u32': {'uint32_t'}, 'u64': {'uint64_t'}, 'usize': {'size_t'}, 'bool': {'bool'},
          'c_char': {'char'}, 'ProtobufCMessage': {'ProtobufCMessage', 'Ts__Rpc__Answer'}}
 
 
@@ -152,6 +152,7 @@ class Rust(harness.Case):
             pid = next(session['pid'] for session in sessions if session.get('path') == path)
             ended = ['\tstep'] * 3 + ['library\tepoch', '\tepoch']
             self.assertEqual(sorted(self.example('live', str(pid)).out.splitlines()), sorted(ended + ['Growing']))
+            self.assertIn('record\t%d\tannotated\trecording' % pid, self.example('live').out.splitlines())
             process.stdin.close()
             self.assertEqual(process.wait(harness.SECONDS), 0)
         rows = harness.Trace(path).rows

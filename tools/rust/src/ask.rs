@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Questions about a trace, and the macros of `answers.rs` and `questions.rs`.
 
+use std::sync::atomic::AtomicU64;
+
 use crate::answers::*;
 use crate::error::{Error, Result};
 use crate::ffi;
@@ -142,9 +144,9 @@ impl Moment {
     }
 }
 
-/// Limits of a question beside its own options. 0 is the default of each.
+/// Limits of a question beside its own options, and its progress. 0 is the default of each limit.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
+pub struct Limits<'a> {
     /// Sessions: the number of one, or 0 for all of the file.
     pub session: u32,
     /// Length of the answer's text in bytes; 0: 1 GiB.
@@ -153,6 +155,8 @@ pub struct Limits {
     pub n_threads: u32,
     /// Replays: memory of a virtual GPU in bytes; 0: that of its model.
     pub device_bytes: u64,
+    /// Counts the rows that were read so far, for a progress line of another thread. None: not counted.
+    pub progress: Option<&'a AtomicU64>,
 }
 
 impl Trace {
@@ -176,7 +180,7 @@ impl Trace {
     }
 
     /// Asks a question of [`questions`] with limits.
-    pub fn ask_within<Q: Question>(&self, question: &Q, limits: Limits) -> Result<Q::Answer> {
+    pub fn ask_within<Q: Question>(&self, question: &Q, limits: Limits<'_>) -> Result<Q::Answer> {
         Q::read(&self.ask_text(Q::NAME, &question.to_json(), limits)?)
     }
 
@@ -186,11 +190,15 @@ impl Trace {
         self.ask_text(question, options, Limits::default())
     }
 
-    fn ask_text(&self, question: &str, options: &str, limits: Limits) -> Result<String> {
+    fn ask_text(&self, question: &str, options: &str, limits: Limits<'_>) -> Result<String> {
         let question = ffi::c_text(question, "the question's name")?;
         let options = ffi::c_text(options, "an option of the question")?;
-        let given =
-            ffi::Limits { max_bytes: limits.max_bytes, n_threads: limits.n_threads, device_bytes: limits.device_bytes };
+        let given = ffi::Limits {
+            max_bytes: limits.max_bytes,
+            n_threads: limits.n_threads,
+            device_bytes: limits.device_bytes,
+            n_rows: limits.progress,
+        };
         ffi::ask(&self.reader, limits.session, &question, &options, given)
     }
 

@@ -14,6 +14,8 @@ mod ask;
 mod cancel;
 #[cfg(feature = "library")]
 mod error;
+#[cfg(feature = "library")]
+mod export;
 #[allow(missing_docs)]
 mod ffi;
 #[cfg(feature = "library")]
@@ -29,6 +31,8 @@ mod row;
 #[cfg(feature = "library")]
 pub mod rows;
 #[cfg(feature = "library")]
+mod symbols;
+#[cfg(feature = "library")]
 mod table;
 #[cfg(feature = "library")]
 mod trace;
@@ -42,11 +46,13 @@ pub use self::{
     ask::{diff, Limits, Question},
     cancel::Cancel,
     error::{Error, ErrorKind, Result},
+    export::{Export, Exported, Format, Weight},
     filter::Filter,
     json::Value,
     live::Client,
     row::{Column, ColumnInfo, EventRow, Role, Row, StackId, StringId},
-    table::{AnyColumn, Columns, Events, Item, Rows, Summary, Total},
+    symbols::{Frame, Symbols},
+    table::{AnyColumn, Block, Blocks, Columns, Events, Item, Rows, Summary, Total},
     trace::{FileState, Trace},
     writer::{SessionWriter, Writer},
 };

@@ -29,6 +29,13 @@ impl Client {
         ffi::Client::connect(Some(&ffi::c_path(path.as_ref())?)).map(Client)
     }
 
+    /// Connects to each daemon that this user may ask: the node's service, and the daemons of this user's recordings.
+    pub fn connect_to_all() -> Vec<Client> {
+        let service = Client::connect().ok();
+        let private = private_sockets().into_iter().filter_map(|path| Client::connect_to(path).ok());
+        service.into_iter().chain(private).collect()
+    }
+
     /// Returns the daemon's state, as `tsctl status --json`.
     pub fn status(&mut self) -> Result<Status> {
         body(&self.0.status()?, "status")
@@ -87,9 +94,7 @@ impl Trace {
     /// Opens the trace of a process that is being recorded, with its rows so far: by the node's service, by
     /// `tsctl record`, or by the process's own daemon.
     pub fn open_live(pid: u32) -> Result<Trace> {
-        let service = Client::connect().ok();
-        let private = private_sockets().into_iter().filter_map(|path| Client::connect_to(path).ok());
-        for mut client in service.into_iter().chain(private) {
+        for mut client in Client::connect_to_all() {
             let sessions = client.sessions().map_or_else(|_| Vec::new(), |list| list.sessions);
             if sessions.iter().any(|session| session.pid == Some(pid)) {
                 return client.open(pid);

@@ -170,9 +170,7 @@ impl<R: Row> Columns<R> {
     /// Returns the values of a column, in the order of the rows. The rows of a block are in order of start, and
     /// blocks may overlap in time. It is an error if the column was not selected.
     pub fn get<T>(&self, column: Column<R, T>) -> Result<&[T]> {
-        self.columns
-            .values(column)
-            .ok_or_else(|| Error::from_errno(22, format!("the column {} was not selected", column.name())))
+        self.columns.values(column).ok_or_else(|| not_selected(column.name()))
     }
 
     /// Returns the session of each row.
@@ -200,6 +198,84 @@ impl<R: Row> fmt::Debug for Columns<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Columns({}: {} rows)", self.row_type().name(), self.len())
     }
+}
+
+/// Columns of one block: [`Trace::blocks`](crate::Trace::blocks). A block has up to 65,536 rows of one session, in
+/// order of start. The memory is constant and independent of the trace, as that of [`Columns`].
+pub struct Block<R> {
+    arrays: ffi::Arrays,
+    row: PhantomData<fn() -> R>,
+}
+
+impl<R: Row> Block<R> {
+    /// Returns the values of a column. It is an error if the column was not selected.
+    pub fn get<T>(&self, column: Column<R, T>) -> Result<&[T]> {
+        self.arrays.values(column).ok_or_else(|| not_selected(column.name()))
+    }
+
+    /// Returns the session of the rows.
+    pub fn session(&self) -> u32 {
+        self.arrays.session()
+    }
+
+    /// Returns the rows' type.
+    pub fn row_type(&self) -> RowType {
+        self.arrays.row_type()
+    }
+
+    /// Returns the number of rows, which is the length of each column.
+    pub fn len(&self) -> usize {
+        self.arrays.len()
+    }
+
+    /// Returns whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Blocks in file order: [`Trace::blocks`](crate::Trace::blocks). A damaged block gives an error, and the others follow.
+pub struct Blocks<'t, R> {
+    reader: &'t ffi::Reader,
+    selection: ffi::Selection,
+    c_names: Vec<&'static str>,
+    next: usize,
+    row: PhantomData<fn() -> R>,
+}
+
+impl<'t, R: Row> Blocks<'t, R> {
+    pub(crate) fn new(reader: &'t ffi::Reader, selection: ffi::Selection, columns: &[&dyn AnyColumn<R>]) -> Self {
+        let c_names = columns.iter().map(|column| column.c_name()).collect();
+        Blocks { reader, selection, c_names, next: 0, row: PhantomData }
+    }
+}
+
+impl<R: Row> Iterator for Blocks<'_, R> {
+    type Item = Result<Block<R>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.next < self.reader.n_blocks() {
+            let i = self.next;
+            self.next += 1;
+            match ffi::Arrays::new(self.reader, i, R::TYPES, &self.selection, &self.c_names) {
+                Ok(None) => {}
+                Ok(Some(arrays)) => return Some(Ok(Block { arrays, row: PhantomData })),
+                Err(error) => {
+                    if error.kind() != ErrorKind::Corrupt {
+                        self.next = usize::MAX;
+                    }
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl<R: Row> FusedIterator for Blocks<'_, R> {}
+
+fn not_selected(name: &str) -> Error {
+    Error::from_errno(22, format!("the column {name} was not selected"))
 }
 
 /// The sum of the rows of one name: [`Trace::totals`](crate::Trace::totals).

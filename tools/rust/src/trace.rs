@@ -16,7 +16,7 @@ use crate::ffi;
 use crate::filter::{matches, Filter};
 use crate::row::{EventRow, Row, StackId, StringId};
 use crate::rows::{self, RowType};
-use crate::table::{AnyColumn, Columns, Events, Item, Rows, Summary, Total};
+use crate::table::{AnyColumn, Blocks, Columns, Events, Item, Rows, Summary, Total};
 
 const MAX_PARTS: usize = 65536;
 /// A pipe in a trace's place must not make open() wait, and a terminal must not become ours.
@@ -42,6 +42,13 @@ pub enum FileState {
 /// ```compile_fail,E0277
 /// fn share<T: Sync>() {}
 /// share::<tracesmith::Trace>();
+/// ```
+///
+/// Iterators stay in the thread of their trace:
+///
+/// ```compile_fail,E0277
+/// fn send<T: Send>() {}
+/// send::<tracesmith::Rows<'_, tracesmith::rows::Kernel>>();
 /// ```
 ///
 /// Texts and stacks live as long as the trace:
@@ -317,6 +324,27 @@ impl Trace {
         let names = self.wanted_names(&[row_type], filter)?;
         let c_names: Vec<_> = columns.iter().map(|column| column.c_name()).collect();
         ffi::Columns::new(&self.reader, row_type, &filter.selection, &c_names, names.as_deref()).map(Columns::new)
+    }
+
+    /// Returns columns one block at a time, in less memory than [`select`](Trace::select): of all blocks of a struct's
+    /// types that the filter's window touches. No columns: all. Only the session and the window of the filter are used,
+    /// and a block may have rows outside of the window.
+    ///
+    /// ```no_run
+    /// use tracesmith::{rows::Kernel, Filter, Trace};
+    ///
+    /// let trace = Trace::open("train.sbt")?;
+    /// let mut threads = 0;
+    /// for block in trace.blocks::<Kernel>(&Filter::new(), &[&Kernel::BLOCK_X])? {
+    ///     threads += block?.get(Kernel::BLOCK_X)?.iter().map(|x| u64::from(*x)).sum::<u64>();
+    /// }
+    /// # Ok::<(), tracesmith::Error>(())
+    /// ```
+    pub fn blocks<R: Row>(&self, filter: &Filter, columns: &[&dyn AnyColumn<R>]) -> Result<Blocks<'_, R>> {
+        if filter.selection.filter != 0 || filter.name.is_some() {
+            return Err(Error::from_errno(22, "blocks are selected by session and time alone".to_string()));
+        }
+        Ok(Blocks::new(&self.reader, filter.selection, columns))
     }
 
     /// Returns sums of the rows of each name, by type and name: of kernels, calls, copies, sets, waits and ranges. The

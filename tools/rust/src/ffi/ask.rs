@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::os::raw::{c_char, c_int};
 use std::ptr;
 use std::slice;
+use std::sync::atomic::AtomicU64;
 
 use super::declare::*;
 use super::reader::Reader;
@@ -12,11 +13,12 @@ use super::texts;
 use crate::error::Error;
 
 /// Limits of a question; 0 is the default of each.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
+#[derive(Clone, Copy, Default)]
+pub struct Limits<'a> {
     pub max_bytes: usize,
     pub n_threads: u32,
     pub device_bytes: u64,
+    pub n_rows: Option<&'a AtomicU64>,
 }
 
 /// The header: called without memory for a message; must not return. Rust ends a process without memory, too.
@@ -24,11 +26,12 @@ extern "C" fn no_memory() {
     std::process::abort();
 }
 
-fn options(reader: &Reader, limits: Limits) -> ts_ask_options {
+fn options(reader: &Reader, limits: Limits<'_>) -> ts_ask_options {
     ts_ask_options {
         no_memory: Some(no_memory),
         cancel: reader.cancel_flag(),
-        n_rows: ptr::null_mut(),
+        // The library adds to the number atomically.
+        n_rows: limits.n_rows.map_or(ptr::null_mut(), |n_rows| n_rows as *const AtomicU64 as *mut u64),
         max_bytes: limits.max_bytes,
         n_threads: limits.n_threads,
         device_bytes: limits.device_bytes,
@@ -77,7 +80,7 @@ pub fn ask(
     session: u32,
     question: &CStr,
     options_json: &CStr,
-    limits: Limits,
+    limits: Limits<'_>,
 ) -> Result<String, Error> {
     let mut line: [c_char; WHY_BYTES] = [0; WHY_BYTES];
     let mut json = Json::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns of `sbt/columns.h`.
+//! Columns of `sbt/columns.h`, and of a block: `sbt/arrays.h`.
 
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -127,6 +127,84 @@ impl Drop for Columns {
     fn drop(&mut self) {
         // SAFETY: each reference is freed once.
         unsafe { ts_sbt_columns_free(self.pointer.as_ptr()) }
+    }
+}
+
+/// Owns the columns of a block. arrays.h: "constant and independent of the reader: any thread may read them until they are freed".
+pub struct Arrays {
+    pointer: NonNull<ts_sbt_arrays>,
+    row_type: RowType,
+    session: u32,
+}
+
+// SAFETY: the header's sentence above.
+unsafe impl Send for Arrays {}
+// SAFETY: the header's sentence above.
+unsafe impl Sync for Arrays {}
+
+impl Arrays {
+    /// Reads columns of block `i`: those with these names, or all. None: the block has other rows than the selection's, or
+    /// none in its window.
+    pub fn new(
+        reader: &Reader,
+        i: usize,
+        types: &[RowType],
+        selection: &Selection,
+        c_names: &[&'static str],
+    ) -> Result<Option<Arrays>, Error> {
+        // SAFETY: the reader lives, and `i` is in range; the struct lives until the reader is refreshed.
+        let block = unsafe { &*ts_sbt_reader_block(reader.as_ptr(), i) };
+        let row_type = match RowType::from_number(block.type_.into()).filter(|own| types.contains(own)) {
+            Some(row_type) => row_type,
+            None => return Ok(None),
+        };
+        let is_outside = row_type.is_event()
+            && (block.latest_ns < selection.from_ns || (selection.to_ns > 0 && block.earliest_ns > selection.to_ns));
+        if is_outside || (selection.session > 0 && selection.session != block.session) {
+            return Ok(None);
+        }
+        let columns = c_names.iter().fold(0, |bits, name| bits | index(row_type, name).map_or(0, |index| 1 << index));
+        let session = block.session;
+        let mut pointer = ptr::null_mut();
+        // SAFETY: the reader lives.
+        let result = unsafe { ts_sbt_arrays_new(reader.as_ptr(), i, columns, &mut pointer) };
+        reader.check(result)?;
+        Ok(Some(Arrays { pointer: NonNull::new(pointer).expect("new arrays"), row_type, session }))
+    }
+
+    pub fn session(&self) -> u32 {
+        self.session
+    }
+
+    pub fn row_type(&self) -> RowType {
+        self.row_type
+    }
+
+    pub fn len(&self) -> usize {
+        // SAFETY: the arrays live.
+        unsafe { ts_sbt_arrays_rows(self.pointer.as_ptr()) as usize }
+    }
+
+    /// Returns a column; None: it was not selected.
+    pub fn values<R: Row, T>(&self, column: Column<R, T>) -> Option<&[T]> {
+        if !R::TYPES.contains(&self.row_type) {
+            return None;
+        }
+        let index = index(self.row_type, column.c_name)?;
+        // SAFETY: the function accepts any index.
+        let values = unsafe { ts_sbt_arrays_column(self.pointer.as_ptr(), index) };
+        if values.is_null() {
+            return None;
+        }
+        // SAFETY: as in Columns::values().
+        Some(unsafe { slice::from_raw_parts(values.cast::<T>(), self.len()) })
+    }
+}
+
+impl Drop for Arrays {
+    fn drop(&mut self) {
+        // SAFETY: the arrays are freed once.
+        unsafe { ts_sbt_arrays_free(self.pointer.as_ptr()) }
     }
 }
 

@@ -19,7 +19,7 @@ macro_rules! opaque {
 }
 
 opaque! {
-    ts_sbt_reader ts_sbt_cursor ts_sbt_columns ts_sbt_totals ts_sbt_writer ts_sbt_session_writer ts_client
+    ts_sbt_reader ts_sbt_cursor ts_sbt_arrays ts_sbt_columns ts_sbt_totals ts_symbols ts_modules ts_sbt_writer ts_sbt_session_writer ts_client
     ProtobufCMessage
 }
 
@@ -50,6 +50,7 @@ macro_rules! structs {
 
 pub const TYPES: usize = 64; // TS_ROW_COUNT
 pub const LOSSES: usize = 32; // TS_LOSS_COUNT
+pub const WEIGHTS: usize = 6; // TS_EXPORT_N_WEIGHTS
 pub const ERROR_TEXT: usize = 200;
 pub const WHY_BYTES: usize = 400; // TS_QUERY_WHY_BYTES
 pub const MAX_ROW_BYTES: usize = 192; // TS_ROW_MAX_BYTES
@@ -77,6 +78,20 @@ structs! {
         is_event: bool,
         has_end: bool,
         bytes_column: i16,
+    }
+    ts_sbt_block {
+        off: u64,
+        bytes: u64,
+        raw_bytes: u64,
+        earliest_ns: u64,
+        latest_ns: u64,
+        duration_ns: u64,
+        amount_bytes: u64,
+        n_rows: u32,
+        session: u32,
+        first_id: u32,
+        type_: u16,
+        flags: u16,
     }
     ts_sbt_stack {
         frames: *const u64,
@@ -154,6 +169,36 @@ structs! {
         n_threads: u32,
         device_bytes: u64,
     }
+    ts_export_options {
+        session: u32,
+        types: u64,
+        from_ns: u64,
+        to_ns: u64,
+        weight: c_uint,
+        mangled: bool,
+        no_leaf: bool,
+        processes: bool,
+        threads: bool,
+        lines: bool,
+        names: *const c_void,
+        step: Option<extern "C" fn(*mut c_void, u64)>,
+        user: *mut c_void,
+        generator: *const c_char,
+        width: u32,
+        title: *const c_char,
+        cancel: *const c_int,
+    }
+    ts_export_report {
+        n_rows: u64,
+        n_without_call: u64,
+        n_without_stack: u64,
+        n_samples: u64,
+        totals: [u64; WEIGHTS],
+        n_left_out: u64,
+        has_names: bool,
+        damaged: bool,
+        damage: ts_sbt_error,
+    }
     ts_query_side {
         readers: *const *mut ts_sbt_reader,
         n: usize,
@@ -209,6 +254,41 @@ extern "C" {
     );
     pub fn ts_sbt_reader_origin_ns(reader: *const ts_sbt_reader) -> u64;
     pub fn ts_sbt_reader_summary(reader: *mut ts_sbt_reader, session: u32, ret_summary: *mut ts_sbt_summary) -> c_int;
+
+    pub fn ts_sbt_reader_n_blocks(reader: *const ts_sbt_reader) -> usize;
+    pub fn ts_sbt_reader_block(reader: *const ts_sbt_reader, i: usize) -> *const ts_sbt_block;
+    pub fn ts_sbt_arrays_new(
+        reader: *mut ts_sbt_reader,
+        i: usize,
+        columns: u64,
+        ret_arrays: *mut *mut ts_sbt_arrays,
+    ) -> c_int;
+    pub fn ts_sbt_arrays_free(arrays: *mut ts_sbt_arrays);
+    pub fn ts_sbt_arrays_rows(arrays: *const ts_sbt_arrays) -> u32;
+    pub fn ts_sbt_arrays_column(arrays: *const ts_sbt_arrays, column: c_int) -> *const c_void;
+
+    pub fn ts_symbols_new(reader: *mut ts_sbt_reader, ret_symbols: *mut *mut ts_symbols) -> c_int;
+    pub fn ts_symbols_free(symbols: *mut ts_symbols);
+    pub fn ts_symbols_any(symbols: *const ts_symbols) -> bool;
+    pub fn ts_symbols_find(
+        symbols: *const ts_symbols,
+        session: u32,
+        module: *const c_void,
+        address: u64,
+        ret_n: *mut usize,
+        ret_image: *mut *const c_void,
+    ) -> *const c_void;
+    pub fn ts_modules_new(reader: *const ts_sbt_reader, ret_modules: *mut *mut ts_modules) -> c_int;
+    pub fn ts_modules_free(modules: *mut ts_modules);
+    pub fn ts_modules_find(modules: *const ts_modules, session: u32, address: u64, time_ns: u64) -> *const c_void;
+
+    pub fn ts_export_fd(
+        reader: *mut ts_sbt_reader,
+        format: c_uint,
+        options: *const ts_export_options,
+        fd: c_int,
+        ret_report: *mut ts_export_report,
+    ) -> c_int;
 
     pub fn ts_sbt_cursor_new(
         reader: *mut ts_sbt_reader,

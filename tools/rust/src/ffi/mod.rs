@@ -18,9 +18,13 @@ mod columns;
 #[cfg(feature = "library")]
 pub mod declare;
 #[cfg(feature = "library")]
+mod export;
+#[cfg(feature = "library")]
 mod reader;
 #[cfg(feature = "library")]
 mod rows;
+#[cfg(feature = "library")]
+mod symbols;
 #[cfg(feature = "library")]
 mod texts;
 #[cfg(feature = "library")]
@@ -30,9 +34,11 @@ mod writer;
 pub use self::{
     ask::{ask, diff, Limits},
     client::Client,
-    columns::Columns,
+    columns::{Arrays, Columns},
+    export::{export, Exported},
     reader::{Cursor, Reader, Selection, Summary, Totals},
     rows::{check_library, RawRow, RowImage},
+    symbols::Symbols,
     texts::{c_path, c_text, loss_name},
     writer::{SessionWriter, Writer},
 };

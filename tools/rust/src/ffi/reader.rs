@@ -345,6 +345,11 @@ impl Reader {
         Ok(Summary(Box::new(unsafe { summary.assume_init() })))
     }
 
+    pub fn n_blocks(&self) -> usize {
+        // SAFETY: the reader lives.
+        unsafe { ts_sbt_reader_n_blocks(self.as_ptr()) }
+    }
+
     pub fn cursor(&self, types: u64, selection: &Selection) -> Result<Cursor<'_>, Error> {
         let options = selection.cursor_options(types);
         let mut pointer = ptr::null_mut();

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use tracesmith::questions::{self, Moment};
-use tracesmith::rows::{Kernel, Memcpy, RowType};
-use tracesmith::{ErrorKind, Filter, Limits, Trace, Value};
+use tracesmith::rows::{Api, Kernel, Memcpy, RowType};
+use tracesmith::{ErrorKind, Export, Filter, Format, Limits, Trace, Value, Weight};
 
 use crate::golden;
 
@@ -175,4 +175,82 @@ fn errors_have_the_librarys_line() {
     assert!(nowhere.map_or(true, |info| info.sessions.is_empty()));
     let as_io: std::io::Error = outside.into();
     assert_eq!(as_io.kind(), std::io::ErrorKind::InvalidInput);
+}
+
+/// Frames have the names that `tsctl view --stacks` prints.
+#[test]
+fn stacks_have_their_names() {
+    for name in ["train.sbt", "pipeline.sbt"] {
+        let path = match golden(name) {
+            Some(path) => path,
+            None => return,
+        };
+        let trace = Trace::open(&path).unwrap();
+        let symbols = trace.symbols().unwrap();
+        let question = questions::Rows { types: vec!["api".into()], stacks: Some(true), ..Default::default() };
+        let shown = trace.ask(&question).unwrap();
+        let mut n_frames = 0;
+        assert!(symbols.any());
+        for (row, shown) in trace.rows::<Api>(&Filter::new()).unwrap().zip(shown) {
+            let row = row.unwrap();
+            let mut wanted = Vec::new();
+            for (i, frame) in shown["stack"]["frames"].items().iter().enumerate() {
+                let of_frame: Vec<_> = shown["stack"]["symbols"]
+                    .items()
+                    .iter()
+                    .filter(|own| own["frame"].as_u64() == Some(i as u64))
+                    .collect();
+                for own in &of_frame {
+                    let text = |key: &str| own[key].as_str().unwrap_or("-").to_string();
+                    wanted.push(format!("{} {} {}", text("function"), text("file"), own["line"].as_u64().unwrap_or(0)));
+                }
+                if of_frame.is_empty() {
+                    wanted.push(frame.as_str().unwrap().to_string());
+                }
+            }
+            let frames = symbols.frames(row.session, row.stack, row.start_ns).unwrap();
+            let own: Vec<_> = frames
+                .iter()
+                .map(|frame| match (&frame.function, &frame.file) {
+                    (Some(function), Some(file)) if frame.address == 0 => {
+                        format!("{function} ({file}:{})", frame.line.unwrap())
+                    }
+                    (None, None) => format!("{:#x}", frame.address),
+                    (function, file) => {
+                        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_string());
+                        format!("{} {} {}", text(function), text(file), frame.line.unwrap_or(0))
+                    }
+                })
+                .collect();
+            assert_eq!(own, wanted);
+            n_frames += own.len();
+        }
+        assert!(n_frames > 100, "{name}: {n_frames}");
+    }
+}
+
+#[test]
+fn exports_are_those_of_tsctl() {
+    let path = match golden("pipeline.sbt") {
+        Some(path) => path,
+        None => return,
+    };
+    let trace = Trace::open(&path).unwrap();
+    let folded = crate::Path::new("folded");
+    let export = Export::new(Format::Folded);
+    let report = trace.export(&export, std::fs::File::create(&folded.0).unwrap()).unwrap();
+    let text = std::fs::read_to_string(&folded.0).unwrap();
+    let sum: u64 = text.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!((sum, report.without_call), (report.total(Weight::GpuTime), 0));
+    assert_eq!(report.total(Weight::Launches), trace.summary(0).unwrap().count(RowType::Kernel));
+    if let Some(wanted) = tsctl(&["export", "--format", "folded"], &path) {
+        assert_eq!(text, wanted);
+    }
+    let full = trace.export(&export, std::fs::File::create("/dev/full").unwrap()).unwrap_err();
+    assert_eq!(full.code(), -28, "{full}");
+
+    let progress = std::sync::atomic::AtomicU64::new(0);
+    let limits = Limits { progress: Some(&progress), ..Default::default() };
+    trace.ask_within(&questions::Analyze::default(), limits).unwrap();
+    assert!(progress.into_inner() > 0);
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 
 use tracesmith::rows::{Api, Counter, Device, Kernel, Mark, Memory, Range, RowType, Session, Thread};
 use tracesmith::values::api_domain;
-use tracesmith::{Cancel, ErrorKind, FileState, Filter, StackId, StringId, Trace, Writer, NO_DEVICE};
+use tracesmith::{Cancel, Columns, ErrorKind, FileState, Filter, StackId, StringId, Trace, Writer, NO_DEVICE};
 
 use crate::Path;
 
@@ -203,6 +203,49 @@ fn columns_belong_to_nobody() {
     // The clone is the same memory.
     assert_eq!(clone.get(Kernel::START_NS).unwrap().as_ptr(), first);
     assert_eq!(std::thread::spawn(move || clone.len()).join().unwrap(), 200);
+}
+
+/// Blocks have the rows of the columns, and belong to nobody either.
+#[test]
+fn blocks_are_parts_of_columns() {
+    let path = Path::new("blocks.sbt");
+    write(&path);
+    let trace = Trace::open(&path.0).unwrap();
+    let columns = trace.columns::<Kernel>(&Filter::new()).unwrap();
+    let blocks = trace.blocks::<Kernel>(&Filter::new(), &[&Kernel::OP_ID, &Kernel::NAME]).unwrap();
+    let blocks: Vec<_> = blocks.map(Result::unwrap).collect();
+    let of_session = trace.blocks::<Kernel>(&Filter::new().session(2), &[]).unwrap().map(Result::unwrap);
+    assert!(of_session.map(|block| (block.session(), block.len())).eq([(2, 100)]));
+    assert_eq!(trace.blocks::<Kernel>(&Filter::new().from_ns(START_NS + 1_000_000), &[]).unwrap().count(), 0);
+    assert_eq!(trace.blocks::<Memory>(&Filter::new(), &[]).unwrap().count(), 4);
+    assert!(trace.blocks::<Kernel>(&Filter::new().stream(7), &[]).is_err());
+    drop(trace);
+    let op_ids: Vec<_> = blocks.iter().flat_map(|block| block.get(Kernel::OP_ID).unwrap()).copied().collect();
+    assert_eq!(columns.get(Kernel::OP_ID).unwrap(), op_ids);
+    assert!(blocks.iter().all(|block| block.get(Kernel::END_NS).is_err() && block.row_type() == RowType::Kernel));
+    assert!(
+        std::thread::spawn(move || blocks[0].get(Kernel::NAME).map(|names| names.len())).join().unwrap() == Ok(100)
+    );
+}
+
+/// The threads that the headers permit.
+#[test]
+fn threads_are_those_of_the_headers() {
+    fn is_send<T: Send>() {}
+    fn is_sync<T: Sync>() {}
+    is_send::<Trace>();
+    is_send::<tracesmith::Client>();
+    is_send::<tracesmith::SessionWriter<'_>>();
+    is_send::<Columns<Kernel>>();
+    is_sync::<Columns<Kernel>>();
+    is_send::<tracesmith::Block<Kernel>>();
+    is_sync::<tracesmith::Block<Kernel>>();
+    is_send::<Writer>();
+    is_sync::<Writer>();
+    is_send::<Cancel>();
+    is_sync::<Cancel>();
+    is_send::<tracesmith::Error>();
+    is_sync::<tracesmith::Error>();
 }
 
 #[test]
