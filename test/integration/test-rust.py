@@ -141,9 +141,15 @@ class Rust(harness.Case):
                          'longest_gap: %s: No such file or directory (os error 2)\n' % self.path('none.sbt'))
 
     def check_annotations(self):
-        """A recorded program's ranges, read by another program while it runs, and afterwards."""
+        """
+        A recorded program's ranges, read by another program while it runs, and afterwards. The program has no library: without the
+        feature, the crate finds and links none.
+        """
+        self.cargo('build', '--no-default-features', '--example', 'annotated')
         self.assertEqual(self.example('annotated').out, 'not recorded\n')
         program = os.path.join(TARGET, 'debug', 'examples', 'annotated')
+        needed = harness.run(['ldd', program]).out
+        self.assertTrue('libc.so' in needed and 'tracesmith' not in needed, needed)
         path = self.path('own.sbt')
         with subprocess.Popen([harness.TSCTL, 'record', '-q', '-o', path, '--', program, 'wait'], env=environment(), cwd=self.folder,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

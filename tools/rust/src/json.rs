@@ -361,12 +361,6 @@ impl Parser<'_> {
 /// Reads a field of an answer from its value. `answers.rs` uses it.
 pub(crate) trait FromValue: Sized {
     fn from_value(value: &Value) -> Option<Self>;
-
-    /// Reads a member. A missing one has the type's default, if the type has one for that.
-    fn from_member(object: &Value, key: &str) -> Result<Self> {
-        Self::from_value(&object[key])
-            .ok_or_else(|| Error::json(format!("JSON: the key {key} has a value of another type")))
-    }
 }
 
 macro_rules! scalars {

@@ -212,5 +212,5 @@ fn index(row_type: RowType, c_name: &'static str) -> Option<i32> {
     let schema = rows::schema(row_type)?;
     // SAFETY: `row!` ends each name with a zero byte.
     let index = unsafe { ts_row_column(schema, c_name.as_ptr().cast()) };
-    (0..i32::from(schema.n_columns)).contains(&index).then(|| index)
+    (0..i32::from(schema.n_columns)).contains(&index).then_some(index)
 }

@@ -53,7 +53,7 @@ pub(super) fn why(path: &CStr, result: c_int, error: &ts_sbt_error) -> Error {
     let mut line: [c_char; WHY_BYTES] = [0; WHY_BYTES];
     // SAFETY: the path is terminated, and `line` has the length that the header requires.
     unsafe { ts_query_why(path.as_ptr(), result, error, line.as_mut_ptr()) };
-    Error::new(result, copy_array(&line), (is_own && result > 0).then(|| error.off))
+    Error::new(result, copy_array(&line), (is_own && result > 0).then_some(error.off))
 }
 
 /// Returns the error of a call that has no reader: the path, and the system's text or the code.
