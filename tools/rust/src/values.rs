@@ -138,7 +138,8 @@ pub mod operation_kind {
     /// TS_OPERATION_STREAM_WAIT: object: an event; stream.
     pub const STREAM_WAIT: u32 = 14;
     /// TS_OPERATION_LAUNCH: object: handle of a function; grid, block, shared_bytes, stream;
-    /// content: its packed arguments; COOPERATIVE.
+    /// content: its packed arguments; value: its cluster's size as TS_OPERATION_CLUSTER(), 0: the
+    /// launch asks for no cluster; COOPERATIVE.
     pub const LAUNCH: u32 = 15;
     /// TS_OPERATION_COPY: dst, src, bytes per row, height in rows, depth in slices, pitches and
     /// slice sizes; stream. SRC_HOST: content is the data read, its rows without gaps. DST_HOST:
