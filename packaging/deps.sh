@@ -17,7 +17,7 @@ TS_DEPS_DEB="debhelper dh-python dpkg-dev lintian mmdebstrap"
 TS_DEPS_TEST="$TS_DEPS_BUILD $TS_DEPS_DEB abigail-tools g++ clang-format-14 doxygen git mypy python3-distributed python3-pandas strace systemd
 	rpm debugedit dwz ruby python3-yaml
 	liblttng-ust-dev lttng-tools spin elfutils debuginfod llvm libstdc++6-12-dbg libamdhip64-dev
-	man-db groff mandoc zsh fish"
+	man-db groff mandoc zsh fish cargo rustc"
 # Further packages for packaging/tarball.sh.
 TS_DEPS_TARBALL="dpkg-dev libbz2-dev make xz-utils"
 # Packages that the installed programs need, for an image (packaging/container).

@@ -22,7 +22,7 @@ FUNCTION_LINES = 100
 LISTS = ('proto/abi/vendor/', 'test/unit/vendor/')
 
 SPDX = 'SPDX-License-Identifier: Apache-2.0'
-NEEDS_SPDX = ('.c', '.h', '.cu', '.py', '.sh', '.proto', 'meson.build', 'meson.options')
+NEEDS_SPDX = ('.c', '.h', '.cu', '.py', '.sh', '.proto', '.rs', 'meson.build', 'meson.options')
 LEFT_OVER = re.compile(r'\b(' + '|'.join(['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X', 'HA' + 'CK']) + r')\b')
 
 PRODUCT = ('proto/', 'inject/', 'daemon/', 'sbt/', 'replay/', 'tools/')
@@ -127,7 +127,7 @@ def main():
     names = tree.files()
     findings = list(check_readmes(names)) + list(check_names(names))
     for name in names:
-        if not name.endswith(('.c', '.h', '.cc', '.cu', '.py', '.sh', '.proto', '.map', '.md',
+        if not name.endswith(('.c', '.h', '.cc', '.cu', '.py', '.rs', '.sh', '.proto', '.map', '.md',
                               'meson.build')):
             continue
         lines = tree.lines(name)

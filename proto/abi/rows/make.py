@@ -14,6 +14,7 @@ import convert
 import document
 import messages
 import records
+import rust
 import schema
 import table
 
@@ -28,6 +29,7 @@ MAKERS = {
     'steps': messages.generate_steps,
     'format': document.generate,
     'arrow': arrow_columns.generate,
+    'rust': rust.generate,
 }
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The table of rows: FORMAT.md and COLUMNS.md agree with it; make.py refuses each bad line by its number; one added line adds a field to every
+"""The table of rows: FORMAT.md, COLUMNS.md and the Rust crate agree with it; make.py refuses each bad line by its number; one added line adds a field to every
 output, and the field goes from a record through a file.
 
 test-rows.py SOURCE CC...
@@ -28,6 +28,7 @@ OUTPUTS = {
     'messages': 'proto/rpc/tracesmith.proto',
     'format': 'sbt/FORMAT.md',
     'arrow': 'tools/export/arrow/COLUMNS.md',
+    'rust': 'tools/rust/src/rows.rs',
 }
 INPUTS = {'messages': 'proto/rpc/tracesmith.proto', 'format': 'sbt/FORMAT.md'}
 
@@ -44,6 +45,7 @@ FOUND = {
     'messages': r'message KernelRow \{[^}]*  optional uint64 probed_bytes = 34;  // bytes that were probed\n',
     'format': r'\| 2 \| `kernel` \| [^\n]*, 27 `channel_type` u8 enum, 28 `probed_bytes` u64 size \|\n',
     'arrow': r'## `kernel`\n[^#]*\| `probed_bytes` \| uint64 \| bytes that were probed \|\n',
+    'rust': r'probed_bytes: u64 = PROBED_BYTES "probed_bytes" 28 128 Size;',
 }
 
 # Bad replacements of one line, and the message of each.
@@ -97,6 +99,8 @@ def document():
     check(make('arrow', TABLE).stdout == read(os.path.join(SOURCE, OUTPUTS['arrow'])),
           'tools/export/arrow/COLUMNS.md differs from the table; to update it:\n'
           'python3 proto/abi/rows/make.py arrow proto/abi/rows/rows.table > tools/export/arrow/COLUMNS.md')
+    check(make('rust', TABLE).stdout == read(os.path.join(SOURCE, OUTPUTS['rust'])),
+          'tools/rust/src/rows.rs differs from the table; to update it: python3 tools/rust/generate.py')
 
 
 def bad_lines(folder):
