@@ -232,6 +232,8 @@ TS_TEST(a_library_goes_and_another_comes_in_its_place)
 		}
 		ts_check_int(dlclose(library.handle), 0);
 	}
+	if (n_same <= 2)
+		ts_skip_emulated("mmap() that uses an address again soon");
 	/* Without equal stacks, the test would not have tested anything. */
 	ts_check(n_same > 2);
 	ts_check(n_cached >= 60);
