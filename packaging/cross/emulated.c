@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded into programs under qemu-user, which refuses mremap() with an old length of 0 (seen in
- * QEMU 7.2). The shim maps more of its memfd by that call (inject/ring/unlocked.c). Here mmap() of
- * the same file does it. setup.sh builds this library, and run.sh names it to the
- * loader; nothing is installed.
+ * Preloaded into programs under qemu-user, for two calls that QEMU 7.2 refuses. setup.sh builds this
+ * library, and run.sh names it to the loader; nothing is installed.
  *
- * The file is found by its descriptor in the thread that made it, because the shim's link thread
- * has descriptors of its own. The thread must still exist, and the descriptor must be open.
+ * mremap() with an old length of 0: the shim maps more of its memfd by it (inject/ring/unlocked.c).
+ * Here mmap() of the same file does it. The file is found by its descriptor in the thread that made
+ * it, because the shim's link thread has descriptors of its own. The thread must still exist, and
+ * the descriptor must be open.
+ *
+ * clone() with CLONE_VM and CLONE_VFORK, and another signal than SIGCHLD at the end: the shim starts
+ * a private daemon by it (inject/process/spawn-detached.c). Here fork() does it, so the caller does
+ * not get the child's error.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -123,4 +129,20 @@ EXPORT void *mremap(void *at, size_t n_old, size_t n_new, int flags, ...)
 		place = va_arg(rest, void *);
 	va_end(rest);
 	return (void *)syscall(SYS_mremap, at, n_old, n_new, flags, place);
+}
+
+EXPORT int clone(int (*run)(void *), void *stack, int flags, void *data, ...)
+{
+	const int vfork_flags = CLONE_VM | CLONE_VFORK;
+	int (*next)(int (*)(void *), void *, int, void *, ...);
+	pid_t pid;
+
+	if ((flags & ~(vfork_flags | SIGCHLD)) || (flags & vfork_flags) != vfork_flags) {
+		*(void **)&next = dlsym(RTLD_NEXT, "clone");
+		return next(run, stack, flags, data);
+	}
+	pid = fork();
+	if (!pid)
+		_exit(run(data));
+	return pid;
 }
