@@ -104,6 +104,7 @@ static bool step(const struct words *words, const struct ts_cfi_rule *rule,
 		 struct ts_unwind_registers *registers, uint64_t *ret_at)
 {
 	uint64_t cfa, pc, bp_at, bp = registers->bp;
+	bool is_at_bp;
 
 	switch (rule->kind) {
 	case TS_CFI_BY_SP:
@@ -113,6 +114,7 @@ static bool step(const struct words *words, const struct ts_cfi_rule *rule,
 		cfa = registers->bp + (uint64_t)(int64_t)rule->cfa_off;
 		break;
 	case TS_CFI_REALIGNED:
+	case TS_CFI_REALIGNED_BP:
 		if (!word_at(words, registers->bp + (uint64_t)(int64_t)rule->cfa_off, &cfa))
 			return false;
 		break;
@@ -125,9 +127,9 @@ static bool step(const struct words *words, const struct ts_cfi_rule *rule,
 	 * If the saved frame pointer would lie below the stack pointer, it was popped already.
 	 * Compilers do not describe that in the rules.
 	 */
-	bp_at = (rule->bp_at_bp ? registers->bp : cfa) + (uint64_t)(int64_t)rule->bp_off;
-	if ((rule->bp_off || rule->bp_at_bp) && bp_at >= registers->sp &&
-	    !word_at(words, bp_at, &bp))
+	is_at_bp = rule->kind == TS_CFI_REALIGNED_BP;
+	bp_at = (is_at_bp ? registers->bp : cfa) + (uint64_t)(int64_t)rule->bp_off;
+	if ((rule->bp_off || is_at_bp) && bp_at >= registers->sp && !word_at(words, bp_at, &bp))
 		return false;
 	*registers = (struct ts_unwind_registers){pc, cfa, bp};
 	*ret_at = cfa - 8;

@@ -323,6 +323,8 @@ static void explain(struct sampling *sampling, int r)
 			why, sizeof(why),
 			"samples: not permitted: kernel.perf_event_paranoid is %s; set it to 2 or less",
 			*level ? level : "unknown");
+	else if (r == -EOPNOTSUPP)
+		snprintf(why, sizeof(why), "samples: not on this processor, only on x86-64");
 	else if (r == -ENOENT || r == -ENOSYS)
 		snprintf(why, sizeof(why), "samples: the kernel has no perf events");
 	else

@@ -37,9 +37,13 @@
 #define RECORD_BYTES	 (64u * 1024)
 #define LEARNING_SAMPLES 40u /* 0.2 s of processor time */
 #define FLAT_BYTES	 (TS_SAMPLE_FLAT_STACK_BYTES / 4 * 3)
+#if defined(__x86_64__)
 #define REGISTERS                                                          \
 	(UINT64_C(1) << PERF_REG_X86_BP | UINT64_C(1) << PERF_REG_X86_SP | \
 	 UINT64_C(1) << PERF_REG_X86_IP)
+#else
+#define REGISTERS UINT64_C(0) /* remote-unwind.c has no rules for this machine */
+#endif
 
 struct sampled {
 	uint32_t tid, inner_tid; /* tid 0: free */
@@ -276,9 +280,12 @@ static int scan(struct ts_sampled_threads *threads)
 int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
 			   struct ts_sampled_threads **ret_threads)
 {
-	struct ts_sampled_threads *threads = calloc(1, sizeof(*threads));
+	struct ts_sampled_threads *threads;
 	int r;
 
+	if (!REGISTERS)
+		return -EOPNOTSUPP;
+	threads = calloc(1, sizeof(*threads));
 	if (!threads)
 		return ts_error_origin(-ENOMEM);
 	threads->pid = pid;

@@ -49,7 +49,8 @@ struct ts_sampled_options {
 
 /*
  * Begins to sample all threads of a process. -EACCES, -EPERM: the kernel does not allow it. -ESRCH:
- * the process has ended. -ENOMEM: no memory. Another errno comes from the system calls.
+ * the process has ended. -ENOMEM: no memory. -EOPNOTSUPP: this machine is not x86-64. Another errno
+ * comes from the system calls.
  */
 int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
 			   struct ts_sampled_threads **ret_threads);

@@ -22,12 +22,13 @@
 enum ts_clock ts_session_host_clock(void)
 {
 #if TS_CLOCK_HAVE_TSC
-	char name[16] = "";
+	static const char counter[] = TS_CLOCK_SOURCE "\n";
+	char name[32] = "";
 	ts_cleanup(ts_closep) int fd = -1;
 
 	fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
 		  O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && read(fd, name, sizeof(name) - 1) == 4 && !memcmp(name, "tsc\n", 4))
+	if (fd >= 0 && read(fd, name, sizeof(name) - 1) > 0 && !strcmp(name, counter))
 		return TS_CLOCK_TSC;
 #endif
 	return TS_CLOCK_MONOTONIC;

@@ -33,8 +33,8 @@ int ts_session_new(const struct ts_session_options *options, int *ret_fd,
 		   struct ts_session_memory *ret_memory);
 
 /*
- * Returns the clock that the kernel itself trusts: the TSC if it is the clocksource, else
- * CLOCK_MONOTONIC.
+ * Returns the clock that the kernel itself trusts: the processor's counter if it is the
+ * clocksource, else CLOCK_MONOTONIC.
  */
 enum ts_clock ts_session_host_clock(void);
 

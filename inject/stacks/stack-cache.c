@@ -7,7 +7,8 @@
  * pointer, the frame pointer or a word in the frame. The word below the CFA is the next return
  * address. The frame pointer is unchanged or is a word of the frame. So the same instruction, stack
  * pointer, rules and words at the same places lead to the same frames, by induction from the
- * innermost frame.
+ * innermost frame. aarch64 keeps the return address at another distance from the CFA, and possibly
+ * with a signature: slots hold the signed word, frames the address.
  *
  * A walk notes each word that it depended on, in its order:
  * - every return address;
@@ -215,6 +216,22 @@ struct registers {
 	bool bp_noted;		/* the word that holds the saved frame pointer is among the slots */
 };
 
+static inline const uintptr_t *return_address_at(struct ts_stack_walk *walk,
+						 const struct ts_cfi_rule *rule, uintptr_t cfa)
+{
+#if defined(__x86_64__)
+	(void)walk;
+	(void)rule;
+	return (const uintptr_t *)(cfa - 8);
+#else
+	if (ts_unlikely(rule->ra_words & TS_CFI_SIGNED) && !walk->is_signed) {
+		walk->is_signed = true;
+		walk->n_unsigned = walk->n_frames;
+	}
+	return (const uintptr_t *)(cfa + (uintptr_t)(intptr_t)ts_cfi_ra_off(rule));
+#endif
+}
+
 /*
  * Steps from a frame to its caller. A new rule may be wrong, so check that its words are readable
  * first. Returns false if the rule does not work for this frame.
@@ -223,18 +240,17 @@ TS_READS_STACKS
 static bool step(struct ts_stack_walk *walk, const struct ts_cfi_rule *rule, bool is_new,
 		 struct registers *registers)
 {
-	uintptr_t cfa, bp_base;
+	const uintptr_t *ra_at;
+	uintptr_t cfa;
 
-	if (rule->kind != TS_CFI_BY_SP || rule->bp_at_bp) {
-		if (!registers->bp_noted)
-			add_slot(walk, registers->bp_at, registers->bp);
-		registers->bp_noted = true;
-	}
 	if (rule->kind == TS_CFI_BY_SP) {
 		cfa = registers->sp + (uintptr_t)(intptr_t)rule->cfa_off;
 	} else {
+		if (!registers->bp_noted)
+			add_slot(walk, registers->bp_at, registers->bp);
+		registers->bp_noted = true;
 		cfa = registers->bp + (uintptr_t)(intptr_t)rule->cfa_off;
-		if (rule->kind == TS_CFI_REALIGNED) {
+		if (rule->kind != TS_CFI_BY_BP) {
 			const uintptr_t *at = (const uintptr_t *)cfa;
 
 			if (cfa % 8 || (is_new && !ts_unwinder_can_read(at)))
@@ -244,14 +260,17 @@ static bool step(struct ts_stack_walk *walk, const struct ts_cfi_rule *rule, boo
 		}
 	}
 	/* The stack grows down, so callers lie above. */
-	if (cfa % 8 || cfa <= registers->sp ||
-	    (is_new && !ts_unwinder_can_read((const void *)(cfa - 8))))
+	if (cfa % 8 || cfa <= registers->sp)
 		return false;
-	registers->pc = *(const uintptr_t *)(cfa - 8);
-	add_slot(walk, (const uintptr_t *)(cfa - 8), registers->pc);
-	bp_base = rule->bp_at_bp ? registers->bp : cfa;
-	if (rule->bp_off || rule->bp_at_bp) {
-		registers->bp_at = (const uintptr_t *)(bp_base + (uintptr_t)(intptr_t)rule->bp_off);
+	ra_at = return_address_at(walk, rule, cfa);
+	if ((uintptr_t)ra_at < registers->sp || (is_new && !ts_unwinder_can_read(ra_at)))
+		return false;
+	registers->pc = ts_unwind_strip(*ra_at);
+	add_slot(walk, ra_at, *ra_at);
+	if (rule->bp_off || rule->kind == TS_CFI_REALIGNED_BP) {
+		const uintptr_t base = rule->kind == TS_CFI_REALIGNED_BP ? registers->bp : cfa;
+
+		registers->bp_at = (const uintptr_t *)(base + (uintptr_t)(intptr_t)rule->bp_off);
 		if ((uintptr_t)registers->bp_at % 8 ||
 		    (is_new && !ts_unwinder_can_read(registers->bp_at)))
 			return false;
@@ -269,7 +288,7 @@ const struct ts_stack_walk *ts_stack_cache_walk(struct ts_stack_cache *cache,
 	struct ts_stack_walk *walk = &cache->walk;
 
 	walk->n_frames = walk->n_slots = 0;
-	walk->complete = walk->truncated = walk->learned = false;
+	walk->complete = walk->truncated = walk->learned = walk->is_signed = false;
 	for (;;) {
 		struct rule *rule = rule_of(cache, registers.pc);
 		bool is_new = !rule->pc;

@@ -38,6 +38,14 @@ struct ts_stack_start {
 			 :                                                            \
 			 : "memory")
 #define TS_STACK_WALKS true
+#elif defined(__aarch64__)
+/* x30 is clobbered so that the function saves it before: a walk reads return addresses in memory. */
+#define TS_STACK_HERE(start)                                                          \
+	__asm__ volatile("adr %0, 1f\n1:\tmov %1, sp\n\tmov %2, x29"                  \
+			 : "=&r"((start)->pc), "=&r"((start)->sp), "=&r"((start)->bp) \
+			 :                                                            \
+			 : "memory", "x30")
+#define TS_STACK_WALKS true
 #else
 #define TS_STACK_HERE(start) ((void)((start)->pc = (start)->sp = (start)->bp = 0))
 #define TS_STACK_WALKS	     false
@@ -50,8 +58,17 @@ struct ts_stack_walk {
 	bool complete;	/* false: only the innermost frames; the next frame has no rule */
 	bool truncated; /* the stack has more frames than this */
 	bool learned;	/* the walk used new rules */
+	/*
+	 * A function signs its return address (pointer authentication). libunwind before 1.8 finds
+	 * only the first n_unsigned frames.
+	 */
+	bool is_signed;
+	uint32_t n_unsigned;
 	uint64_t frames[TS_STACK_DEPTH_MAX];
-	uintptr_t at[TS_STACK_DEPTH_MAX]; /* addresses of the words that hold frames[] */
+	/*
+	 * Addresses of the last words of the callees' frames. On x86-64 these words hold frames[].
+	 */
+	uintptr_t at[TS_STACK_DEPTH_MAX];
 	struct ts_stack_slot slots[TS_STACK_SLOTS_MAX];
 };
 

@@ -50,17 +50,15 @@ struct ts_cfi_rule ts_cfi_find(uintptr_t return_address)
 	 * Look up the call before the return address. After a call that never returns, another
 	 * function may begin.
 	 */
-	struct ts_cfi_query query = {.address = return_address - 1};
+	struct ts_cfi_query query = {.machine = TS_CFI_HERE, .address = return_address - 1};
 
-#if defined(__x86_64__)
 	(void)ts_loader_iterate(visit, &query);
-#endif
 	return query.rule;
 }
 
 bool ts_cfi_function(uintptr_t address, uintptr_t *ret_start, uintptr_t *ret_end)
 {
-	struct ts_cfi_query query = {.address = address};
+	struct ts_cfi_query query = {.machine = TS_CFI_HERE, .address = address};
 
 	(void)ts_loader_iterate(visit, &query);
 	if (!query.function_end)

@@ -129,14 +129,6 @@ static uint32_t define_unwound(struct capture *capture, const struct ts_unwound 
 		      unwound->truncated);
 }
 
-static uint32_t capture_unwound(struct capture *capture)
-{
-	struct ts_unwound unwound;
-
-	ts_unwind_full(&capture->walker->unwind, capture->caller, false, &unwound);
-	return define_unwound(capture, &unwound);
-}
-
 /* Returns the index of the first frame that differs, or one past the last. */
 static uint32_t first_other(const struct ts_stack_walk *walk, const struct ts_unwound *unwound)
 {
@@ -148,12 +140,37 @@ static uint32_t first_other(const struct ts_stack_walk *walk, const struct ts_un
 }
 
 /*
- * Returns whether libunwind finds the same frames as the walk. A first difference may come from
- * libunwind's own outdated cache, so an unwind by steps decides. If the walk is wrong, its rule is
- * not used again.
+ * Unwinds by libunwind. If it did not get past a function that signs its return address, takes the
+ * frames of the walk, which are right and perhaps not all. `walk`: the one of this stack, or NULL.
+ */
+static void unwind(const struct capture *capture, const struct ts_stack_walk *walk, bool by_steps,
+		   struct ts_unwound *ret_unwound)
+{
+	ts_unwind_full(&capture->walker->unwind, capture->caller, by_steps, ret_unwound);
+	if (!walk || !walk->is_signed || first_other(walk, ret_unwound) == walk->n_frames)
+		return;
+	ret_unwound->n = walk->n_frames;
+	ret_unwound->truncated = !walk->complete || walk->truncated;
+	memcpy(ret_unwound->frames, walk->frames, walk->n_frames * sizeof(walk->frames[0]));
+	memcpy(ret_unwound->at, walk->at, walk->n_frames * sizeof(walk->at[0]));
+}
+
+static uint32_t capture_unwound(struct capture *capture, const struct ts_stack_walk *walk)
+{
+	struct ts_unwound unwound;
+
+	unwind(capture, walk, false, &unwound);
+	return define_unwound(capture, &unwound);
+}
+
+/*
+ * Returns whether libunwind finds the same frames as the walk, up to a function that signs its
+ * return address. A first difference may come from libunwind's own outdated cache, so an unwind by
+ * steps decides. If the walk is wrong, its rule is not used again.
  */
 static bool confirm(struct capture *capture, const struct ts_stack_walk *walk)
 {
+	const uint32_t n = walk->is_signed ? walk->n_unsigned : walk->n_frames;
 	struct ts_unwound unwound;
 	bool by_steps = false;
 	uint32_t i;
@@ -161,7 +178,7 @@ static bool confirm(struct capture *capture, const struct ts_stack_walk *walk)
 	for (;;) {
 		ts_unwind_full(&capture->walker->unwind, capture->caller, by_steps, &unwound);
 		i = first_other(walk, &unwound);
-		if (i == walk->n_frames && (!walk->complete || i == unwound.n)) {
+		if (i >= n && (walk->is_signed || !walk->complete || i == unwound.n)) {
 			if (by_steps)
 				ts_unwind_forget(&capture->walker->unwind);
 			return true;
@@ -186,7 +203,7 @@ static uint32_t capture_walked(struct capture *capture)
 
 	if ((ts_unlikely(walk->learned) && !confirm(capture, walk)) || !walk->complete) {
 		count(&counts->n_unwound);
-		return capture_unwound(capture);
+		return capture_unwound(capture, walk);
 	}
 	count(&counts->n_walked);
 	capture->flags |= walk->truncated ? TS_STACK_CUT : 0;
@@ -229,7 +246,7 @@ static __attribute__((noinline)) uint32_t capture_python(struct capture *capture
 
 	if ((walk->learned && !confirm(capture, walk)) || !walk->complete) {
 		count(&counts->n_unwound);
-		ts_unwind_full(&capture->walker->unwind, capture->caller, true, &unwound);
+		unwind(capture, walk, true, &unwound);
 		return define_python(capture, python, unwound.frames, unwound.at, unwound.n,
 				     unwound.truncated);
 	}
@@ -251,11 +268,11 @@ static __attribute__((noinline)) uint32_t capture_otherwise(struct capture *capt
 	uint32_t id, full;
 
 	if (!capture->cache)
-		return capture_unwound(capture);
+		return capture_unwound(capture, NULL);
 	counts = ts_stack_cache_counts(capture->cache);
 	if (!capture->walks) {
 		count(&counts->n_unwound);
-		return capture_unwound(capture);
+		return capture_unwound(capture, NULL);
 	}
 	if (run) {
 		id = run->id;
@@ -266,7 +283,7 @@ static __attribute__((noinline)) uint32_t capture_otherwise(struct capture *capt
 	if (!capture->walker->check)
 		return id;
 	/* Equal ids mean equal stacks. */
-	full = capture_unwound(capture);
+	full = capture_unwound(capture, ts_stack_cache_walk(capture->cache, &capture->start));
 	if (full != id)
 		count(&counts->n_differ);
 	return full;

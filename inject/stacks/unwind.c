@@ -18,18 +18,23 @@
 #include "inject/stacks/unwind.h"
 #include "inject/stacks/unwinder.h"
 
-#define REGISTER_SP  7
-#define REGISTER_IP  16
-#define CURSOR_WORDS 256 /* libunwind's cursor has 127 */
+#if defined(__aarch64__)
+#define MACHINE	    "aarch64"
+#define REGISTER_SP 31
+#define REGISTER_IP 30
+#else
+#define MACHINE	    "x86_64"
+#define REGISTER_SP 7
+#define REGISTER_IP 16
+#endif
+#define CURSOR_WORDS 256 /* libunwind's cursor has 127 on x86-64 and 250 on aarch64 */
 /* Limit of the shim's frames between the requested function and libunwind. */
 #define OWN_FRAMES_MAX 8u
 
 void ts_unwind_init(struct ts_unwind *unwind)
 {
 	void *library = ts_unwinder_load();
-#if defined(__x86_64__)
 	void **space;
-#endif
 
 	memset(unwind, 0, sizeof(*unwind));
 	if (!library)
@@ -38,15 +43,13 @@ void ts_unwind_init(struct ts_unwind *unwind)
 	 * ISO C has no conversion between object and function pointers; POSIX has one for dlsym().
 	 */
 	*(void **)&unwind->backtrace = dlsym(library, "unw_backtrace");
-#if defined(__x86_64__)
-	*(void **)&unwind->get_context = dlsym(library, "_Ux86_64_getcontext");
-	*(void **)&unwind->init_local = dlsym(library, "_ULx86_64_init_local");
-	*(void **)&unwind->step = dlsym(library, "_ULx86_64_step");
-	*(void **)&unwind->get_register = dlsym(library, "_ULx86_64_get_reg");
-	*(void **)&unwind->flush_cache = dlsym(library, "_Ux86_64_flush_cache");
-	space = dlsym(library, "_ULx86_64_local_addr_space");
+	*(void **)&unwind->get_context = dlsym(library, "_U" MACHINE "_getcontext");
+	*(void **)&unwind->init_local = dlsym(library, "_UL" MACHINE "_init_local");
+	*(void **)&unwind->step = dlsym(library, "_UL" MACHINE "_step");
+	*(void **)&unwind->get_register = dlsym(library, "_UL" MACHINE "_get_reg");
+	*(void **)&unwind->flush_cache = dlsym(library, "_U" MACHINE "_flush_cache");
+	space = dlsym(library, "_UL" MACHINE "_local_addr_space");
 	unwind->address_space = space ? *space : NULL;
-#endif
 }
 
 void ts_unwind_forget(struct ts_unwind *unwind)
@@ -56,6 +59,39 @@ void ts_unwind_forget(struct ts_unwind *unwind)
 		unwind->flush_cache(unwind->address_space, 0, 0);
 }
 
+#if defined(__aarch64__)
+/*
+ * Stores the registers that an unwind needs: those that a function preserves. libunwind has a macro
+ * in its header instead of a function. Always inlined, so that the frame still exists afterwards.
+ */
+static inline __attribute__((always_inline)) int get_context(const struct ts_unwind *unwind,
+							     ucontext_t *context)
+{
+	uint64_t pc, sp;
+
+	(void)unwind;
+	__asm__ volatile("stp x19, x20, [%2, #152]\n\t"
+			 "stp x21, x22, [%2, #168]\n\t"
+			 "stp x23, x24, [%2, #184]\n\t"
+			 "stp x25, x26, [%2, #200]\n\t"
+			 "stp x27, x28, [%2, #216]\n\t"
+			 "stp x29, x30, [%2, #232]\n\t"
+			 "mov %1, sp\n\t"
+			 "adr %0, ."
+			 : "=&r"(pc), "=&r"(sp)
+			 : "r"(context->uc_mcontext.regs)
+			 : "memory");
+	context->uc_mcontext.sp = sp;
+	context->uc_mcontext.pc = pc;
+	return 0;
+}
+#else
+static inline int get_context(const struct ts_unwind *unwind, ucontext_t *context)
+{
+	return unwind->get_context ? unwind->get_context(context) : -1;
+}
+#endif
+
 static uint32_t go_by_steps(const struct ts_unwind *unwind, uint64_t *frames, uintptr_t *at,
 			    uint32_t n_max)
 {
@@ -64,18 +100,30 @@ static uint32_t go_by_steps(const struct ts_unwind *unwind, uint64_t *frames, ui
 	uint32_t n = 0;
 	uintptr_t ip, sp;
 
-	if (!unwind->get_context || !unwind->init_local || !unwind->step || !unwind->get_register ||
-	    unwind->get_context(&context) || unwind->init_local(cursor, &context))
+	if (!unwind->init_local || !unwind->step || !unwind->get_register ||
+	    get_context(unwind, &context) || unwind->init_local(cursor, &context))
 		return 0;
 	while (n < n_max && unwind->step(cursor) > 0) {
 		if (unwind->get_register(cursor, REGISTER_IP, &ip) ||
 		    unwind->get_register(cursor, REGISTER_SP, &sp))
 			break;
-		/* A callee's frame ends at its return address. */
 		at[n] = sp - sizeof(uintptr_t);
 		frames[n++] = ip;
 	}
 	return n;
+}
+
+/*
+ * Returns the return address that libunwind means. On aarch64, unw_backtrace() returns the address
+ * before it (seen in 1.6), but every return address is a multiple of 4.
+ */
+static inline uint64_t correct(uint64_t frame)
+{
+#if defined(__aarch64__)
+	return (ts_unwind_strip(frame) + 3) & ~UINT64_C(3);
+#else
+	return frame;
+#endif
 }
 
 void ts_unwind_full(const struct ts_unwind *unwind, const void *caller, bool by_steps,
@@ -83,7 +131,7 @@ void ts_unwind_full(const struct ts_unwind *unwind, const void *caller, bool by_
 {
 	uint64_t frames[TS_STACK_DEPTH_MAX + OWN_FRAMES_MAX];
 	uintptr_t at[TS_STACK_DEPTH_MAX + OWN_FRAMES_MAX] = {0};
-	uint32_t n, first = 0;
+	uint32_t n, i, first = 0;
 
 	TS_STATIC_ASSERT(sizeof(void *) == sizeof(frames[0]), "an address fills a frame");
 	if (by_steps || __atomic_load_n(&unwind->stale, __ATOMIC_RELAXED)) {
@@ -93,6 +141,8 @@ void ts_unwind_full(const struct ts_unwind *unwind, const void *caller, bool by_
 
 		n = r > 0 ? (uint32_t)r : 0;
 	}
+	for (i = 0; i < n; i++)
+		frames[i] = correct(frames[i]);
 	while (first < n && first < OWN_FRAMES_MAX && frames[first] != (uintptr_t)caller)
 		first++;
 	/* The caller of _start is 0, which is no frame. */

@@ -7,6 +7,22 @@
 /* Limit of frames in a stack. */
 #define TS_STACK_DEPTH_MAX 255u
 
+/*
+ * Returns a return address without its signature (pointer authentication of aarch64). The
+ * instruction does nothing on processors without signatures, and keeps an unsigned address.
+ */
+static inline uintptr_t ts_unwind_strip(uintptr_t address)
+{
+#if defined(__aarch64__)
+	register uintptr_t x30 __asm__("x30") = address;
+
+	__asm__("hint #7" /* xpaclri, which older assemblers do not know */ : "+r"(x30));
+	return x30;
+#else
+	return address;
+#endif
+}
+
 struct ts_unwind {
 	/* NULL: no usable unwinder was found. */
 	int (*backtrace)(void **frames, int n_frames);
@@ -25,8 +41,8 @@ struct ts_unwound {
 	bool truncated; /* TS_STACK_DEPTH_MAX frames, perhaps more */
 	uint64_t frames[TS_STACK_DEPTH_MAX];
 	/*
-	 * at[i]: address of the word on the stack that holds frames[i]. Set only if libunwind
-	 * walked step by step; otherwise 0.
+	 * at[i]: address of the last word of the callee's frame; on x86-64 this word holds
+	 * frames[i]. Set only if libunwind walked step by step; otherwise 0.
 	 */
 	uintptr_t at[TS_STACK_DEPTH_MAX];
 };

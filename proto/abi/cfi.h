@@ -5,17 +5,35 @@
  * (daemon/sample/code-file.c).
  *
  * The search table (.eh_frame_hdr) leads to a function's description. The reader runs the
- * description's program up to an address. The reader understands ordinary frames on x86-64: the CFA
- * by stack or frame pointer, the return address right below it, the frame pointer saved or
- * unchanged. Everything else makes the rule unknown, never approximate: signal frames, expressions,
- * other registers, foreign encodings. Registers that the walk does not need are skipped.
+ * description's program up to an address. The reader understands ordinary frames on x86-64 and
+ * aarch64: the CFA by stack or frame pointer, the return address saved at a fixed distance from it,
+ * the frame pointer saved or unchanged. Everything else makes the rule unknown, never approximate:
+ * signal frames, expressions, other registers, foreign encodings. Registers that the walk does not
+ * need are skipped.
+ *
+ * On aarch64, a function may sign the return address that it saves (pointer authentication). The
+ * rule states that, although a walk strips every return address: without a signature, stripping
+ * changes nothing.
  *
  * The bytes are untrusted: no read leaves [first, end), and these bytes bound every loop. Pure;
- * thread-safe; no allocation. Source: LSB core specification, "Exception Frames"; DWARF 5, 6.4.
+ * thread-safe; no allocation. Sources: LSB core specification, "Exception Frames"; DWARF 5, 6.4;
+ * "DWARF for the Arm 64-bit Architecture", 4.
  */
 #pragma once
 
 #include "proto/abi/base.h"
+
+enum ts_cfi_machine {
+	TS_CFI_X86_64 = 0,
+	TS_CFI_AARCH64 = 1,
+};
+
+/* The machine of this process. */
+#if defined(__aarch64__)
+#define TS_CFI_HERE TS_CFI_AARCH64
+#else
+#define TS_CFI_HERE TS_CFI_X86_64
+#endif
 
 enum ts_cfi_kind {
 	TS_CFI_UNKNOWN = 0, /* no rule, or an unsupported one: use a full unwinder */
@@ -24,23 +42,44 @@ enum ts_cfi_kind {
 	/* CFA = the word at frame pointer + cfa_off: a function that aligns its stack. */
 	TS_CFI_REALIGNED = 3,
 	TS_CFI_ROOT = 4, /* no caller */
+	/* Like REALIGNED, but bp_off counts from the frame pointer, and may be 0. */
+	TS_CFI_REALIGNED_BP = 5,
 };
 
 /*
- * The caller's stack pointer is the CFA. The return address is the word before the CFA. The
- * caller's frame pointer is the word at CFA + bp_off; if bp_off is 0, the frame pointer is
- * unchanged. If `bp_at_bp` is 1, the word lies at the frame pointer + bp_off instead.
+ * The caller's stack pointer is the CFA. The caller's frame pointer is the word at CFA + bp_off; if
+ * bp_off is 0, the frame pointer is unchanged. ts_cfi_ra_off() has the place of the return address.
  */
 struct ts_cfi_rule {
 	int32_t cfa_off;
 	int16_t bp_off;
-	uint8_t kind; /* enum ts_cfi_kind */
-	uint8_t bp_at_bp;
+	uint8_t kind;	  /* enum ts_cfi_kind */
+	uint8_t ra_words; /* of ts_cfi_ra_off(), and TS_CFI_SIGNED */
 };
 
-#define TS_CFI_REGISTER_BP	 6u
-#define TS_CFI_REGISTER_SP	 7u
-#define TS_CFI_REGISTER_RA	 16u
+/* Bit of ra_words: the function signs its return address. */
+#define TS_CFI_SIGNED	    0x80u
+#define TS_CFI_RA_WORDS_MAX 0x7f
+
+/* Returns the distance of the return address's word from the CFA: -8 in all rules of x86-64. */
+static inline int32_t ts_cfi_ra_off(const struct ts_cfi_rule *rule)
+{
+	const int32_t n_words = rule->ra_words & TS_CFI_RA_WORDS_MAX;
+
+	/* 0: the word behind the saved frame pointer. */
+	return n_words ? -8 * n_words : rule->bp_off + 8;
+}
+
+/* DWARF's numbers of the frame pointer, the stack pointer and the return address. */
+struct ts_cfi_registers {
+	uint8_t bp, sp, ra;
+};
+
+static inline struct ts_cfi_registers ts_cfi_registers(enum ts_cfi_machine machine)
+{
+	return machine == TS_CFI_AARCH64 ? (struct ts_cfi_registers){29, 31, 30}
+					 : (struct ts_cfi_registers){6, 7, 16};
+}
 
 #define TS_CFI_ENCODING_ABSOLUTE 0x00u
 #define TS_CFI_ENCODING_RELATIVE 0x1bu /* relative to its own address, signed, 4 bytes */
@@ -48,7 +87,7 @@ struct ts_cfi_rule {
 #define TS_CFI_ENCODING_COUNT	 0x03u /* 4 bytes */
 
 #define TS_CFI_REMEMBERED_MAX	 8u
-#define TS_CFI_OP_BREG_BP	 0x76u /* DW_OP_breg6 */
+#define TS_CFI_OP_BREG_0	 0x70u /* DW_OP_breg0 */
 
 /* Input bytes. A read past the end returns zeros and sets `failed`. */
 struct ts_cfi_input {
@@ -65,7 +104,9 @@ enum ts_cfi_saved {
 };
 
 struct ts_cfi_state {
-	uint8_t kind; /* enum ts_cfi_kind */
+	struct ts_cfi_registers registers;
+	uint8_t kind;	/* enum ts_cfi_kind */
+	bool is_signed; /* the return address */
 	int64_t cfa_off;
 	struct {
 		enum ts_cfi_saved saved;
@@ -75,7 +116,8 @@ struct ts_cfi_state {
 
 struct ts_cfi_description {
 	struct ts_cfi_input common, own; /* programs */
-	uintptr_t address;		 /* the requested address */
+	enum ts_cfi_machine machine;
+	uintptr_t address; /* the requested address */
 	uintptr_t start, end;
 	uint64_t code_factor;
 	int64_t data_factor;
@@ -84,12 +126,13 @@ struct ts_cfi_description {
 };
 
 /*
- * A query. The caller sets the first three fields. `address` is the thread's pc; for a return
+ * A query. The caller sets the first four fields. `address` is the thread's pc; for a return
  * address, subtract 1. [first, end) is the segment that holds the table and the descriptions. All
  * addresses are those at which the bytes lie in this process now. A caller that reads a file adds
  * the distance between that place and the file's own addresses to `address`.
  */
 struct ts_cfi_query {
+	enum ts_cfi_machine machine;
 	uintptr_t address;
 	uintptr_t first, end;
 	uintptr_t function_start, function_end; /* result; 0: no function contains the address */
@@ -176,13 +219,13 @@ static inline void ts_cfi_skip(struct ts_cfi_input *input, uint64_t n_bytes)
 static inline void ts_cfi_set_saved(struct ts_cfi_state *state, uint64_t number,
 				    enum ts_cfi_saved saved, int64_t off)
 {
-	if (number == TS_CFI_REGISTER_BP) {
+	if (number == state->registers.bp) {
 		state->bp.saved = saved;
 		state->bp.off = off;
-	} else if (number == TS_CFI_REGISTER_RA) {
+	} else if (number == state->registers.ra) {
 		state->ra.saved = saved;
 		state->ra.off = off;
-	} else if (number == TS_CFI_REGISTER_SP) {
+	} else if (number == state->registers.sp) {
 		state->sp.saved = saved;
 		state->sp.off = off;
 	}
@@ -191,23 +234,23 @@ static inline void ts_cfi_set_saved(struct ts_cfi_state *state, uint64_t number,
 static inline void ts_cfi_restore(struct ts_cfi_state *state, const struct ts_cfi_state *initial,
 				  uint64_t number)
 {
-	if (number == TS_CFI_REGISTER_BP)
+	if (number == state->registers.bp)
 		state->bp = initial->bp;
-	else if (number == TS_CFI_REGISTER_RA)
+	else if (number == state->registers.ra)
 		state->ra = initial->ra;
-	else if (number == TS_CFI_REGISTER_SP)
+	else if (number == state->registers.sp)
 		state->sp = initial->sp;
 }
 
 static inline void ts_cfi_set_cfa_register(struct ts_cfi_state *state, uint64_t number)
 {
-	state->kind = number == TS_CFI_REGISTER_SP   ? TS_CFI_BY_SP
-		      : number == TS_CFI_REGISTER_BP ? TS_CFI_BY_BP
-						     : TS_CFI_UNKNOWN;
+	state->kind = number == state->registers.sp   ? TS_CFI_BY_SP
+		      : number == state->registers.bp ? TS_CFI_BY_BP
+						      : TS_CFI_UNKNOWN;
 }
 
 /*
- * Sets the CFA by one of the two expressions in use. In a function that aligns its stack, compilers
+ * Sets the CFA by one of the two expressions in use on x86-64. In a function that aligns its stack, compilers
  * keep the CFA in a word at an offset from the frame pointer. Linkers describe a PLT entry by the
  * instruction's position in its 16 bytes: after the push, the offset is 8 bytes larger.
  */
@@ -235,7 +278,7 @@ static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
 			(address & 15) + OP_LITERAL_0 >= expression.at[sizeof(before)] ? 16 : 8;
 		return;
 	}
-	if (ts_cfi_take_u8(&expression) != TS_CFI_OP_BREG_BP)
+	if (ts_cfi_take_u8(&expression) != TS_CFI_OP_BREG_0 + state->registers.bp)
 		return;
 	state->cfa_off = ts_cfi_take_signed(&expression);
 	if (ts_cfi_take_u8(&expression) == OP_DEREF && expression.at == expression.end &&
@@ -257,7 +300,7 @@ static inline void ts_cfi_set_saved_expression(struct ts_cfi_state *state,
 
 	ts_cfi_skip(program, n_bytes);
 	expression.end = program->at;
-	if (ts_cfi_take_u8(&expression) == TS_CFI_OP_BREG_BP) {
+	if (ts_cfi_take_u8(&expression) == TS_CFI_OP_BREG_0 + state->registers.bp) {
 		off = ts_cfi_take_signed(&expression);
 		if (expression.at == expression.end && !expression.failed) {
 			ts_cfi_set_saved(state, number, TS_CFI_SAVED_AT_BP, off);
@@ -337,6 +380,10 @@ static inline bool ts_cfi_run_extended(const struct ts_cfi_description *descript
 		ts_cfi_set_saved(state, ts_cfi_take_unsigned(program), TS_CFI_SAVED_OTHER, 0);
 		ts_cfi_take_unsigned(program);
 		return true;
+	case 0x2c: /* AARCH64_negate_ra_state_with_pc */
+	case 0x2d: /* AARCH64_negate_ra_state */
+		state->is_signed = !state->is_signed;
+		return description->machine == TS_CFI_AARCH64;
 	case 0x2e: /* GNU_args_size: pushed arguments, which the CFA's own rule already counts */
 		ts_cfi_take_unsigned(program);
 		return true;
@@ -453,6 +500,8 @@ static inline bool ts_cfi_read_augmentation(struct ts_cfi_description *descripti
 			description->encoding = ts_cfi_take_u8(input);
 		else if (*letters == 'L')
 			ts_cfi_take_u8(input);
+		else if (*letters == 'B' && description->machine == TS_CFI_AARCH64)
+			continue; /* the key of signatures */
 		else if (*letters == 'P') {
 			/* A pointer of 4 or 8 bytes; other encodings do not occur. */
 			uint8_t size = ts_cfi_take_u8(input) & 0x0f;
@@ -494,7 +543,7 @@ static inline bool ts_cfi_read_common(const struct ts_cfi_query *query, uintptr_
 	ra_register = version == 1 ? ts_cfi_take_u8(&input) : ts_cfi_take_unsigned(&input);
 	description->encoding = TS_CFI_ENCODING_ABSOLUTE;
 	description->augmented = false;
-	if (ra_register != TS_CFI_REGISTER_RA ||
+	if (ra_register != ts_cfi_registers(description->machine).ra ||
 	    !ts_cfi_read_augmentation(description, &input, letters))
 		return false;
 	description->common = input;
@@ -537,36 +586,59 @@ static inline bool ts_cfi_read_description(const struct ts_cfi_query *query, uin
 	       query->address < description->end;
 }
 
-static inline struct ts_cfi_rule ts_cfi_to_rule(const struct ts_cfi_state *state)
+/* Sets the place of the return address, after bp_off. False: a rule cannot have this place. */
+static inline bool ts_cfi_set_ra(const struct ts_cfi_state *state, enum ts_cfi_machine machine,
+				 struct ts_cfi_rule *rule)
+{
+	const int64_t off = state->ra.off;
+
+	if (off % 8 || (machine == TS_CFI_X86_64 && off != -8))
+		return false;
+	if (off < 0 && off >= -8 * TS_CFI_RA_WORDS_MAX)
+		rule->ra_words = (uint8_t)(-off / 8);
+	else if (!rule->bp_off || off != rule->bp_off + 8)
+		return false;
+	if (state->is_signed)
+		rule->ra_words |= TS_CFI_SIGNED;
+	return true;
+}
+
+static inline struct ts_cfi_rule ts_cfi_to_rule(const struct ts_cfi_state *state,
+						enum ts_cfi_machine machine)
 {
 	struct ts_cfi_rule rule = {0, 0, TS_CFI_UNKNOWN, 0};
+	bool is_at_bp = false;
 
 	if (state->ra.saved == TS_CFI_SAVED_NONE) {
 		rule.kind = TS_CFI_ROOT;
 		return rule;
 	}
 	if (state->sp.saved != TS_CFI_SAVED_NOT || state->ra.saved != TS_CFI_SAVED_AT_CFA ||
-	    state->ra.off != -8 || state->cfa_off > INT32_MAX || state->cfa_off < INT32_MIN ||
-	    state->cfa_off % 8)
+	    state->cfa_off > INT32_MAX || state->cfa_off < INT32_MIN || state->cfa_off % 8)
 		return rule;
 	if (state->bp.saved == TS_CFI_SAVED_AT_CFA || state->bp.saved == TS_CFI_SAVED_AT_BP) {
-		rule.bp_at_bp = state->bp.saved == TS_CFI_SAVED_AT_BP;
-		if ((!state->bp.off && !rule.bp_at_bp) || state->bp.off % 8 ||
-		    state->bp.off > INT16_MAX || state->bp.off < INT16_MIN)
+		is_at_bp = state->bp.saved == TS_CFI_SAVED_AT_BP;
+		if (is_at_bp ? state->kind != TS_CFI_REALIGNED : !state->bp.off)
+			return rule;
+		if (state->bp.off % 8 || state->bp.off > INT16_MAX || state->bp.off < INT16_MIN)
 			return rule;
 		rule.bp_off = (int16_t)state->bp.off;
 	} else if (state->bp.saved != TS_CFI_SAVED_NOT) {
 		return rule;
 	}
-	rule.kind = state->kind;
+	if (!ts_cfi_set_ra(state, machine, &rule))
+		return rule;
+	rule.kind = is_at_bp ? TS_CFI_REALIGNED_BP : state->kind;
 	rule.cfa_off = (int32_t)state->cfa_off;
 	return rule;
 }
 
 static inline void ts_cfi_interpret(struct ts_cfi_query *query, uintptr_t at)
 {
-	struct ts_cfi_state initial = {.kind = TS_CFI_UNKNOWN}, state;
-	struct ts_cfi_description description = {.address = query->address};
+	struct ts_cfi_state initial = {ts_cfi_registers(query->machine), .kind = TS_CFI_UNKNOWN};
+	struct ts_cfi_description description = {.address = query->address,
+						 .machine = query->machine};
+	struct ts_cfi_state state;
 
 	if (!ts_cfi_read_description(query, at, &description))
 		return;
@@ -576,7 +648,7 @@ static inline void ts_cfi_interpret(struct ts_cfi_query *query, uintptr_t at)
 		return;
 	state = initial;
 	if (ts_cfi_run(&description, description.own, query->address, &initial, &state))
-		query->rule = ts_cfi_to_rule(&state);
+		query->rule = ts_cfi_to_rule(&state, query->machine);
 }
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Clocks. A time in a ring is a clock id and raw ticks. The daemon converts ticks to nanoseconds of
- * CLOCK_MONOTONIC, the one clock of a trace, between snapshots of both clocks. Reading the TSC
- * costs half of clock_gettime(), and the launch path reads a clock twice.
+ * CLOCK_MONOTONIC, the one clock of a trace, between snapshots of both clocks. Reading the
+ * processor's counter costs half of clock_gettime(), and the launch path reads a clock twice.
  *
  * Thread- and signal-safe; nothing here allocates or blocks.
  */
@@ -14,9 +14,13 @@
 enum ts_clock {
 	TS_CLOCK_NONE = 0,
 	TS_CLOCK_MONOTONIC = 1, /* ns */
-	TS_CLOCK_TSC = 2,	/* x86 TSC ticks; only if the kernel's clocksource is the TSC */
-	TS_CLOCK_REALTIME = 3,	/* ns */
-	TS_CLOCK_CUPTI = 4, /* cuptiGetTimestamp(), if it could not be replaced (CUPTI < 11.6) */
+	/*
+	 * Ticks of the processor's counter: the TSC on x86, CNTVCT_EL0 on aarch64. Only if it is
+	 * the kernel's clocksource.
+	 */
+	TS_CLOCK_TSC = 2,
+	TS_CLOCK_REALTIME = 3, /* ns */
+	TS_CLOCK_CUPTI = 4,    /* cuptiGetTimestamp(), if it could not be replaced (CUPTI < 11.6) */
 	TS_CLOCK_COUNT
 };
 
@@ -49,6 +53,18 @@ static inline uint64_t ts_clock_tsc(void)
 	return __builtin_ia32_rdtsc();
 }
 #define TS_CLOCK_HAVE_TSC 1
+#define TS_CLOCK_SOURCE	  "tsc" /* the counter's name in the kernel's list of clocksources */
+#elif defined(__aarch64__)
+/* Reads the counter of the architecture's timer. The same holds for its order as for the TSC's. */
+static inline uint64_t ts_clock_tsc(void)
+{
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+}
+#define TS_CLOCK_HAVE_TSC 1
+#define TS_CLOCK_SOURCE	  "arch_sys_counter"
 #else
 #define TS_CLOCK_HAVE_TSC 0
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System calls that TraceSmith makes in the application's process under a seccomp filter. It makes
- * no others. The names are those of x86-64. `tsctl devices` prints the list, and inject/README.md
- * has it as a table. A test runs a program under a filter that kills it for every other call.
+ * no others. `tsctl devices` prints the list for its machine, and inject/README.md has it as a table
+ * for x86-64. A test runs a program under a filter that kills it for every other call.
  *
  * 	X(name, start, why)
  *
@@ -12,6 +12,13 @@
  */
 #pragma once
 
+/* Linux for aarch64 does not have the older call of such a pair. */
+#if defined(__x86_64__)
+#define TS_SANDBOX_EITHER(X, older, newer, start, why) X(older, start, why)
+#else
+#define TS_SANDBOX_EITHER(X, older, newer, start, why) X(newer, start, why)
+#endif
+
 #define TS_SANDBOX_CALLS(X)                                                                       \
 	X(openat, 0,                                                                              \
 	  "opens /proc/self/status, /dev/null, the file of the clock source, libraries, and code" \
@@ -20,7 +27,7 @@
 	X(pread64, 0, "libraries")                                                                \
 	X(newfstatat, 0, "libraries, code that is captured for replay")                           \
 	X(close, 0, "files and sockets of the shim")                                              \
-	X(readlink, 0, "the program's name")                                                      \
+	TS_SANDBOX_EITHER(X, readlink, readlinkat, 0, "the program's name")                       \
 	X(brk, 0, "memory of the C library for threads and libraries")                            \
 	X(mmap, 0, "memory of threads, tables and CUPTI's buffers; libraries")                    \
 	X(mremap, 0, "more of the session's memory, as it is used")                               \
@@ -50,15 +57,15 @@
 	X(connect, 0, "the daemon")                                                               \
 	X(sendmsg, 0, "the daemon")                                                               \
 	X(recvfrom, 0, "the daemon")                                                              \
-	X(poll, 0, "the daemon")                                                                  \
+	TS_SANDBOX_EITHER(X, poll, ppoll, 0, "the daemon")                                        \
 	X(futex, 0, "threads wait for each other and wake the daemon")                            \
 	X(clock_gettime, 0, "times, if the kernel does not give them without a call")             \
 	X(clock_nanosleep, 0, "waiting for room in a full ring (--lossless, capture)")            \
 	X(write, 0, "TRACESMITH_DEBUG")                                                           \
-	X(access, 1, "where the daemon is")                                                       \
+	TS_SANDBOX_EITHER(X, access, faccessat, 1, "where the daemon is")                         \
 	X(socketpair, 1, "the daemon's connection")                                               \
 	X(setsid, 1, "in the daemon's process, before execve()")                                  \
-	X(dup2, 1, "in the daemon's process, before execve()")                                    \
+	TS_SANDBOX_EITHER(X, dup2, dup3, 1, "in the daemon's process, before execve()")           \
 	X(getdents64, 1, "in the daemon's process, if there is no close_range()")                 \
 	X(execve, 1, "in the daemon's process")                                                   \
 	X(exit_group, 1, "in the daemon's process, if execve() fails")                            \

@@ -112,6 +112,18 @@ static inline bool ts_soak(void)
 	return getenv("TS_SOAK") != NULL;
 }
 
+/*
+ * Skips a test that needs a call that qemu-user does not have. packaging/cross/run.sh sets the
+ * variable.
+ */
+static inline void ts_skip_emulated(const char *missing)
+{
+	if (getenv("TS_EMULATED")) {
+		fprintf(stderr, "skipped: qemu-user has no %s\n", missing);
+		exit(TS_TEST_SKIPPED);
+	}
+}
+
 static inline int ts_test_count_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");

@@ -571,18 +571,27 @@ static void add_place(struct ts_probed *probed, const char *pattern)
 	globfree(&paths);
 }
 
+/* Folders of libraries have the machine in their names, NVIDIA's also as that of a server. */
+#if defined(__aarch64__)
+#define MULTIARCH "aarch64-linux-gnu"
+#define TARGET	  "sbsa-linux"
+#else
+#define MULTIARCH "x86_64-linux-gnu"
+#define TARGET	  "x86_64-linux"
+#endif
+
 static void add_places(struct ts_probed *probed)
 {
 	static const char *const patterns[] = {
-		"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+		"/usr/lib/" MULTIARCH "/libcuda.so.1",
 		"/usr/lib64/libcuda.so.1",
 		"/usr/lib/libcuda.so.1",
 		"/usr/lib/wsl/lib/libcuda.so.1",
-		"/usr/local/cuda/targets/x86_64-linux/lib/libcudart.so.*",
-		"/usr/local/cuda-*/targets/x86_64-linux/lib/libcudart.so.*",
-		"/usr/lib/x86_64-linux-gnu/libcudart.so.*",
+		"/usr/local/cuda/targets/" TARGET "/lib/libcudart.so.*",
+		"/usr/local/cuda-*/targets/" TARGET "/lib/libcudart.so.*",
+		"/usr/lib/" MULTIARCH "/libcudart.so.*",
 		"/opt/rocm*/lib/libamdhip64.so.*",
-		"/usr/lib/x86_64-linux-gnu/libamdhip64.so.*",
+		"/usr/lib/" MULTIARCH "/libamdhip64.so.*",
 	};
 	const char *more = secure_getenv(PATHS_ENVIRONMENT);
 	char path[4096];

@@ -54,7 +54,7 @@ static int attack(const char *name, pid_t parent)
 	else if (!strcmp(name, "descriptors"))
 		r = (int)syscall(SYS_pidfd_open, parent, 0);
 	else if (!strcmp(name, "fork"))
-		r = (int)syscall(SYS_fork);
+		r = (int)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	else if (!strcmp(name, "user"))
 		r = (int)syscall(SYS_setresuid, 0, 0, 0);
 	else if (!strcmp(name, "wait"))

@@ -493,6 +493,12 @@ static struct own own_file(void)
 	return own;
 }
 
+#if defined(__aarch64__)
+#define READ_PC "adr %0, ."
+#else
+#define READ_PC "lea 0(%%rip), %0"
+#endif
+
 static volatile int seen;
 static int here_line, inner_line, middle_line;
 
@@ -501,7 +507,7 @@ static inline __attribute__((always_inline)) uint64_t inner(void)
 	uint64_t pc;
 
 	inner_line = __LINE__ + 1;
-	__asm__ volatile("lea 0(%%rip), %0" : "=r"(pc));
+	__asm__ volatile(READ_PC : "=r"(pc));
 	return pc;
 }
 

@@ -350,6 +350,7 @@ TS_TEST(a_forked_child_has_no_rings)
 	int status;
 	pid_t pid;
 
+	ts_skip_emulated("MADV_DONTFORK");
 	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
 	record_one(NULL);
 	pid = fork();

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Preloaded into programs under qemu-user, for two calls that QEMU 7.2 refuses. setup.sh builds this
+ * library, and run.sh names it to the loader; nothing is installed.
+ *
+ * mremap() with an old length of 0: the shim maps more of its memfd by it (inject/ring/unlocked.c).
+ * Here mmap() of the same file does it. The file is found by its descriptor in the thread that made
+ * it, because the shim's link thread has descriptors of its own. The thread must still exist, and
+ * the descriptor must be open.
+ *
+ * clone() with CLONE_VM and CLONE_VFORK, and another signal than SIGCHLD at the end: the shim starts
+ * a private daemon by it (inject/process/spawn-detached.c). Here fork() does it, so the caller does
+ * not get the child's error.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define EXPORT	  __attribute__((visibility("default")))
+#define N_KEPT	  256u
+#define MAPS_LINE 512
+
+struct file {
+	long tid;
+	int fd;
+	ino_t inode;
+};
+
+static struct file files[N_KEPT]; /* the last ones */
+static unsigned n_files;
+
+EXPORT int memfd_create(const char *name, unsigned flags)
+{
+	int fd = (int)syscall(SYS_memfd_create, name, flags);
+	struct stat status;
+
+	if (fd >= 0 && !fstat(fd, &status)) {
+		unsigned i = __atomic_fetch_add(&n_files, 1, __ATOMIC_RELAXED) % N_KEPT;
+
+		files[i] = (struct file){syscall(SYS_gettid), fd, status.st_ino};
+	}
+	return fd;
+}
+
+/* Finds the mapping that contains the address: its file's inode and the address's offset there. */
+static int find_mapping(uintptr_t at, ino_t *ret_inode, off_t *ret_off)
+{
+	uintptr_t start, end, off;
+	unsigned long inode;
+	char line[MAPS_LINE];
+	FILE *maps = fopen("/proc/self/maps", "re");
+	int found = 0;
+
+	while (maps && !found && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %" SCNxPTR " %*s %lu", &start, &end,
+			   &off, &inode) == 4 &&
+		    at >= start && at < end) {
+			*ret_inode = inode;
+			*ret_off = (off_t)(off + (at - start));
+			found = 1;
+		}
+	}
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+static int open_file(ino_t inode)
+{
+	struct stat status;
+	char path[64];
+	unsigned i;
+	int fd;
+
+	for (i = 0; i < N_KEPT; i++) {
+		if (!files[i].tid || files[i].inode != inode)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%ld/fd/%d", files[i].tid,
+			 files[i].fd);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && !fstat(fd, &status) && status.st_ino == inode)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+static void *map_again(const void *at, size_t n_bytes)
+{
+	void *mapped = MAP_FAILED;
+	ino_t inode;
+	off_t off;
+	int fd;
+
+	if (!find_mapping((uintptr_t)at, &inode, &off)) {
+		errno = EFAULT;
+		return MAP_FAILED;
+	}
+	fd = open_file(inode);
+	if (fd < 0)
+		return MAP_FAILED;
+	mapped = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
+	close(fd);
+	if (mapped != MAP_FAILED)
+		madvise(mapped, n_bytes, MADV_DONTFORK);
+	return mapped;
+}
+
+EXPORT void *mremap(void *at, size_t n_old, size_t n_new, int flags, ...)
+{
+	void *place = NULL;
+	va_list rest;
+
+	if (!n_old)
+		return map_again(at, n_new);
+	va_start(rest, flags);
+	if (flags & MREMAP_FIXED)
+		place = va_arg(rest, void *);
+	va_end(rest);
+	return (void *)syscall(SYS_mremap, at, n_old, n_new, flags, place);
+}
+
+EXPORT int clone(int (*run)(void *), void *stack, int flags, void *data, ...)
+{
+	const int vfork_flags = CLONE_VM | CLONE_VFORK;
+	int (*next)(int (*)(void *), void *, int, void *, ...);
+	pid_t pid;
+
+	if ((flags & ~(vfork_flags | SIGCHLD)) || (flags & vfork_flags) != vfork_flags) {
+		*(void **)&next = dlsym(RTLD_NEXT, "clone");
+		return next(run, stack, flags, data);
+	}
+	pid = fork();
+	if (!pid)
+		_exit(run(data));
+	return pid;
+}
