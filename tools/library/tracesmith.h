@@ -16,6 +16,7 @@
  *     sbt/copy.h       write a window of a trace, or several traces, as a new trace
  *     sbt/verify.h     check every byte
  *     sbt/repair.h     finish a cut file
+ *     replay/report/names/callname.h   names of calls
  *     replay/report/pictures/picture.h   answers and sums by stack as pictures (SVG)
  *     replay/report/query.h   query a trace for its contents, an analysis, gaps, its state at an
  *                      instant, a timeline, memory, a graph, sums, a replay; messages of
@@ -36,6 +37,7 @@
 #include "proto/rpc/json-read.h"
 #include "proto/rpc/json.h"
 #include "replay/report/ask-json.h"
+#include "replay/report/names/callname.h"
 #include "replay/report/pictures/picture.h"
 #include "replay/report/query-diff.h"
 #include "replay/report/query.h"

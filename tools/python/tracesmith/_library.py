@@ -96,7 +96,8 @@ FUNCTIONS: Dict[str, Any] = {
     'ts_sbt_columns_values': (c_void_p, [c_void_p, c_int]),
     'ts_sbt_columns_sessions': (c_void_p, [c_void_p]),
     'ts_sbt_columns_damaged': (c_uint64, [c_void_p]),
-    'ts_sbt_arrow_stream': (c_int, [c_void_p, c_void_p, c_void_p]),
+    'ts_sbt_arrow_stream_named': (c_int, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    'ts_name_call': (c_char_p, [c_uint32, c_uint32, c_void_p]),
     'ts_sbt_writer_new': (c_int, [c_int, POINTER(c_void_p)]),
     'ts_sbt_writer_free': (None, [c_void_p]),
     'ts_sbt_writer_string': (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_uint32)]),
@@ -112,6 +113,9 @@ FUNCTIONS: Dict[str, Any] = {
 
 # enum ts_role of sbt/schema.h.
 STRING, STACK, THREAD, DEVICE, CONTEXT, STREAM, DOUBLE, OCTETS = 5, 6, 7, 13, 14, 15, 19, 20
+CALL = -1  # no role of the library: the name of a call, by TS_SBT_CALL_COLUMN of sbt/columns.h
+CALL_COLUMN = 63
+CALL_NAME_BYTES = 32
 
 
 class Field(NamedTuple):
@@ -122,6 +126,11 @@ class Field(NamedTuple):
     offset: int
     role: int
     is_signed: bool
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are numbers of texts."""
+        return self.role in (STRING, CALL)
 
     @property
     def format(self) -> str:
@@ -200,8 +209,16 @@ def schema(name: str) -> Schema:
     own = pointer.contents
     fields = [Field(own.columns[i].name.decode(), i, own.columns[i].width, own.columns[i].offset, own.columns[i].role,
                     bool(own.columns[i].is_signed)) for i in range(own.n_columns)]
+    if name == 'api':
+        fields.append(Field('name', CALL_COLUMN, 4, own.row_bytes, CALL, False))
     found = _schemas[name] = Schema(name, own.type, own.row_bytes, fields, own.is_event)
     return found
+
+
+def call_name(number: int) -> str:
+    """The name of a call, by its number in the column `name` of calls."""
+    buffer = ctypes.create_string_buffer(CALL_NAME_BYTES)
+    return str(library().ts_name_call(number >> 16, number & 0xffff, buffer).decode())
 
 
 def event_types() -> List[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import fnmatch
 import os
 import threading
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
@@ -175,10 +174,8 @@ class Trace(Questions):
         return text
 
     def find_strings(self, name: str, pattern: str) -> List[int]:
-        """Ids of the names in rows of a type that match a pattern, ascending."""
-        ids = set(Table(self, name, columns=['name'])['name'])
-        pattern = pattern.replace('[', '[[]')
-        return sorted(number for number in ids if fnmatch.fnmatchcase(self.string(number), pattern))
+        """The numbers of the names in rows of a type that match a pattern, ascending: ids of strings, or calls."""
+        return Table(self, name)._find_names(pattern)
 
     def stack(self, session: int, number: int) -> List[int]:
         """The frames of a host stack, innermost first, as proto/abi/record.h encodes them. `rows(stacks=True)` gives their names."""
@@ -226,7 +223,7 @@ class Trace(Questions):
 
     @property
     def calls(self) -> Table:
-        """Calls of the vendor's functions. Their names are numbers (`domain`, `cbid`); `rows('api')` has them as text."""
+        """Calls of the vendor's functions. The column `name` is made of `domain` and `cbid`."""
         return Table(self, 'api')
 
     @property
@@ -263,7 +260,8 @@ class Trace(Questions):
         if not stream:
             raise MemoryError('%s: no memory' % self.path)
         with self._lock:
-            result = self._lib.ts_sbt_arrow_stream(self._own(), columns.pointer, stream)
+            name_call = ctypes.cast(self._lib.ts_name_call, ctypes.c_void_p)
+            result = self._lib.ts_sbt_arrow_stream_named(self._own(), columns.pointer, name_call, stream)
             if result:
                 _free(stream)
                 self._check(result)

@@ -95,7 +95,7 @@ class SBTWriter:
     def _row(self, type: str, fields: Dict[str, Any]) -> ctypes.Array[ctypes.c_char]:
         schema = _library.schema(type)
         row = ctypes.create_string_buffer(schema.row_bytes)
-        by_name = {field.name: field for field in schema.fields}
+        by_name = {field.name: field for field in schema.fields if field.role != _library.CALL}
         if not self._writer:
             raise Error('%s: the writer is finished' % self.path)
         for name, value in fields.items():
