@@ -213,7 +213,7 @@ class Library(harness.Case):
     def test_headers_alone(self):
         """Each installed header compiles by itself, in C and in C++, from the installed tree alone."""
         self.assertIn('tracesmith.h', list(self.headers()))
-        for compiler, suffix, options in [('cc', '.c', ['-std=gnu11'])] + [
+        for compiler, suffix, options in [('cc', '.c', ['-std=gnu11']), ('cc', '.c', ['-std=c11', '-Wpedantic'])] + [
                 (name, '.cc', ['-std=c++17', '-Wpedantic']) for name in CPP_COMPILERS]:
             source = self.path('all' + suffix)
             for name in self.headers():

@@ -24,6 +24,7 @@
  *     replay/report/query-diff.h   compare traces of two builds
  *     replay/report/ask-json.h   the same queries, with JSON in and JSON out
  *     tools/export/export.h   write a trace in a format of other tools
+ *     tools/export/arrow/dataset.h   write a trace as files of Apache Arrow
  *     proto/client/client.h   query a running tracesmithd, with the same messages
  *
  * The library keeps no state between calls that a program can notice. The first replay on a virtual
@@ -54,4 +55,5 @@
 #include "sbt/symbols.h"
 #include "sbt/verify.h"
 #include "sbt/writer.h"
+#include "tools/export/arrow/dataset.h"
 #include "tools/export/export.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a trace as a data set of Arrow files; tsctl export calls this file. The rows of each
- * session and type are read in order of time, turned to the messages that `tsctl view --json`
- * prints (replay/report/rows), collected as columns (arrow-table.c) and written (message.c). A file
- * ends with its time slice, or when it is full.
+ * Writes a trace as a data set of Arrow files. tsctl export and bindings call this file. The rows
+ * of each session and type are read in order of time, turned to the messages that `tsctl view
+ * --json` prints (replay/report/rows), collected as columns (arrow-table.c) and written
+ * (message.c). A file ends with its time slice, or when it is full.
  */
 #include "tools/export/arrow/dataset.h"
 
@@ -123,8 +123,9 @@ static int write_file(struct export_arrow *export)
 	char path[PATH_BYTES], slice[NUMBER_BYTES], session[NUMBER_BYTES], origin[NUMBER_BYTES],
 		realtime[NUMBER_BYTES];
 	const struct ts_arrow_fact facts[] = {
-		{"tracesmith.generator",
-		 export->options->generator ? export->options->generator : ""},
+		{"tracesmith.generator", export->options->generator
+						 ? export->options->generator
+						 : "TraceSmith " TS_EXPORT_VERSION},
 		{"tracesmith.type", export->schema->name},
 		{"tracesmith.job", export->job},
 		{"tracesmith.rank", export->rank},
@@ -275,32 +276,51 @@ static void export_arrow_deinit(struct export_arrow *export)
 	ts_resolver_free(export->resolver);
 }
 
+static int export_all(struct export_arrow *export, const struct ts_resolver_options *resolved)
+{
+	ts_cleanup(ts_freep) uint64_t *keys = NULL;
+	size_t n = 0;
+	int r = ts_resolver_new(export->reader, resolved, &export->resolver);
+
+	r = r ? r : ts_rowjson_new(export->resolver, NULL, &export->rowjson);
+	r = r ? r : list_keys(export, &keys, &n);
+	if (r)
+		return r;
+	name_files(export);
+	for (size_t i = 0; !r && i < n; i++) {
+		uint32_t session = (uint32_t)(keys[i] >> TYPE_BITS);
+
+		if (!i || session != export->session)
+			set_session(export, session);
+		r = export_type(export, (unsigned int)(keys[i] & ((1u << TYPE_BITS) - 1)));
+	}
+	return r;
+}
+
 int ts_export_arrow(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		    const struct ts_export_arrow_options *arrow, bool mangled,
 		    struct ts_export_report *ret_report)
 {
-	ts_cleanup(ts_freep) uint64_t *keys = NULL;
+	static const struct ts_export_options whole = {0};
 	const struct ts_resolver_options resolved = {.mangled = mangled};
 	struct ts_export_report report = {.has_names = true};
+	struct ts_export_arrow_options own = *arrow;
 	ts_cleanup(export_arrow_deinit) struct export_arrow export = {.reader = reader,
-								      .options = options,
-								      .arrow = arrow,
+								      .options = options ? options
+											 : &whole,
+								      .arrow = &own,
 								      .report = &report};
-	size_t n = 0;
-	int r = ts_resolver_new(reader, &resolved, &export.resolver);
+	const volatile int *before = NULL;
+	int r;
 
-	r = r ? r : ts_rowjson_new(export.resolver, NULL, &export.rowjson);
-	r = r ? r : list_keys(&export, &keys, &n);
-	if (r)
-		return r;
-	name_files(&export);
-	for (size_t i = 0; !r && i < n; i++) {
-		uint32_t session = (uint32_t)(keys[i] >> TYPE_BITS);
-
-		if (!i || session != export.session)
-			set_session(&export, session);
-		r = export_type(&export, (unsigned int)(keys[i] & ((1u << TYPE_BITS) - 1)));
-	}
+	if (!own.path || !own.open || !own.finish || own.slice_ns % TS_ARROW_SLICE_UNIT_NS)
+		return -EINVAL;
+	own.slice_ns = own.slice_ns ? own.slice_ns : TS_ARROW_SLICE_NS;
+	if (export.options->cancel)
+		before = ts_sbt_reader_cancel(reader, export.options->cancel);
+	r = export_all(&export, &resolved);
+	if (export.options->cancel)
+		ts_sbt_reader_cancel(reader, before);
 	if (!r)
 		*ret_report = report;
 	return r;

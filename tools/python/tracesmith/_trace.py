@@ -27,23 +27,33 @@ _free = ctypes.CDLL(None).free
 _free.restype, _free.argtypes = None, [ctypes.c_void_p]
 
 
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return '/'
+
+
 class Trace(Questions):
     """An open trace. Any threads may share it: they read one after another. A context manager."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, place: Optional[str] = None) -> None:
         self.path = os.fspath(path)
+        # A question opens the file again, whatever folder is current then: `place` is for that.
+        self.folder = _current_folder()
+        self.place = place or os.path.join(self.folder, self.path)
         self._lock = threading.RLock()
         self._strings: Dict[int, str] = {}
         self._lib = _library.library()
-        self._reader: Any = self._open(self.path)
+        self._reader: Any = self._open(self.place, self.path)
         self._join()
 
     # ---- opening ----
 
-    def _open(self, path: str) -> Any:
+    def _open(self, place: str, path: str) -> Any:
         reader, error = ctypes.c_void_p(), _library.ErrorStruct()
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+            descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
         except OSError as why:
             raise Error('%s: %s' % (path, why.strerror)) from why
         try:
@@ -59,7 +69,7 @@ class Trace(Questions):
             return None
         field = next(field for field in _library.schema('part').fields if field.name == 'before')
         number = int.from_bytes(bytes(part.bytes[field.offset:field.offset + field.width]), 'little')
-        pointer = self._lib.ts_sbt_part_path(os.fsencode(self.path), number)
+        pointer = self._lib.ts_sbt_part_path(os.fsencode(self.place), number)
         if not pointer:
             return None
         path = os.fsdecode(ctypes.cast(pointer, ctypes.c_char_p).value or b'')
@@ -75,7 +85,7 @@ class Trace(Questions):
             if not path or not os.path.isfile(path):
                 break
             try:
-                reader = self._open(path)
+                reader = self._open(path, path)
             except Error:
                 break
             if not self._lib.ts_sbt_reader_is_before(reader, last):
@@ -113,9 +123,6 @@ class Trace(Questions):
         if not self._reader:
             raise Error('%s: the trace is closed' % self.path)
         return self._reader
-
-    def _again(self) -> 'Trace':
-        return Trace(self.path)
 
     @property
     def reader(self) -> Any:
@@ -278,16 +285,20 @@ class Folder(Sequence[Trace]):
 
     def __init__(self, path: Path) -> None:
         self.path = os.fspath(path)
+        self._place = os.path.abspath(self.path)
         self.paths = sorted(os.path.join(self.path, name) for name in os.listdir(self.path) if name.endswith('.sbt'))
+
+    def _open(self, path: str) -> Trace:
+        return Trace(path, os.path.join(self._place, os.path.basename(path)))
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def __getitem__(self, index: Any) -> Any:
-        return Trace(self.paths[index]) if isinstance(index, int) else [Trace(path) for path in self.paths[index]]
+        return self._open(self.paths[index]) if isinstance(index, int) else [self._open(path) for path in self.paths[index]]
 
     def __iter__(self) -> Iterator[Trace]:
-        return (Trace(path) for path in self.paths)
+        return (self._open(path) for path in self.paths)
 
     def __repr__(self) -> str:
         return '<Folder %s: %d traces>' % (self.path, len(self))
