@@ -18,14 +18,43 @@ import package
 EXAMPLE = os.path.join(package.PACKAGE, 'examples', 'longest_gap.py')
 PROGRAM = os.path.join(harness.SOURCE, 'test', 'apps', 'python-ctypes.py')
 KERNEL = 2  # the number of the row type
+PYENV = os.environ.get('PYENV_ROOT', os.path.expanduser('~/.pyenv'))
+# Eight threads share a trace, a table and a writer.
+SHARED = '''
+import sys, threading, tracesmith
+trace = tracesmith.open(sys.argv[1])
+wanted, failures, shared = list(trace.kernels), [], [trace.kernels, trace.calls]
+n_calls, info, writer = len(list(trace.calls)), trace.info(), tracesmith.SBTWriter('shared.sbt')
+session, start = writer.session(pid=1), threading.Barrier(8)
+def work(number):
+    start.wait()
+    for i in range(10):
+        if list(shared[0]) != wanted or len(shared[1]['name'].texts()) != n_calls:
+            failures.append('a shared table')
+        if list(trace.kernels) != wanted or len(trace.copies.where(name=None)) == 0 or trace.file_state != 'finished':
+            failures.append('a shared trace')
+        if i == 5 and trace.info() != info:
+            failures.append('a question')
+        session.emit('mark', start_ns=1 + i, name='mark %d of %d' % (i, number))
+        if i % 3 == 0:
+            session.seal()
+threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+writer.finish()
+assert not failures, failures
+names = tracesmith.open('shared.sbt').marks['name'].texts()
+assert sorted(names) == sorted('mark %d of %d' % (i, number) for i in range(10) for number in range(8))
+'''
 VERSION = 'import sys; print("%d.%d" % sys.version_info[:2])'
 
 
 def interpreters():
     """{version: path} of the CPythons here that the package is for."""
-    root = os.environ.get('PYENV_ROOT', os.path.expanduser('~/.pyenv'))
     found = {}
-    for path in sorted(glob.glob(os.path.join(root, 'versions', '*', 'bin', 'python3'))) + ['/usr/bin/python3', sys.executable]:
+    for path in sorted(glob.glob(os.path.join(PYENV, 'versions', '*', 'bin', 'python3'))) + ['/usr/bin/python3', sys.executable]:
         version = harness.run([path, '-c', VERSION]).out.strip() if os.path.exists(path) else ''
         if version and tuple(map(int, version.split('.'))) >= (3, 8):
             found.setdefault(version, path)
@@ -234,21 +263,17 @@ left = [again.kernels['end_ns'], again, stream]
 ''', path)
 
     def test_threads_share_a_trace(self):
-        self.python('''
-import sys, threading, tracesmith
-trace = tracesmith.open(sys.argv[1])
-wanted, failures = list(trace.kernels), []
-def work():
-    for _ in range(10):
-        if list(trace.kernels) != wanted or len(trace.copies.where(name=None)) == 0 or trace.file_state != 'finished':
-            failures.append(1)
-threads = [threading.Thread(target=work) for _ in range(8)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert not failures
-''', self.trace())
+        self.python(SHARED, self.trace())
+
+    def test_without_the_interpreters_lock(self):
+        """The same under free-threaded builds of CPython."""
+        program = 'import sys, sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)'
+        free = [path for path in glob.glob(os.path.join(PYENV, 'versions', '*', 'bin', 'python3'))
+                if harness.run([path, '-c', program]).out.strip() == '1']
+        if not free:
+            self.skipTest('no free-threaded CPython is installed')
+        for python in free:
+            self.python(SHARED, self.trace(), python=python, PYTHON_GIL='0')
 
     def test_hostile_files(self):
         path = self.trace()

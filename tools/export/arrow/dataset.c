@@ -8,6 +8,7 @@
 #include "tools/export/arrow/dataset.h"
 
 #include "proto/abi/hash.h"
+#include "proto/abi/session.h"
 #include "replay/report/rows/rowjson.h"
 #include "replay/report/rows/rowwalk.h"
 #include "tools/export/arrow/message.h"
@@ -68,7 +69,7 @@ static void encode(const char *text, char ret_place[PLACE_BYTES + 1])
 	ret_place[n] = '\0';
 }
 
-/* Encodes a name of the data set: as given, else as in the trace. */
+/* Encodes a name of the data set: as given, else as in the trace's metadata. */
 static void name_place(struct export_arrow *export, const char *given, const char *key,
 		       char ret_place[PLACE_BYTES + 1])
 {
@@ -88,8 +89,6 @@ static void name_files(struct export_arrow *export)
 		n -= 4;
 	snprintf(stem, sizeof(stem), "%.*s", (int)(n < PLACE_BYTES ? n : PLACE_BYTES), name);
 	encode(*stem ? stem : UNKNOWN, export->stem);
-	name_place(export, export->arrow->job, "job", export->job);
-	name_place(export, export->arrow->rank, "rank", export->rank);
 	name_place(export, NULL, TS_METADATA_HOSTNAME, export->host);
 }
 
@@ -209,6 +208,22 @@ static int export_type(struct export_arrow *export, unsigned int type)
 	return r == TS_SBT_E_END ? write_file(export) : r;
 }
 
+/* Names the job and the rank of the rows: as given, else of their session, else of the trace. */
+static void name_job(struct export_arrow *export, const struct ts_row_session *session)
+{
+	const char *job = export->arrow->job, *rank = export->arrow->rank;
+	char number[NUMBER_BYTES];
+
+	if (!job && session && session->job)
+		job = ts_sbt_reader_string(export->reader, session->job, NULL);
+	if (!rank && session && session->job_flags & TS_JOB_RANK) {
+		snprintf(number, sizeof(number), "%" PRIu32, session->rank);
+		rank = number;
+	}
+	name_place(export, job, "job", export->job);
+	name_place(export, rank, "rank", export->rank);
+}
+
 static void set_session(struct export_arrow *export, uint32_t number)
 {
 	const struct ts_row_session *session = ts_sbt_reader_session(export->reader, number);
@@ -216,6 +231,7 @@ static void set_session(struct export_arrow *export, uint32_t number)
 	const char *path = export->arrow->path;
 
 	export->session = number;
+	name_job(export, session);
 	export->has_realtime = session && session->start_realtime_ns;
 	export->realtime_offset_ns =
 		export->has_realtime ? session->start_realtime_ns - session->start_ns : 0;

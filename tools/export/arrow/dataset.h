@@ -20,7 +20,7 @@ extern "C" {
 #define TS_ARROW_SLICE_NS      (60 * TS_ARROW_SLICE_UNIT_NS) /* the default */
 
 struct ts_export_arrow_options {
-	/* NULL: the trace's metadata of this key; if it has none, "unknown" */
+	/* NULL: of each session; if unknown, the trace's metadata of this key; else "unknown" */
 	const char *job, *rank;
 	const char *path; /* required: of the trace, names the files */
 	/* A multiple of the unit; 0: the default. Rows that start in one slice share a folder. */

@@ -10,6 +10,7 @@ import collections
 import ctypes
 import fnmatch
 import keyword
+import threading
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from . import _library
@@ -132,6 +133,8 @@ class Table:
         self._loaded: Dict[str, Column] = {}
         self._sessions: Optional[memoryview] = None
         self._n_rows: Optional[int] = None
+        # Threads that share a table read each column once. This lock is taken before the trace's.
+        self._lock = threading.RLock()
 
     @property
     def name(self) -> str:
@@ -204,9 +207,10 @@ class Table:
 
     def load(self) -> 'Table':
         """Reads all columns at once; returns the table."""
-        missing = [field for name, field in self._fields.items() if name not in self._loaded]
-        if missing:
-            self._take(self._read(missing), missing)
+        with self._lock:
+            missing = [field for name, field in self._fields.items() if name not in self._loaded]
+            if missing:
+                self._take(self._read(missing), missing)
         return self
 
     @property
@@ -218,12 +222,13 @@ class Table:
         return self._sessions
 
     def __getitem__(self, column: str) -> Column:
-        if column not in self._loaded:
-            if column not in self._fields:
-                raise KeyError(column)
-            field = self._fields[column]
-            self._take(self._read([field]), [field])
-        return self._loaded[column]
+        with self._lock:
+            if column not in self._loaded:
+                if column not in self._fields:
+                    raise KeyError(column)
+                field = self._fields[column]
+                self._take(self._read([field]), [field])
+            return self._loaded[column]
 
     def __len__(self) -> int:
         if self._n_rows is None:
