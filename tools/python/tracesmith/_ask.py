@@ -19,6 +19,7 @@ Time = Union[int, float]
 WEIGHTS = ('launches', 'gpu-time', 'bytes', 'cpu', 'off-cpu', 'host')  # enum ts_export_weight
 CHECKS = ('all', 'races', 'init', 'bounds', 'order')
 DEVICES = ('cuda', 'hip')
+MAX_THREADS = 256  # TS_VGPU_MAX_THREADS
 
 
 class Picture(str):
@@ -153,9 +154,11 @@ def format_of(form: str) -> int:
 
 def vgpu_threads() -> int:
     """How many threads a virtual GPU has: the variable that tsctl reads, too; 0: the default."""
-    text = os.environ.get('TRACESMITH_VGPU_THREADS', '0')
-    if not text.isdigit() or int(text) >= 1 << 32:
-        raise CommandError("TRACESMITH_VGPU_THREADS: '%s' is no number of threads" % text)
+    text = os.environ.get('TRACESMITH_VGPU_THREADS')
+    if not text:
+        return 0
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
+        raise CommandError("TRACESMITH_VGPU_THREADS: '%s' is not a number from 1 to %d" % (text, MAX_THREADS))
     return int(text)
 
 

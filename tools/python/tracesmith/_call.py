@@ -62,7 +62,7 @@ class _Watch:
     def tell(self) -> None:
         """Reports the progress, if there is any since the last time."""
         now = self._latest or Progress('reading', self.n_rows.value)
-        if self._report and now.done and now != self._told:
+        if self._report and (self._latest or now.done) and now != self._told:
             self._told = now
             self._report(now)
 
