@@ -292,6 +292,7 @@ void ts_config_read(struct ts_config *config, const char *library, int filters)
 		text = secure_getenv("CUDA_PATH");
 	snprintf(config->cuda_home, sizeof(config->cuda_home), "%s", text ? text : "");
 	ts_config_program(config->program, sizeof(config->program));
+	ts_job_read(&config->job);
 	text = secure_getenv(TS_OUTPUT_ENVIRONMENT);
 	config->output_given = text && *text;
 	if (ts_config_output(text, config->program, (int)getpid(), config->output,

@@ -22,6 +22,7 @@
  *	TRACESMITH_CUPTI         a libcupti to load if no other is found before
  *	TRACESMITH_ROCPROFILER   0: loads no rocprofiler-sdk. rocprofiler-link.c reads it when HIP
  *	                         registers its tables
+ *	RANK, SLURM_JOB_ID and others: the process's place in a job; job.h lists them
  *	CUDA_HOME, CUDA_PATH     a toolkit; its libcupti comes next to last
  *	TRACESMITH_DEBUG         neither empty nor 0: prints actions and refusals to stderr,
  *	                         malformed settings too
@@ -30,6 +31,7 @@
 
 #include <limits.h>
 
+#include "inject/job.h"
 #include "inject/process/process-sandbox.h"
 #include "proto/abi/capture-config.h"
 #include "proto/abi/handshake.h"
@@ -56,6 +58,7 @@ struct ts_config {
 	char cupti[PATH_MAX];
 	char cuda_home[PATH_MAX]; /* $CUDA_HOME, else $CUDA_PATH; empty: neither */
 	char program[64];
+	struct ts_job job;
 
 	/* Command of the private daemon. `daemon` is empty if none was found. */
 	char daemon[PATH_MAX];

@@ -95,6 +95,7 @@ static int set_up_session(struct ts_shim *shim, uint32_t parent_session_pid)
 			   (shim->config.lossless ? TS_COMMAND_LOSSLESS : 0) |
 			   (shim->config.start_later ? TS_COMMAND_PAUSED : 0),
 		.program = shim->config.program,
+		.job = shim->config.job,
 	};
 	/* Keeps the requested ring size, with fewer rings if they do not fit. */
 	const uint64_t n_fitting = (TS_SESSION_MAX_BYTES - 2 * TS_ARENA_BYTES_DEFAULT) /

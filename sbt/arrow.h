@@ -75,6 +75,18 @@ struct ArrowArrayStream {
 int ts_sbt_arrow_stream(struct ts_sbt_reader *reader, struct ts_sbt_columns *columns,
 			struct ArrowArrayStream *ret_stream);
 
+#define TS_SBT_CALL_NAME_BYTES 32 /* size of `buffer` */
+/* ts_name_call() of replay/report/names/callname.h. */
+typedef const char *(*ts_sbt_name_call_fn)(uint32_t domain, uint32_t cbid, char *buffer);
+
+/*
+ * Like ts_sbt_arrow_stream(). If the columns have TS_SBT_CALL_COLUMN, the last column is `name`,
+ * dictionary-encoded: the names of the calls, as `name_call` returns them. `name_call` is called
+ * before this function returns.
+ */
+int ts_sbt_arrow_stream_named(struct ts_sbt_reader *reader, struct ts_sbt_columns *columns,
+			      ts_sbt_name_call_fn name_call, struct ArrowArrayStream *ret_stream);
+
 /*
  * A destructor for a PyCapsule named "arrow_array_stream" whose pointer is a stream from malloc():
  * releases the stream if nobody has consumed it, and frees it. Called by the Python interpreter.

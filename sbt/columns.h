@@ -25,10 +25,23 @@ extern "C" {
 
 struct ts_sbt_columns;
 
+/*
+ * An additional column of calls (TS_ROW_API): uint32_t numbers of ts_call_number().
+ * ts_name_call(number >> 16, number & 0xffff, buffer) of replay/report/names/callname.h names them.
+ */
+#define TS_SBT_CALL_COLUMN 63
+
+/* Returns `domain` and `cbid` of a call's row as one number. */
+static inline uint32_t ts_call_number(uint16_t domain, uint16_t cbid)
+{
+	return (uint32_t)domain << 16 | cbid;
+}
+
 struct ts_sbt_columns_options {
 	uint32_t type;	  /* enum ts_row_type: a type with a row struct */
 	uint32_t session; /* 0: all */
-	uint64_t columns; /* TS_SBT_COLUMN(index), ORed; 0: all */
+	/* TS_SBT_COLUMN(index), also of TS_SBT_CALL_COLUMN, ORed; 0: all */
+	uint64_t columns;
 	/* The fields below select rows of events. All zero: all rows. */
 	uint64_t from_ns; /* rows that touch [from_ns, to_ns] */
 	uint64_t to_ns;	  /* 0: no limit */
@@ -38,7 +51,10 @@ struct ts_sbt_columns_options {
 	uint32_t stream;
 	uint32_t thread;
 	uint32_t n_names;
-	/* Ids of strings, ascending: the row's `name` must be one of them. NULL: any name. */
+	/*
+	 * Ids of strings, ascending: the row's `name` must be one of them. Of calls: numbers of
+	 * ts_call_number(). NULL: any name.
+	 */
 	const uint32_t *names;
 };
 

@@ -143,9 +143,10 @@ void ts_sbt_reader_watch(struct ts_sbt_reader *reader, ts_sbt_rows_fn on_rows, v
 
 /*
  * While *flag is not 0, each function that reads a block returns -ECANCELED. Any thread or signal
- * handler may set *flag. The caller keeps it; NULL ends this.
+ * handler may set *flag. The caller keeps it; NULL ends this. Returns the flag before, or NULL: a
+ * function that sets its own flag for a while restores that one.
  */
-void ts_sbt_reader_cancel(struct ts_sbt_reader *reader, const volatile int *flag);
+const volatile int *ts_sbt_reader_cancel(struct ts_sbt_reader *reader, const volatile int *flag);
 
 /*
  * Decodes block `i` to an array of its type's row struct; events are in order of start_ns. The

@@ -122,6 +122,19 @@ static int check_layout(const struct ts_control *control, uint64_t n_bytes, cons
 	return 0;
 }
 
+/* Copies a peer's job. Earlier versions have zeros there. */
+static void copy_job(const struct ts_job *from, struct ts_job *ret_job)
+{
+	*ret_job = (struct ts_job){.flags = from->flags & (TS_JOB_RANK | TS_JOB_LOCAL_RANK),
+				   .n_ranks = from->n_ranks};
+	memcpy(ret_job->id, from->id, sizeof(ret_job->id) - 1);
+	ts_text_clean(ret_job->id);
+	if (ret_job->flags & TS_JOB_RANK)
+		ret_job->rank = from->rank;
+	if (ret_job->flags & TS_JOB_LOCAL_RANK)
+		ret_job->local_rank = from->local_rank;
+}
+
 int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, const char **ret_why)
 {
 	struct ts_control layout;
@@ -189,6 +202,7 @@ int ts_memory_open(int fd, uint64_t max_bytes, struct ts_memory *ret_memory, con
 	memcpy(memory.session_id, layout.session_id, sizeof(memory.session_id));
 	memcpy(memory.program, layout.program, sizeof(memory.program) - 1);
 	ts_text_clean(memory.program);
+	copy_job(&layout.job, &memory.job);
 	*ret_memory = memory;
 	return 0;
 }

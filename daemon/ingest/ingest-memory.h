@@ -32,13 +32,14 @@ struct ts_memory {
 	uint32_t n_shards;
 	enum ts_clock host_clock;
 
-	/* Identity, copied from the control page; `program` is terminated. */
+	/* Identity, copied from the control page; `program` and `job.id` are terminated. */
 	uint8_t session_id[16];
 	uint32_t pid;
 	uint32_t parent_session_pid;
 	struct ts_clock_pair start;
 	uint64_t start_realtime_ns;
 	char program[64];
+	struct ts_job job;
 };
 
 /*

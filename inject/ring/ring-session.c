@@ -163,6 +163,7 @@ static void identify(struct ts_control *control, const struct ts_session_options
 	control->pid = (uint32_t)getpid();
 	control->parent_session_pid = options->parent_session_pid;
 	snprintf(control->program, sizeof(control->program), "%s", options->program);
+	control->job = options->job;
 	control->state = TS_SESSION_STARTING;
 	control->command = options->command;
 }

@@ -12,6 +12,7 @@ struct ts_session_options {
 	uint32_t parent_session_pid;
 	uint32_t command; /* initial value; a daemon may change it */
 	const char *program;
+	struct ts_job job;
 };
 
 /*

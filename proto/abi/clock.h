@@ -24,6 +24,12 @@ enum ts_clock {
 	TS_CLOCK_COUNT
 };
 
+/*
+ * POSIX's clocks. With -std=c11 and no feature macro, <time.h> does not declare them, and the
+ * functions below do not exist.
+ */
+#ifdef CLOCK_MONOTONIC
+
 static inline uint64_t ts_clock_gettime_ns(clockid_t id)
 {
 	struct timespec t;
@@ -110,3 +116,5 @@ static inline struct ts_clock_pair ts_clock_pair_take(enum ts_clock clock)
 	}
 	return best;
 }
+
+#endif /* CLOCK_MONOTONIC */

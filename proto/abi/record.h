@@ -19,7 +19,7 @@
 #include "proto/abi/base.h"
 
 #define TS_ABI_MAJOR  1
-#define TS_ABI_MINOR  9
+#define TS_ABI_MINOR  10
 
 #define TS_ID_UNKNOWN 0u
 /* no device, stream or context: used in fields with CUPTI's own ids, of which 0 is valid */

@@ -87,6 +87,23 @@ enum ts_empty_reason {
 	TS_EMPTY_REFUSED = 7,	    /* the daemon refused the session: details in reason_text */
 };
 
+/* The known fields of a struct ts_job. */
+#define TS_JOB_RANK	  (1u << 0)
+#define TS_JOB_LOCAL_RANK (1u << 1)
+
+/*
+ * The process's place in a job of many processes, from its environment at the session's start
+ * (inject/job.h).
+ */
+struct ts_job {
+	char id[64];	     /* of the batch job, terminated; "": unknown */
+	uint32_t flags;	     /* TS_JOB_*; a field without its bit is 0 */
+	uint32_t rank;	     /* number of the process in the job, from 0 */
+	uint32_t n_ranks;    /* number of processes of the job; 0: unknown */
+	uint32_t local_rank; /* number of the process on its machine, from 0 */
+};
+TS_ASSERT_SIZE(struct ts_job, 80);
+
 /* The control page. Times are ns of CLOCK_MONOTONIC unless stated otherwise. */
 struct ts_control {
 	/* layout */
@@ -172,6 +189,8 @@ struct ts_control {
 	uint32_t hip_version; /* hipRuntimeGetVersion(); 0: no HIP */
 	/* since minor version 9 */
 	uint64_t hip_time_error_ns; /* largest error of times by HIP's events; 0: none */
+	/* identity, since minor version 10 */
+	struct ts_job job;
 };
 
 /* Ways into a vendor's runtime. */
@@ -223,6 +242,7 @@ TS_ASSERT_FIELD(struct ts_control, capture_max_bytes, 1200);
 TS_ASSERT_FIELD(struct ts_control, interfaces, 1208);
 TS_ASSERT_FIELD(struct ts_control, hip_version, 1212);
 TS_ASSERT_FIELD(struct ts_control, hip_time_error_ns, 1216);
+TS_ASSERT_FIELD(struct ts_control, job, 1224);
 TS_ASSERT_FIELD(struct ts_control, major, 8);
 TS_ASSERT_FIELD(struct ts_control, minor, 10);
 TS_ASSERT_FIELD(struct ts_control, control_bytes, 12);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Questions and answers as JSON: see ask-json.h. Bindings call this file. It reads the options into
- * the message that query.c or query-diff.c expects, and prints the messages of the answer.
+ * the message that query.c or query-diff.c expects, and prints or draws the messages of the answer.
  */
 #include "replay/report/ask-json.h"
 
@@ -12,13 +12,15 @@
 
 #include "proto/abi/base.h"
 #include "proto/rpc/json-read.h"
+#include "replay/report/pictures/picture.h"
 #include "replay/report/rows/rowjson.h"
 
 #define DEFAULT_MAX_BYTES ((size_t)1 << 30)
 
 struct asking {
 	struct ts_json *answer;
-	size_t most; /* length of the answer's text */
+	size_t most;				/* length of the answer's text */
+	const struct ts_picture_options *drawn; /* NULL: JSON */
 };
 
 static int put(struct asking *asking, const ProtobufCMessage *message)
@@ -55,8 +57,30 @@ static int put_graph(struct asking *asking, const Ts__Rpc__GraphList *list)
 	return r || !list->summary ? r : put(asking, &list->summary->base);
 }
 
+static int draw(struct asking *asking, unsigned number, const ProtobufCMessage *body)
+{
+	ts_cleanup(ts_freep) char *svg = NULL;
+	size_t n_bytes = 0;
+	int r = number == TS__RPC__ANSWER__BODY_TIMELINE
+			? ts_picture_timeline((const Ts__Rpc__TimelineReport *)body, asking->drawn,
+					      &svg, &n_bytes)
+			: ts_picture_memory((const Ts__Rpc__MemoryReport *)body, asking->drawn,
+					    &svg, &n_bytes);
+
+	if (r)
+		return r;
+	if (n_bytes > asking->most)
+		return TS_ASK_E_LONG;
+	ts_json_raw(asking->answer, svg);
+	return asking->answer->error;
+}
+
 static int give(void *data, unsigned number, const ProtobufCMessage *body)
 {
+	const struct asking *asking = data;
+
+	if (asking->drawn)
+		return draw(data, number, body);
 	switch (number) {
 	case TS__RPC__ANSWER__BODY_ROWS:
 		return put_rows(data, (const Ts__Rpc__RowList *)body);
@@ -80,7 +104,8 @@ static struct ts_query_options query_options(const struct ts_ask_options *option
 					 .no_memory = options->no_memory,
 					 .cancel = options->cancel,
 					 .n_threads = options->n_threads,
-					 .device_bytes = options->device_bytes};
+					 .device_bytes = options->device_bytes,
+					 .progress = options->progress};
 }
 
 static int read_options(const char *json, const ProtobufCMessageDescriptor *type,
@@ -151,43 +176,103 @@ static const ProtobufCFieldDescriptor *find_question(const char *question)
 	return field && field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF ? field : NULL;
 }
 
+static int ask(struct ts_sbt_reader *reader, uint32_t session, Ts__Rpc__Query *query,
+	       const struct ts_ask_options *options, struct asking *asking,
+	       char why[TS_ASK_WHY_BYTES])
+{
+	struct ts_query_options wanted = query_options(options, asking);
+	struct ts_query_end end;
+	int r;
+
+	if (options->n_rows)
+		ts_sbt_reader_watch(reader, add_rows, options->n_rows);
+	r = ts_query_run(reader, session, query, &wanted, &end);
+	if (options->n_rows)
+		ts_sbt_reader_watch(reader, NULL, NULL);
+	if (!r)
+		return report_end(query->path, &end, why);
+	explain(query->path, r, ts_sbt_reader_error(reader), asking, why);
+	return r;
+}
+
+static struct asking asking_of(const struct ts_ask_options *options, struct ts_json *answer)
+{
+	return (struct asking){.answer = answer,
+			       .most = options->max_bytes ? options->max_bytes : DEFAULT_MAX_BYTES};
+}
+
+/* Reads a question and its options. If the result is 0, the caller frees query->state. */
+static int read_question(const char *path, const char *question, const char *options_json,
+			 Ts__Rpc__Query *ret_query, char why[TS_ASK_WHY_BYTES])
+{
+	const ProtobufCFieldDescriptor *field = find_question(question);
+	ProtobufCMessage *body;
+	int r;
+
+	why[0] = '\0';
+	if (!field) {
+		snprintf(why, TS_ASK_WHY_BYTES, "there is no question of this name");
+		return TS_ASK_E_OPTIONS;
+	}
+	r = read_options(options_json, field->descriptor, &body, why);
+	if (r)
+		return r;
+	ts__rpc__query__init(ret_query);
+	ret_query->path = (char *)(uintptr_t)path;
+	ret_query->body_case = (Ts__Rpc__Query__BodyCase)field->id;
+	/* All members of the union are pointers to messages. */
+	ret_query->state = (void *)body;
+	return 0;
+}
+
 int ts_ask_json(struct ts_sbt_reader *reader, uint32_t session, const char *path,
 		const char *question, const char *options_json,
 		const struct ts_ask_options *options, struct ts_json *answer,
 		char ret_why[TS_ASK_WHY_BYTES])
 {
-	const ProtobufCFieldDescriptor *field = find_question(question);
-	struct asking asking = {.answer = answer,
-				.most = options->max_bytes ? options->max_bytes
-							   : DEFAULT_MAX_BYTES};
-	struct ts_query_options wanted = query_options(options, &asking);
-	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
-	ProtobufCMessage *body;
-	struct ts_query_end end;
-	int r;
+	struct asking asking = asking_of(options, answer);
+	Ts__Rpc__Query query;
+	int r = read_question(path, question, options_json, &query, ret_why);
 
-	ret_why[0] = '\0';
-	if (!field) {
-		snprintf(ret_why, TS_ASK_WHY_BYTES, "there is no question of this name");
-		return TS_ASK_E_OPTIONS;
-	}
-	r = read_options(options_json, field->descriptor, &body, ret_why);
 	if (r)
 		return r;
-	query.path = (char *)(uintptr_t)path;
-	query.body_case = (Ts__Rpc__Query__BodyCase)field->id;
-	/* All members of the union are pointers to messages. */
-	query.state = (void *)body;
 	add_stacks(&query);
-	if (options->n_rows)
-		ts_sbt_reader_watch(reader, add_rows, options->n_rows);
-	r = ts_query_run(reader, session, &query, &wanted, &end);
-	if (options->n_rows)
-		ts_sbt_reader_watch(reader, NULL, NULL);
-	protobuf_c_message_free_unpacked(body, NULL);
-	if (!r)
-		return report_end(path, &end, ret_why);
-	explain(path, r, ts_sbt_reader_error(reader), &asking, ret_why);
+	r = ask(reader, session, &query, options, &asking, ret_why);
+	protobuf_c_message_free_unpacked((ProtobufCMessage *)query.state, NULL);
+	return r;
+}
+
+int ts_ask_picture(struct ts_sbt_reader *reader, uint32_t session, const char *path,
+		   const char *question, const char *options_json, uint32_t width,
+		   const struct ts_ask_options *options, struct ts_json *answer,
+		   char ret_why[TS_ASK_WHY_BYTES])
+{
+	const char *slash = strrchr(path, '/');
+	const struct ts_picture_options drawn = {.width = width,
+						 .title = slash && slash[1] ? slash + 1 : path,
+						 .origin_ns = ts_sbt_reader_origin_ns(reader)};
+	struct asking asking = asking_of(options, answer);
+	Ts__Rpc__Query query;
+	int r = read_question(path, question, options_json, &query, ret_why);
+
+	if (r)
+		return r;
+	asking.drawn = &drawn;
+	switch (query.body_case) {
+	case TS__RPC__QUERY__BODY_TIMELINE:
+		TS_RPC_SET(query.timeline, parts, ts_picture_parts(width));
+		TS_RPC_SET(query.timeline, device_parts, true);
+		r = ask(reader, session, &query, options, &asking, ret_why);
+		break;
+	case TS__RPC__QUERY__BODY_MEMORY:
+		TS_RPC_SET(query.memory, points, ts_picture_parts(width));
+		r = ask(reader, session, &query, options, &asking, ret_why);
+		break;
+	default:
+		snprintf(ret_why, TS_ASK_WHY_BYTES, "there is no picture of this question");
+		r = TS_ASK_E_OPTIONS;
+	}
+	protobuf_c_message_free_unpacked((ProtobufCMessage *)query.state, NULL);
 	return r;
 }
 
@@ -202,9 +287,7 @@ int ts_ask_json_diff(const struct ts_query_side sides[2], const char *options_js
 		     const struct ts_ask_options *options, struct ts_json *answer,
 		     char ret_why[TS_ASK_WHY_BYTES])
 {
-	struct asking asking = {.answer = answer,
-				.most = options->max_bytes ? options->max_bytes
-							   : DEFAULT_MAX_BYTES};
+	struct asking asking = asking_of(options, answer);
 	struct ts_query_options wanted = query_options(options, &asking);
 	struct ts_query_end end;
 	ProtobufCMessage *query;

@@ -13,12 +13,15 @@
  *
  * A reader serves one thread at a time; calls with different readers run in parallel. The library
  * prints nothing and never ends the process.
+ *
+ * A replay reports its progress by `options->progress`, and runs on the CPU: "emulate" or "vgpu".
  */
 #pragma once
 
 #include "proto/rpc/json.h"
 #include "replay/report/query-diff.h"
 #include "replay/report/query.h"
+#include "replay/report/replay/progress.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +50,7 @@ struct ts_ask_options {
 	/* Replays only, as in ts_query_options. */
 	uint32_t n_threads;
 	uint64_t device_bytes;
+	struct ts_replay_progress *progress;
 };
 
 /*
@@ -60,6 +64,17 @@ int ts_ask_json(struct ts_sbt_reader *reader, uint32_t session, const char *path
 		const char *question, const char *options_json,
 		const struct ts_ask_options *options, struct ts_json *answer,
 		char ret_why[TS_ASK_WHY_BYTES]);
+
+/*
+ * Draws the answer to "timeline" or "memory" as SVG, `width` pixels wide (0: the default), as
+ * `tsctl timeline --format svg` does. Appends the picture to `answer`. `options_json` selects a
+ * window; the picture determines the number of parts. TS_ASK_E_OPTIONS: also another question. The
+ * rest is as in ts_ask_json().
+ */
+int ts_ask_picture(struct ts_sbt_reader *reader, uint32_t session, const char *path,
+		   const char *question, const char *options_json, uint32_t width,
+		   const struct ts_ask_options *options, struct ts_json *answer,
+		   char ret_why[TS_ASK_WHY_BYTES]);
 
 /*
  * Compares sides[0] with sides[1], as ts_query_diff() does. `options_json` has the fields of

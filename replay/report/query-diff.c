@@ -241,13 +241,6 @@ static void find_damage(const struct ts_diff *diff, const struct ts_query_side s
 		}
 }
 
-static void cancel_all(const struct ts_query_side sides[2], const volatile int *cancel)
-{
-	for (unsigned side = 0; side < 2; side++)
-		for (size_t i = 0; i < sides[side].n; i++)
-			ts_sbt_reader_cancel(sides[side].readers[i], cancel);
-}
-
 static int read_diff(const struct ts_query_side sides[2], const Ts__Rpc__DiffQuery *query,
 		     const volatile int *cancel, struct ts_diff **ret_diff, unsigned *ret_side,
 		     size_t *ret_run)
@@ -260,11 +253,19 @@ static int read_diff(const struct ts_query_side sides[2], const Ts__Rpc__DiffQue
 		.least = (double)(query->has_least_percent ? query->least_percent : least) / 100,
 		.max_slower = query->has_limit ? query->limit : DEFAULT_LISTED,
 	};
+	const volatile int *flags[2][TS_QUERY_DIFF_MAX_RUNS];
 	int r;
 
-	cancel_all(sides, cancel);
+	if (!cancel)
+		return ts_diff_read(runs, &options, ret_diff, ret_side, ret_run);
+	for (unsigned side = 0; side < 2; side++)
+		for (size_t i = 0; i < sides[side].n; i++)
+			flags[side][i] = ts_sbt_reader_cancel(sides[side].readers[i], cancel);
 	r = ts_diff_read(runs, &options, ret_diff, ret_side, ret_run);
-	cancel_all(sides, NULL);
+	/* In reverse order: one reader may be on both sides. */
+	for (unsigned side = 2; side-- > 0;)
+		for (size_t i = sides[side].n; i-- > 0;)
+			ts_sbt_reader_cancel(sides[side].readers[i], flags[side][i]);
 	return r;
 }
 

@@ -481,6 +481,7 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 		 const struct ts_query_options *options, struct ts_query_end *ret_end)
 {
 	struct query running = {.reader = reader, .session = session, .options = options};
+	const volatile int *before;
 	bool is_replay;
 	int r;
 
@@ -494,9 +495,11 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 		return TS_QUERY_E_UNKNOWN;
 	/* A replay that is cancelled still has to report. */
 	is_replay = query->body_case == TS__RPC__QUERY__BODY_REPLAY;
-	ts_sbt_reader_cancel(reader, is_replay ? NULL : options->cancel);
+	before = ts_sbt_reader_cancel(reader, is_replay ? NULL : options->cancel);
+	if (!is_replay && !options->cancel)
+		ts_sbt_reader_cancel(reader, before);
 	r = run(&running, query);
-	ts_sbt_reader_cancel(reader, NULL);
+	ts_sbt_reader_cancel(reader, before);
 	ts_resolver_free(running.resolver);
 	if (r)
 		return r;

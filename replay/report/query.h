@@ -56,7 +56,9 @@ struct ts_query_options {
 	void (*no_memory)(void);
 	/*
 	 * If any thread sets *cancel to 1, a replay ends and reports its findings so far. Any other
-	 * query ends at the next block of the file, with -ECANCELED. May be NULL.
+	 * query ends at the next block of the file, with -ECANCELED. May be NULL: then the flag of
+	 * ts_sbt_reader_cancel() ends queries other than replays. That flag is the same after the
+	 * query as before it.
 	 */
 	const volatile int *cancel;
 	/* The fields below are for replays. Zero is the default of each field. */

@@ -21,14 +21,18 @@ struct ts_sbt_columns {
 	uint64_t n_damaged;
 	uint32_t *sessions;
 	uint8_t *values[TS_ROW_MAX_COLUMNS]; /* NULL: not requested */
+	uint32_t *calls;		     /* TS_SBT_CALL_COLUMN; NULL: not requested */
 };
+
+TS_STATIC_ASSERT(TS_ROW_MAX_COLUMNS <= TS_SBT_CALL_COLUMN, "the column has a bit of its own");
 
 struct gathering {
 	struct ts_sbt_reader *reader;
 	const struct ts_sbt_columns_options *options;
 	struct ts_sbt_cursor_options window; /* the same selection, for filter.h */
 	struct ts_row_filter filter;
-	int name;	  /* index of the column that `names` selects by; -1: none */
+	int name;	  /* index of the column that `names` selects by; -1: none, or calls */
+	int domain, cbid; /* indexes of a call's columns; -1: rows are no calls */
 	uint8_t *chosen;  /* one byte per block; not 0: the block may have rows */
 	uint8_t *scratch; /* a column of a block */
 	uint8_t *keep;	  /* one byte per row of a block */
@@ -40,6 +44,7 @@ static bool selects(const struct ts_sbt_columns_options *options)
 	return options->from_ns || options->to_ns || options->filter || options->names;
 }
 
+/* `c`: index of a column, or TS_SBT_CALL_COLUMN. */
 static bool is_wanted(const struct gathering *g, unsigned c)
 {
 	return !g->options->columns || g->options->columns & TS_SBT_COLUMN(c);
@@ -84,7 +89,8 @@ static int choose(struct gathering *g)
 	};
 	if (options->names)
 		g->name = ts_row_column(schema, "name");
-	if (!ts_row_filter_init(&g->filter, schema, &g->window) || (options->names && g->name < 0))
+	if (!ts_row_filter_init(&g->filter, schema, &g->window) ||
+	    (options->names && g->name < 0 && g->domain < 0))
 		return ts_sbt_reader_fail(g->reader, TS_SBT_E_NOT_FOUND, 0,
 					  "rows of type %s lack a column of the selection",
 					  schema->name);
@@ -121,6 +127,9 @@ static int allocate(struct gathering *g)
 		if (is_wanted(g, c) && !(to->values[c] = allocate_column(n * width)))
 			return -ENOMEM;
 	}
+	if (g->domain >= 0 && is_wanted(g, TS_SBT_CALL_COLUMN) &&
+	    !(to->calls = allocate_column(n * sizeof(*to->calls))))
+		return -ENOMEM;
 	to->sessions = allocate_column(n * sizeof(*to->sessions));
 	g->scratch = malloc(TS_SBT_MAX_ROWS * widest);
 	g->keep = malloc(TS_SBT_MAX_ROWS);
@@ -187,15 +196,47 @@ static bool is_among(const uint32_t *names, uint32_t n_names, uint32_t name)
 	return from < n_names && names[from] == name;
 }
 
+/*
+ * Decodes the calls of a block into the scratch memory, which has 8 bytes a row: 4 of the result,
+ * 2 of each part.
+ */
+static const uint32_t *decode_calls(struct gathering *g, const struct ts_block_columns *columns)
+{
+	const struct ts_column *column = g->to->schema->columns;
+	uint32_t *calls = (void *)g->scratch;
+	uint16_t *domains = (void *)(calls + columns->n_rows), *cbids = domains + columns->n_rows;
+
+	ts_block_columns_put(columns, &column[g->domain], (void *)domains);
+	ts_block_columns_put(columns, &column[g->cbid], (void *)cbids);
+	for (uint32_t i = 0; i < columns->n_rows; i++)
+		calls[i] = ts_call_number(domains[i], cbids[i]);
+	return calls;
+}
+
 static void keep_names(struct gathering *g, const struct ts_block_columns *columns)
 {
 	const uint32_t *ids = (const void *)g->scratch;
 
-	if (g->name < 0)
+	if (!g->options->names)
 		return;
-	ts_block_columns_put(columns, &g->to->schema->columns[g->name], g->scratch);
+	if (g->domain >= 0)
+		ids = decode_calls(g, columns);
+	else
+		ts_block_columns_put(columns, &g->to->schema->columns[g->name], g->scratch);
 	for (uint32_t i = 0; i < columns->n_rows; i++)
 		g->keep[i] &= is_among(g->options->names, g->options->n_names, ids[i]);
+}
+
+/* Appends the calls of the kept rows; `keep` NULL: of all rows. */
+static void take_calls(struct gathering *g, const struct ts_block_columns *columns,
+		       const uint8_t *keep)
+{
+	uint32_t *to = g->to->calls ? g->to->calls + g->to->n_rows : NULL;
+	const uint32_t *calls = to ? decode_calls(g, columns) : NULL;
+
+	for (uint32_t i = 0; to && i < columns->n_rows; i++)
+		if (!keep || keep[i])
+			*to++ = calls[i];
 }
 
 static void take_whole(struct gathering *g, const struct ts_block_columns *columns)
@@ -209,6 +250,7 @@ static void take_whole(struct gathering *g, const struct ts_block_columns *colum
 			ts_block_columns_put(columns, column,
 					     to->values[c] + to->n_rows * column->width);
 	}
+	take_calls(g, columns, NULL);
 }
 
 /* Copies the values of the kept rows. Returns the number of kept rows. */
@@ -238,6 +280,7 @@ static uint32_t take_kept(struct gathering *g, const struct ts_block_columns *co
 			at += column->width;
 		}
 	}
+	take_calls(g, columns, g->keep);
 	return n_kept;
 }
 
@@ -298,6 +341,11 @@ int ts_sbt_columns_new(struct ts_sbt_reader *reader, const struct ts_sbt_columns
 	columns->n_references = 1;
 	columns->schema = schema;
 	g.to = columns;
+	g.domain = g.cbid = -1;
+	if (options->type == TS_ROW_API) {
+		g.domain = ts_row_column(schema, "domain");
+		g.cbid = ts_row_column(schema, "cbid");
+	}
 	r = gather_all(&g);
 	free(g.chosen);
 	free(g.scratch);
@@ -321,6 +369,7 @@ void ts_sbt_columns_free(struct ts_sbt_columns *columns)
 		return;
 	for (unsigned c = 0; c < TS_ROW_MAX_COLUMNS; c++)
 		free(columns->values[c]);
+	free(columns->calls);
 	free(columns->sessions);
 	free(columns);
 }
@@ -332,6 +381,8 @@ uint64_t ts_sbt_columns_rows(const struct ts_sbt_columns *columns)
 
 const void *ts_sbt_columns_values(const struct ts_sbt_columns *columns, int column)
 {
+	if (column == TS_SBT_CALL_COLUMN)
+		return columns->calls;
 	return column < 0 || column >= columns->schema->n_columns ? NULL : columns->values[column];
 }
 

@@ -443,7 +443,10 @@ void ts_sbt_reader_watch(struct ts_sbt_reader *reader, ts_sbt_rows_fn on_rows, v
 	reader->on_rows_data = data;
 }
 
-void ts_sbt_reader_cancel(struct ts_sbt_reader *reader, const volatile int *flag)
+const volatile int *ts_sbt_reader_cancel(struct ts_sbt_reader *reader, const volatile int *flag)
 {
+	const volatile int *before = reader->cancel;
+
 	reader->cancel = flag;
+	return before;
 }

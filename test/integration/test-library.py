@@ -196,6 +196,21 @@ class Library(harness.Case):
             self.assertEqual(*outputs)
         self.assertEqual(self.run_built(use, 'export', GOLDEN, 'svgz').err, '%d\n' % -errno.EINVAL)
 
+    def test_pictures_and_arrow(self):
+        """From C: pictures and files of Arrow are those of tsctl."""
+        use = self.build(USE)
+        for question in ('timeline', 'memory'):
+            result = self.run_built(use, 'picture', GOLDEN, question)
+            self.assertEqual((result.status, result.err), (0, ''), result)
+            self.assertEqual(result.out, harness.tsctl(question, '--format', 'svg', GOLDEN).out)
+        self.assertEqual(self.run_built(use, 'picture', GOLDEN, 'gaps').err, '110 there is no picture of this question\n')
+        result = self.run_built(use, 'arrow', GOLDEN)
+        self.assertEqual((result.status, result.err), (0, ''), result)
+        self.assertEqual(harness.tsctl('export', '--format', 'arrow', '-o', self.path('data'), GOLDEN).status, 0)
+        files = {os.path.relpath(os.path.join(folder, name), self.path('data')): os.path.getsize(os.path.join(folder, name))
+                 for folder, _, names in os.walk(self.path('data')) for name in names}
+        self.assertEqual(dict(line.split() for line in result.out.splitlines()), {path: str(size) for path, size in files.items()})
+
     def test_example_refuses(self):
         kernels = self.build(os.path.join(EXAMPLES, 'kernels.c'))
         with open(self.path('not'), 'w', encoding='utf-8') as stream:
@@ -213,7 +228,7 @@ class Library(harness.Case):
     def test_headers_alone(self):
         """Each installed header compiles by itself, in C and in C++, from the installed tree alone."""
         self.assertIn('tracesmith.h', list(self.headers()))
-        for compiler, suffix, options in [('cc', '.c', ['-std=gnu11'])] + [
+        for compiler, suffix, options in [('cc', '.c', ['-std=gnu11']), ('cc', '.c', ['-std=c11', '-Wpedantic'])] + [
                 (name, '.cc', ['-std=c++17', '-Wpedantic']) for name in CPP_COMPILERS]:
             source = self.path('all' + suffix)
             for name in self.headers():

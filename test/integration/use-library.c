@@ -7,12 +7,16 @@
  *	use-library long TRACE QUESTION           an answer of at most 10 bytes
  *	use-library diff BEFORE AFTER OPTIONS
  *	use-library export TRACE FORMAT           to standard output
+ *	use-library picture TRACE QUESTION        the answer as SVG
+ *	use-library arrow TRACE                   "PATH BYTES" of each file of Arrow
  *
  * Prints the answer on stdout and the line about an error on stderr; exits with 0, or with 3 and
  * the number in that line.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +86,67 @@ static int export(char **words)
 	return r ? 3 : 0;
 }
 
+static int picture(char **words)
+{
+	struct ts_sbt_reader *reader = open_trace(words[0]);
+	const struct ts_ask_options options = {.no_memory = abort};
+	char why[TS_ASK_WHY_BYTES];
+	struct ts_json answer = {0};
+	int r = ts_ask_picture(reader, 0, words[0], words[1], NULL, 0, &options, &answer, why);
+
+	ts_sbt_reader_free(reader);
+	return end(r, &answer, why);
+}
+
+struct arrow_file {
+	FILE *file;
+	char *bytes;
+	size_t n_bytes;
+};
+
+static int begin_file(void *user, const char *path, FILE **ret_file)
+{
+	struct arrow_file *file = user;
+
+	printf("%s ", path);
+	file->file = *ret_file = open_memstream(&file->bytes, &file->n_bytes);
+	return *ret_file ? 0 : -ENOMEM;
+}
+
+static int end_file(void *user)
+{
+	struct arrow_file *file = user;
+
+	fclose(file->file);
+	printf("%zu\n", file->n_bytes);
+	free(file->bytes);
+	return 0;
+}
+
+static int arrow(const char *path)
+{
+	struct ts_sbt_reader *reader = open_trace(path);
+	struct ts_export_report report;
+	struct arrow_file file = {0};
+	struct ts_export_arrow_options options = {.path = path,
+						  .open = begin_file,
+						  .finish = end_file,
+						  .user = &file};
+	int r = ts_export_arrow(reader, NULL, &options, false, &report);
+	/* A slice is a number of whole units; the callbacks are required. */
+	bool is_strict;
+
+	options.slice_ns = 1;
+	is_strict = ts_export_arrow(reader, NULL, &options, false, &report) == -EINVAL;
+	options.slice_ns = 0;
+	options.open = NULL;
+	is_strict &= ts_export_arrow(reader, NULL, &options, false, &report) == -EINVAL;
+	ts_sbt_reader_free(reader);
+	if (r || !is_strict)
+		fprintf(stderr, "%d\n", r);
+	return r ? 3 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	const volatile int cancelled = 1;
@@ -104,5 +169,9 @@ int main(int argc, char **argv)
 		return diff(argv + 2);
 	if (argc == 4 && !strcmp(argv[1], "export"))
 		return export(argv + 2);
+	if (argc == 4 && !strcmp(argv[1], "picture"))
+		return picture(argv + 2);
+	if (argc == 3 && !strcmp(argv[1], "arrow"))
+		return arrow(argv[2]);
 	return 2;
 }

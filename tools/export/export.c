@@ -105,6 +105,7 @@ int ts_export(struct ts_sbt_reader *reader, enum ts_export_format format,
 {
 	static const struct ts_export_options whole = {.weight = TS_EXPORT_GPU_TIME};
 	const struct ts_export_options *wanted = options ? options : &whole;
+	const volatile int *before = NULL;
 	int r;
 
 	if ((unsigned)format >= TS_EXPORT_N_FORMATS ||
@@ -112,11 +113,11 @@ int ts_export(struct ts_sbt_reader *reader, enum ts_export_format format,
 		return -EINVAL;
 	/* Else the caller may have set a flag itself. */
 	if (wanted->cancel)
-		ts_sbt_reader_cancel(reader, wanted->cancel);
+		before = ts_sbt_reader_cancel(reader, wanted->cancel);
 	r = wanted->names ? formats[format](reader, wanted, file, ret_report)
 			  : export_named(reader, formats[format], wanted, file, ret_report);
 	if (wanted->cancel)
-		ts_sbt_reader_cancel(reader, NULL);
+		ts_sbt_reader_cancel(reader, before);
 	return r;
 }
 

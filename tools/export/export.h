@@ -2,7 +2,8 @@
 /*
  * Exports a trace in other tools' formats. ts_export() has all of them; its caller needs no names
  * and no other option. Perfetto and kineto exports contain rows; folded stacks, profiles and flame
- * graphs contain sums. Rows as files of Arrow: `tsctl export --format arrow`.
+ * graphs contain sums. Rows as files of Arrow:
+ * tools/export/arrow/dataset.h.
  *
  * There are two kinds of sums. The first kind sums the GPU's work by the host stack that launched
  * it. These sums are exact and include every kernel, copy and set of the trace. Work without a

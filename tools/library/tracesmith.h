@@ -16,6 +16,7 @@
  *     sbt/copy.h       write a window of a trace, or several traces, as a new trace
  *     sbt/verify.h     check every byte
  *     sbt/repair.h     finish a cut file
+ *     replay/report/names/callname.h   names of calls
  *     replay/report/pictures/picture.h   answers and sums by stack as pictures (SVG)
  *     replay/report/query.h   query a trace for its contents, an analysis, gaps, its state at an
  *                      instant, a timeline, memory, a graph, sums, a replay; messages of
@@ -23,6 +24,7 @@
  *     replay/report/query-diff.h   compare traces of two builds
  *     replay/report/ask-json.h   the same queries, with JSON in and JSON out
  *     tools/export/export.h   write a trace in a format of other tools
+ *     tools/export/arrow/dataset.h   write a trace as files of Apache Arrow
  *     proto/client/client.h   query a running tracesmithd, with the same messages
  *
  * The library keeps no state between calls that a program can notice. The first replay on a virtual
@@ -36,6 +38,7 @@
 #include "proto/rpc/json-read.h"
 #include "proto/rpc/json.h"
 #include "replay/report/ask-json.h"
+#include "replay/report/names/callname.h"
 #include "replay/report/pictures/picture.h"
 #include "replay/report/query-diff.h"
 #include "replay/report/query.h"
@@ -52,4 +55,5 @@
 #include "sbt/symbols.h"
 #include "sbt/verify.h"
 #include "sbt/writer.h"
+#include "tools/export/arrow/dataset.h"
 #include "tools/export/export.h"

@@ -99,10 +99,17 @@ static int init(struct ts_session *s)
 		.clock_error_ns = s->memory.start.error_ns < 1000000 ? s->memory.start.error_ns : 0,
 		.host_clock = s->memory.host_clock,
 		.state = TS_SESSION_RECORDING,
+		.job_flags = s->memory.job.flags,
+		.rank = s->memory.job.rank,
+		.n_ranks = s->memory.job.n_ranks,
+		.local_rank = s->memory.job.local_rank,
 	};
 	memcpy(s->row.uuid, s->memory.session_id, sizeof(s->row.uuid));
 	r = ts_sbt_writer_string(s->recording->writer, s->memory.program, strlen(s->memory.program),
 				 &s->row.program);
+	if (!r && *s->memory.job.id)
+		r = ts_sbt_writer_string(s->recording->writer, s->memory.job.id,
+					 strlen(s->memory.job.id), &s->row.job);
 	r = r ?: ts_sbt_session_writer_new(s->recording->writer, &s->row, &s->writer);
 	if (r)
 		return ts_error_trace(r < 0 ? r : -EIO);

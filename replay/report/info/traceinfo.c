@@ -176,6 +176,13 @@ static int fill_session(struct maker *maker, const struct ts_row_session *row,
 	if (row->source == TS_SESSION_SOURCE_PROBES)
 		TS_RPC_SET(info, host_half_only, true);
 	info->command_line = string(maker, row->command_line);
+	info->job = string(maker, row->job);
+	if (row->job_flags & TS_JOB_RANK)
+		TS_RPC_SET(info, rank, row->rank);
+	if (row->n_ranks)
+		TS_RPC_SET(info, ranks, row->n_ranks);
+	if (row->job_flags & TS_JOB_LOCAL_RANK)
+		TS_RPC_SET(info, local_rank, row->local_rank);
 	return fill_session_counts(maker, info, row->session);
 }
 

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for numbers: the vendor's calls, kinds and flags, and TraceSmith's own. Each function
- * returns a static string, or NULL if this version does not know the number. Callers then print the
- * number: a trace may come from a newer version.
+ * Names for numbers: the vendor's kinds, errors and flags, and TraceSmith's own. callname.h names
+ * calls. Each function returns a static string, or NULL if this version does not know the number.
+ * Callers then print the number: a trace may come from a newer version.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Returns the function's name, such as "cudaLaunchKernel", without the version suffix of the
- * vendor's runtime ids. `domain`: enum ts_api_domain.
- */
-const char *ts_name_api(uint32_t domain, uint32_t cbid);
-const char *ts_name_api_domain(uint32_t domain);		 /* "driver", "runtime", "hip" */
+#include "replay/report/names/callname.h"
+
 const char *ts_name_api_error(uint32_t domain, uint32_t result); /* "cudaErrorInvalidValue" */
 const char *ts_name_memcpy_kind(uint32_t kind);			 /* "htod" */
 const char *ts_name_memory_kind(uint32_t kind);			 /* "pinned" */

@@ -25,13 +25,6 @@ static const char *numbered(const char *what, uint32_t number, char buffer[TS_RE
 	return buffer;
 }
 
-static const char *api_name(const struct ts_row_api *api, char buffer[TS_RESOLVER_NAME_BYTES])
-{
-	return or_number(ts_name_api(api->domain, api->cbid),
-			 ts_name_api_domain(api->domain) ? ts_name_api_domain(api->domain) : "api",
-			 api->cbid, buffer);
-}
-
 static const char *object_name(uint32_t action, const char *of, uint32_t number,
 			       char buffer[TS_RESOLVER_NAME_BYTES])
 {
@@ -243,7 +236,7 @@ const char *ts_resolver_name(struct ts_resolver *resolver, const struct ts_sbt_r
 
 	switch (row->type) {
 	case TS_ROW_API:
-		return api_name(row->api, buffer);
+		return ts_name_call(row->api->domain, row->api->cbid, buffer);
 	case TS_ROW_KERNEL:
 		name = ts_resolver_kernel_name(resolver, row->kernel->name);
 		return name ? name : "unknown kernel";

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "daemon/ingest/ingest-memory.h"
 #include "daemon/util/log.h"
 #include "proto/rpc/frame.h"
 #include "test/unit/daemon/daemon.h"
@@ -799,6 +800,29 @@ TS_TEST(names_are_utf8)
 	close(fd);
 	producer_deinit(&p);
 	service_end(&s);
+}
+
+/* The id of a job ends within its field; a field without its flag counts as 0. */
+TS_TEST(jobs_are_bounded)
+{
+	struct ts_memory memory;
+	struct producer p;
+	const char *why;
+
+	producer_init(&p, 1, true);
+	memset(&p.control->job, 0xff, sizeof(p.control->job));
+	ts_check_int(ts_memory_open(p.memfd, 1u << 30, &memory, &why), 0);
+	ts_check_int(strlen(memory.job.id), sizeof(memory.job.id) - 1);
+	ts_check_int(strspn(memory.job.id, "?"), sizeof(memory.job.id) - 1);
+	ts_check_int(memory.job.flags, TS_JOB_RANK | TS_JOB_LOCAL_RANK);
+	ts_check(memory.job.rank == UINT32_MAX && memory.job.local_rank == UINT32_MAX);
+	ts_memory_close(&memory);
+	p.control->job.flags = 0;
+	p.control->job.id[0] = '\0';
+	ts_check_int(ts_memory_open(p.memfd, 1u << 30, &memory, &why), 0);
+	ts_check(!*memory.job.id && !memory.job.rank && !memory.job.local_rank);
+	ts_memory_close(&memory);
+	producer_deinit(&p);
 }
 
 /* A process name cannot forge lines of the daemon's log. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests settings: sizes, output names, the environment of a private daemon, and the settings that a
- * privileged program obeys.
+ * Tests settings: sizes, output names, jobs and ranks, the environment of a private daemon, and the
+ * settings that a privileged program obeys.
  */
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -80,6 +80,49 @@ TS_TEST(debugging_is_asked_for)
 	ts_check(ts_config_debug());
 	setenv("TRACESMITH_DEBUG", "yes", 1);
 	ts_check(ts_config_debug());
+}
+
+/* Sets the variables "NAME=VALUE" alone, and reads the job. */
+static struct ts_job job_of(const char *const *variables)
+{
+	struct ts_job job;
+
+	clearenv();
+	for (; *variables; variables++)
+		ts_check_int(putenv((char *)(uintptr_t)*variables), 0);
+	ts_job_read(&job);
+	return job;
+}
+
+#define JOB_OF(...) job_of((const char *const[]){__VA_ARGS__, NULL})
+
+TS_TEST(jobs_and_ranks)
+{
+	struct ts_job job = JOB_OF("HOME=/");
+
+	ts_check(!*job.id && !job.flags && !job.rank && !job.n_ranks && !job.local_rank);
+	job = JOB_OF("SLURM_JOB_ID=4711", "SLURM_PROCID=3", "SLURM_NTASKS=8", "SLURM_LOCALID=1");
+	ts_check_str(job.id, "4711");
+	ts_check_int(job.flags, TS_JOB_RANK | TS_JOB_LOCAL_RANK);
+	ts_check(job.rank == 3 && job.n_ranks == 8 && job.local_rank == 1);
+	/* Workers of torchrun inside a task of Slurm; one launcher's variables belong together. */
+	job = JOB_OF("SLURM_JOB_ID=4711", "SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_LOCALID=0",
+		     "RANK=11", "WORLD_SIZE=16");
+	ts_check_int(job.flags, TS_JOB_RANK);
+	ts_check(job.rank == 11 && job.n_ranks == 16 && job.local_rank == 0);
+	job = JOB_OF("SLURM_PROCID=0", "OMPI_COMM_WORLD_RANK=5", "OMPI_COMM_WORLD_SIZE=6",
+		     "OMPI_COMM_WORLD_LOCAL_RANK=2");
+	ts_check(job.rank == 5 && job.n_ranks == 6 && job.local_rank == 2 && !*job.id);
+	job = JOB_OF("PMI_RANK=0", "PMI_SIZE=2");
+	ts_check(job.flags == TS_JOB_RANK && job.rank == 0 && job.n_ranks == 2);
+	/* Malformed ones count as missing. */
+	job = JOB_OF("RANK=", "PMI_RANK=-1", "OMPI_COMM_WORLD_RANK=4294967295", "SLURM_PROCID=2x",
+		     "SLURM_JOB_ID=");
+	ts_check(!job.flags && !job.rank && !*job.id);
+	job = JOB_OF(
+		"RANK=1", "WORLD_SIZE=many", "LOCAL_RANK=99999999999999999999",
+		"SLURM_JOB_ID=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+	ts_check(job.flags == TS_JOB_RANK && job.rank == 1 && !job.n_ranks && !*job.id);
 }
 
 static bool daemon_has(const struct ts_config *config, const char *name)

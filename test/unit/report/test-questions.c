@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests medians of durations, frames that text output omits, and queries without a callback. */
+/*
+ * Tests medians of durations, frames that text output omits, queries without a callback, and the
+ * reader's flag of cancellation during a query.
+ */
+#include "replay/report/query-diff.h"
 #include "replay/report/query.h"
 #include "replay/report/rows/durations.h"
 #include "replay/report/stacks/frames.h"
+#include "sbt/writer.h"
 #include "test/unit/harness.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 TS_TEST(percentiles_are_exact_for_short_durations)
 {
@@ -57,6 +66,63 @@ TS_TEST(a_query_needs_its_callbacks)
 	/* A question without its fields. */
 	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
 	ts_check_int(ts_query_run(NULL, 0, &query, &options, &end), TS_QUERY_E_UNKNOWN);
+}
+
+static struct ts_sbt_reader *open_trace(void)
+{
+	int fd = memfd_create("trace", MFD_CLOEXEC), own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct ts_row_kernel kernel = {.start_ns = 1000, .end_ns = 2000};
+	struct ts_row_session row = {.pid = 7, .start_ns = 1000};
+	struct ts_sbt_session_writer *session;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_writer *writer;
+
+	ts_check(fd >= 0);
+	ts_check_int(ts_sbt_writer_new(own, &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &kernel), 0);
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	close(fd);
+	return reader;
+}
+
+/* A query without a flag of its own heeds the reader's flag; the flag is the same afterwards. */
+TS_TEST(a_query_keeps_the_readers_flag)
+{
+	struct ts_query_options options = {.give = take, .no_memory = abort};
+	Ts__Rpc__Query__Timeline timeline = TS__RPC__QUERY__TIMELINE__INIT;
+	Ts__Rpc__Query__Replay replay = TS__RPC__QUERY__REPLAY__INIT;
+	Ts__Rpc__DiffQuery diff = TS__RPC__DIFF_QUERY__INIT;
+	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	struct ts_sbt_reader *reader = open_trace();
+	const struct ts_query_side side = {&reader, 1, NULL}, sides[2] = {side, side};
+	volatile int outer = 0, own = 0;
+	struct ts_query_end end;
+	unsigned at;
+	size_t run;
+
+	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
+	query.timeline = &timeline;
+	ts_check(!ts_sbt_reader_cancel(reader, &outer));
+	ts_check_int(ts_query_run(reader, 0, &query, &options, &end), 0);
+	ts_check_int(ts_query_diff(sides, &diff, &options, &end, &at, &run), 0);
+	outer = 1;
+	ts_check_int(ts_query_run(reader, 0, &query, &options, &end), -ECANCELED);
+	ts_check_int(ts_query_diff(sides, &diff, &options, &end, &at, &run), -ECANCELED);
+	ts_check(ts_sbt_reader_cancel(reader, &outer) == &outer);
+	/* The query's own flag, and the flag that a replay does without. */
+	options.cancel = &own;
+	ts_check_int(ts_query_run(reader, 0, &query, &options, &end), 0);
+	ts_check_int(ts_query_diff(sides, &diff, &options, &end, &at, &run), 0);
+	query.body_case = TS__RPC__QUERY__BODY_REPLAY;
+	query.replay = &replay;
+	ts_check_int(ts_query_run(reader, 0, &query, &options, &end), 0);
+	ts_check(ts_sbt_reader_cancel(reader, NULL) == &outer);
+	ts_sbt_reader_free(reader);
 }
 
 TS_TEST(frames_that_are_nobodys)

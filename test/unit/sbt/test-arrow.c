@@ -205,3 +205,91 @@ TS_TEST(strings_that_are_not_there)
 	ts_sbt_reader_free(reader);
 	close(fd);
 }
+
+static const char *name_call(uint32_t domain, uint32_t cbid, char *buffer)
+{
+	snprintf(buffer, TS_SBT_CALL_NAME_BYTES, "%u.%u", domain, cbid);
+	return buffer;
+}
+
+static void check_names(const struct ArrowArray *names, const uint16_t *domains,
+			const uint16_t *cbids)
+{
+	const uint32_t *index = names->buffers[1];
+	const int32_t *offsets = names->dictionary->buffers[1];
+	const char *texts = names->dictionary->buffers[2];
+
+	for (int64_t i = 0; i < names->length; i++) {
+		char wanted[TS_SBT_CALL_NAME_BYTES];
+
+		name_call(domains[i], cbids[i], wanted);
+		ts_check(index[i] < names->dictionary->length);
+		ts_check_int(offsets[index[i] + 1] - offsets[index[i]], strlen(wanted));
+		ts_check(!memcmp(texts + offsets[index[i]], wanted, strlen(wanted)));
+	}
+	/* Each text occurs once. */
+	for (int64_t i = 1; i < names->dictionary->length; i++)
+		for (int64_t k = 0; k < i; k++)
+			ts_check(offsets[i + 1] - offsets[i] != offsets[k + 1] - offsets[k] ||
+				 memcmp(texts + offsets[i], texts + offsets[k],
+					(size_t)(offsets[i + 1] - offsets[i])));
+}
+
+/* Calls have a column of numbers, a last child with their names, and a selection by number. */
+TS_TEST(names_of_calls)
+{
+	const struct ts_row_schema *schema = ts_row_schema(TS_ROW_API);
+	struct ts_sbt_columns_options options = {.type = TS_ROW_API};
+	int fd = make_file(TS_ROW_API, false), domain = ts_row_column(schema, "domain");
+	struct ts_sbt_columns *columns, *selected;
+	const uint16_t *domains, *cbids;
+	struct ArrowArrayStream stream;
+	struct ts_sbt_reader *reader;
+	struct ArrowSchema fields;
+	struct ArrowArray array;
+	const uint32_t *calls;
+	uint32_t n_wanted = 0;
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_columns_new(reader, &options, &columns), 0);
+	calls = ts_sbt_columns_values(columns, TS_SBT_CALL_COLUMN);
+	domains = ts_sbt_columns_values(columns, domain);
+	cbids = ts_sbt_columns_values(columns, ts_row_column(schema, "cbid"));
+	for (unsigned i = 0; i < N_ROWS; i++) {
+		ts_check_int(calls[i], ts_call_number(domains[i], cbids[i]));
+		n_wanted += calls[i] == calls[7] || calls[i] == calls[8];
+	}
+	ts_check_int(ts_sbt_arrow_stream_named(reader, columns, name_call, &stream), 0);
+	ts_check_int(stream.get_schema(&stream, &fields), 0);
+	ts_check_int(stream.get_next(&stream, &array), 0);
+	ts_check_int(array.n_children, schema->n_columns + 2);
+	ts_check_str(fields.children[array.n_children - 1]->name, "name");
+	check_names(array.children[array.n_children - 1], domains, cbids);
+
+	/* Without the other columns, and by number. */
+	options.columns = TS_SBT_COLUMN(TS_SBT_CALL_COLUMN);
+	options.names = (const uint32_t[]){calls[7] < calls[8] ? calls[7] : calls[8],
+					   calls[7] < calls[8] ? calls[8] : calls[7]};
+	options.n_names = 2;
+	ts_check_int(ts_sbt_columns_new(reader, &options, &selected), 0);
+	ts_check(!ts_sbt_columns_values(selected, domain));
+	ts_check_int(ts_sbt_columns_rows(selected), n_wanted);
+	for (unsigned i = 0; i < n_wanted; i++) {
+		uint32_t call =
+			((const uint32_t *)ts_sbt_columns_values(selected, TS_SBT_CALL_COLUMN))[i];
+
+		ts_check(call == calls[7] || call == calls[8]);
+	}
+	array.release(&array);
+	fields.release(&fields);
+	stream.release(&stream);
+	ts_sbt_columns_free(selected);
+	ts_sbt_columns_free(columns);
+	/* Other rows have no such column. */
+	options = (struct ts_sbt_columns_options){.type = TS_ROW_KERNEL};
+	ts_check_int(ts_sbt_columns_new(reader, &options, &columns), 0);
+	ts_check(!ts_sbt_columns_values(columns, TS_SBT_CALL_COLUMN));
+	ts_sbt_columns_free(columns);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}

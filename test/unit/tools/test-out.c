@@ -92,6 +92,8 @@ TS_TEST(figures)
 
 TS_TEST(names_of_numbers)
 {
+	char call[TS_CALL_NAME_BYTES];
+
 	ts_check_str(ts_name_api(TS_API_CUDA_RUNTIME, 211), "cudaLaunchKernel");
 	ts_check_str(ts_name_api(TS_API_CUDA_RUNTIME, 20), "cudaMalloc");
 	ts_check_str(ts_name_api(TS_API_CUDA_DRIVER, 307), "cuLaunchKernel");
@@ -107,6 +109,11 @@ TS_TEST(names_of_numbers)
 	ts_check(!ts_name_api(TS_API_MACA, 65535));
 	ts_check(!ts_name_api(TS_API_ACL + 1, 1));
 	ts_check(!ts_name_api(77, 1));
+	ts_check_str(ts_name_call(TS_API_CUDA_RUNTIME, 211, call), "cudaLaunchKernel");
+	ts_check_str(ts_name_call(TS_API_CUDA_RUNTIME, 65535, call), "runtime#65535");
+	ts_check_str(ts_name_call(TS_API_MUSA_RUNTIME, UINT32_MAX, call),
+		     "musa_runtime#4294967295");
+	ts_check_str(ts_name_call(77, 1, call), "api#1");
 	ts_check_str(ts_name_syscall(0), "read");
 	ts_check_str(ts_name_syscall(203), "sched_setaffinity");
 	ts_check(!ts_name_syscall(400));

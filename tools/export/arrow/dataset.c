@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a trace as a data set of Arrow files; tsctl export calls this file. The rows of each
- * session and type are read in order of time, turned to the messages that `tsctl view --json`
- * prints (replay/report/rows), collected as columns (arrow-table.c) and written (message.c). A file
- * ends with its time slice, or when it is full.
+ * Writes a trace as a data set of Arrow files. tsctl export and bindings call this file. The rows
+ * of each session and type are read in order of time, turned to the messages that `tsctl view
+ * --json` prints (replay/report/rows), collected as columns (arrow-table.c) and written
+ * (message.c). A file ends with its time slice, or when it is full.
  */
 #include "tools/export/arrow/dataset.h"
 
 #include "proto/abi/hash.h"
+#include "proto/abi/session.h"
 #include "replay/report/rows/rowjson.h"
 #include "replay/report/rows/rowwalk.h"
 #include "tools/export/arrow/message.h"
@@ -68,7 +69,7 @@ static void encode(const char *text, char ret_place[PLACE_BYTES + 1])
 	ret_place[n] = '\0';
 }
 
-/* Encodes a name of the data set: as given, else as in the trace. */
+/* Encodes a name of the data set: as given, else as in the trace's metadata. */
 static void name_place(struct export_arrow *export, const char *given, const char *key,
 		       char ret_place[PLACE_BYTES + 1])
 {
@@ -88,8 +89,6 @@ static void name_files(struct export_arrow *export)
 		n -= 4;
 	snprintf(stem, sizeof(stem), "%.*s", (int)(n < PLACE_BYTES ? n : PLACE_BYTES), name);
 	encode(*stem ? stem : UNKNOWN, export->stem);
-	name_place(export, export->arrow->job, "job", export->job);
-	name_place(export, export->arrow->rank, "rank", export->rank);
 	name_place(export, NULL, TS_METADATA_HOSTNAME, export->host);
 }
 
@@ -123,8 +122,9 @@ static int write_file(struct export_arrow *export)
 	char path[PATH_BYTES], slice[NUMBER_BYTES], session[NUMBER_BYTES], origin[NUMBER_BYTES],
 		realtime[NUMBER_BYTES];
 	const struct ts_arrow_fact facts[] = {
-		{"tracesmith.generator",
-		 export->options->generator ? export->options->generator : ""},
+		{"tracesmith.generator", export->options->generator
+						 ? export->options->generator
+						 : "TraceSmith " TS_EXPORT_VERSION},
 		{"tracesmith.type", export->schema->name},
 		{"tracesmith.job", export->job},
 		{"tracesmith.rank", export->rank},
@@ -208,6 +208,22 @@ static int export_type(struct export_arrow *export, unsigned int type)
 	return r == TS_SBT_E_END ? write_file(export) : r;
 }
 
+/* Names the job and the rank of the rows: as given, else of their session, else of the trace. */
+static void name_job(struct export_arrow *export, const struct ts_row_session *session)
+{
+	const char *job = export->arrow->job, *rank = export->arrow->rank;
+	char number[NUMBER_BYTES];
+
+	if (!job && session && session->job)
+		job = ts_sbt_reader_string(export->reader, session->job, NULL);
+	if (!rank && session && session->job_flags & TS_JOB_RANK) {
+		snprintf(number, sizeof(number), "%" PRIu32, session->rank);
+		rank = number;
+	}
+	name_place(export, job, "job", export->job);
+	name_place(export, rank, "rank", export->rank);
+}
+
 static void set_session(struct export_arrow *export, uint32_t number)
 {
 	const struct ts_row_session *session = ts_sbt_reader_session(export->reader, number);
@@ -215,6 +231,7 @@ static void set_session(struct export_arrow *export, uint32_t number)
 	const char *path = export->arrow->path;
 
 	export->session = number;
+	name_job(export, session);
 	export->has_realtime = session && session->start_realtime_ns;
 	export->realtime_offset_ns =
 		export->has_realtime ? session->start_realtime_ns - session->start_ns : 0;
@@ -275,32 +292,51 @@ static void export_arrow_deinit(struct export_arrow *export)
 	ts_resolver_free(export->resolver);
 }
 
+static int export_all(struct export_arrow *export, const struct ts_resolver_options *resolved)
+{
+	ts_cleanup(ts_freep) uint64_t *keys = NULL;
+	size_t n = 0;
+	int r = ts_resolver_new(export->reader, resolved, &export->resolver);
+
+	r = r ? r : ts_rowjson_new(export->resolver, NULL, &export->rowjson);
+	r = r ? r : list_keys(export, &keys, &n);
+	if (r)
+		return r;
+	name_files(export);
+	for (size_t i = 0; !r && i < n; i++) {
+		uint32_t session = (uint32_t)(keys[i] >> TYPE_BITS);
+
+		if (!i || session != export->session)
+			set_session(export, session);
+		r = export_type(export, (unsigned int)(keys[i] & ((1u << TYPE_BITS) - 1)));
+	}
+	return r;
+}
+
 int ts_export_arrow(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		    const struct ts_export_arrow_options *arrow, bool mangled,
 		    struct ts_export_report *ret_report)
 {
-	ts_cleanup(ts_freep) uint64_t *keys = NULL;
+	static const struct ts_export_options whole = {0};
 	const struct ts_resolver_options resolved = {.mangled = mangled};
 	struct ts_export_report report = {.has_names = true};
+	struct ts_export_arrow_options own = *arrow;
 	ts_cleanup(export_arrow_deinit) struct export_arrow export = {.reader = reader,
-								      .options = options,
-								      .arrow = arrow,
+								      .options = options ? options
+											 : &whole,
+								      .arrow = &own,
 								      .report = &report};
-	size_t n = 0;
-	int r = ts_resolver_new(reader, &resolved, &export.resolver);
+	const volatile int *before = NULL;
+	int r;
 
-	r = r ? r : ts_rowjson_new(export.resolver, NULL, &export.rowjson);
-	r = r ? r : list_keys(&export, &keys, &n);
-	if (r)
-		return r;
-	name_files(&export);
-	for (size_t i = 0; !r && i < n; i++) {
-		uint32_t session = (uint32_t)(keys[i] >> TYPE_BITS);
-
-		if (!i || session != export.session)
-			set_session(&export, session);
-		r = export_type(&export, (unsigned int)(keys[i] & ((1u << TYPE_BITS) - 1)));
-	}
+	if (!own.path || !own.open || !own.finish || own.slice_ns % TS_ARROW_SLICE_UNIT_NS)
+		return -EINVAL;
+	own.slice_ns = own.slice_ns ? own.slice_ns : TS_ARROW_SLICE_NS;
+	if (export.options->cancel)
+		before = ts_sbt_reader_cancel(reader, export.options->cancel);
+	r = export_all(&export, &resolved);
+	if (export.options->cancel)
+		ts_sbt_reader_cancel(reader, before);
 	if (!r)
 		*ret_report = report;
 	return r;

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about a trace. libtracesmith answers them, and tsctl the replays; Ctrl-C ends a long one, and threads may ask at once."""
+"""Questions about a trace. libtracesmith answers them; Ctrl-C ends a long one, and threads may ask at once."""
 from __future__ import annotations
 
+import functools
 import html
 import json
 import os
 import subprocess
 import tempfile
 import threading
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 from . import _call, _library
+from ._call import Progress
 from ._errors import CommandError, NotInstalled
 
 Time = Union[int, float]
+WEIGHTS = ('launches', 'gpu-time', 'bytes', 'cpu', 'off-cpu', 'host')  # enum ts_export_weight
+CHECKS = ('all', 'races', 'init', 'bounds', 'order')
+DEVICES = ('cuda', 'hip')
+MAX_THREADS = 256  # TS_VGPU_MAX_THREADS
 
 
 class Picture(str):
@@ -32,10 +38,11 @@ class Picture(str):
 
 
 class Answer(Dict[str, Any]):
-    """What tsctl prints with --json, as a dictionary whose keys are attributes, too. str() is tsctl's text."""
+    """What tsctl prints with --json, as a dictionary whose keys are attributes, too. str() is tsctl's text if tsctl is installed."""
 
     _command: Sequence[str] = ()
-    _picture: Sequence[str] = ()
+    _folder: Optional[str] = None  # of the command's relative paths
+    _picture: Tuple[Any, ...] = ()  # arguments of draw()
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -44,7 +51,12 @@ class Answer(Dict[str, Any]):
             raise AttributeError(name) from None
 
     def __str__(self) -> str:
-        return str(run(self._command)[1]) if self._command else repr(self)
+        if not self._command:
+            return repr(self)
+        try:
+            return str(run(self._command, range(4), self._folder)[1])
+        except NotInstalled:
+            return '\n'.join(plain(self))
 
     def __repr__(self) -> str:
         shown = ', '.join('%s=%s' % (key, '[%d]' % len(value) if isinstance(value, list) else '{...}' if isinstance(value, dict)
@@ -52,11 +64,22 @@ class Answer(Dict[str, Any]):
         return '<Answer %s>' % shown
 
     def _repr_svg_(self) -> Optional[str]:
-        return str(run(self._picture)[1]) if self._picture else None
+        return str(draw(*self._picture)) if self._picture else None
 
     def _repr_html_(self) -> Optional[str]:
         """The text; none if there is a picture, because notebooks prefer HTML to a picture."""
         return None if self._picture else '<pre>%s</pre>' % html.escape(str(self))
+
+
+def plain(value: Any, margin: str = '') -> Iterator[str]:
+    """The lines of an answer without tsctl: its keys and values."""
+    pairs = value.items() if isinstance(value, dict) else (('-', item) for item in value)
+    for key, item in pairs:
+        if isinstance(item, (dict, list)):
+            yield '%s%s' % (margin, key)
+            yield from plain(item, margin + '  ')
+        else:
+            yield '%s%s %s' % (margin, key, item)
 
 
 def parse(text: str) -> Any:
@@ -72,12 +95,12 @@ def frames(stack: Dict[str, Any]) -> List[str]:
     return [text for i, frame in enumerate(stack.get('frames', [])) for text in named.get(i, [frame])]
 
 
-def run(arguments: Sequence[str], accept: Iterable[int] = (0,)) -> Any:
+def run(arguments: Sequence[str], accept: Iterable[int] = (0,), folder: Optional[str] = None) -> Any:
     """Runs tsctl; returns its status and its output."""
     path = _library.tsctl()
     try:
         child = subprocess.run([path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               encoding='utf-8', errors='replace')
+                               encoding='utf-8', errors='replace', cwd=folder)
     except OSError as why:
         raise NotInstalled('%s: %s' % (path, why.strerror)) from why
     if child.returncode not in accept or (child.returncode and not child.stdout.strip()):
@@ -85,39 +108,125 @@ def run(arguments: Sequence[str], accept: Iterable[int] = (0,)) -> Any:
     return child.returncode, child.stdout
 
 
-def ask(command: str, options: Sequence[str], paths: Sequence[str], accept: Iterable[int] = (0,)) -> Answer:
-    """The answer of a command that prints one JSON object."""
-    status, text = run([command, '--json', *options, '--', *paths], accept)
-    answer: Answer = parse(text)
-    answer['status'] = status
-    answer._command = [command, *options, '--', *paths]
-    return answer
+def again(path: str, place: str) -> Any:
+    """Opens a trace once more, for a call of its own."""
+    from ._trace import Trace
+    return Trace(path, place)
+
+
+def weight_of(name: str) -> int:
+    if name not in WEIGHTS:
+        raise CommandError('weight %s: expected one of %s' % (name, ', '.join(WEIGHTS)))
+    return WEIGHTS.index(name)
+
+
+def draw(path: str, place: str, kind: str, window: Dict[str, Any], weight: Optional[str] = None, width: Optional[int] = None,
+         report: _call.Report = None) -> Picture:
+    """A picture of a trace; `window` has times as a question has them."""
+    reopen = functools.partial(again, path, place)
+    if kind == 'memory' and window:
+        raise CommandError('the picture of memory has no window')
+    if kind != 'flame':
+        if weight is not None:
+            raise CommandError('weight is for flame graphs')
+        return Picture(_call.picture(reopen, kind, window, width or 0, report))
+    ends = {key: window[key]['ns'] for key in window}
+    # 0 would be no limit.
+    options = _library.ExportOptions(from_ns=ends.get('from', 0), to_ns=max(ends['to'], 1) if 'to' in ends else 0,
+                                     weight=weight_of(weight or 'gpu-time'), width=width or 0)
+    return Picture(exported(reopen, 'svg', options, report))
+
+
+def exported(reopen: Callable[[], Any], form: str, options: _library.ExportOptions, report: _call.Report) -> str:
+    """The text of an export."""
+    with tempfile.TemporaryFile() as file:
+        _call.export(reopen, format_of(form), options, file.fileno(), report)
+        file.seek(0)
+        return file.read().decode(errors='replace')
+
+
+def format_of(form: str) -> int:
+    number = _call.format_of(form)
+    if number is None:
+        raise CommandError('%s: no such format; expected arrow, folded, json, perfetto, pprof or svg' % form)
+    return number
+
+
+def vgpu_threads() -> int:
+    """How many threads a virtual GPU has: the variable that tsctl reads, too; 0: the default."""
+    text = os.environ.get('TRACESMITH_VGPU_THREADS')
+    if not text:
+        return 0
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_THREADS:
+        raise CommandError("TRACESMITH_VGPU_THREADS: '%s' is not a number from 1 to %d" % (text, MAX_THREADS))
+    return int(text)
+
+
+def check_replay(question: Dict[str, Any]) -> None:
+    """Raises an error if the options of a replay exclude each other, as tsctl does."""
+    on, is_full = question['executor'], not question['dry_run']
+    if question['what_if'] and (on != 'emulate' or not is_full):
+        raise CommandError('what_if requires a full replay on "emulate"')
+    if (question['repeat'] or question['time_limit_ns']) and on == 'emulate':
+        raise CommandError('repeat and time_limit require "vgpu", "cuda" or "hip": virtual time is the same in each replay')
+    if (question['check'] or question['schedules']) and (on != 'vgpu' or not is_full):
+        raise CommandError('checks and schedules require a full replay on "vgpu"')
+    for name in question['check']:
+        if name not in CHECKS:
+            raise CommandError('check %s: expected one of %s' % (name, ', '.join(CHECKS)))
+
+
+def replayed(text: str) -> Tuple[int, List[Answer]]:
+    """The status of tsctl, and the answers, of a replay's parts: a ReplayAnswer of proto/rpc/tracesmith.proto per line."""
+    status, answers, warnings = 0, [], []
+    for line in text.splitlines():
+        part = parse(line)
+        if part.get('failed'):
+            raise CommandError(part['complaint'])
+        if 'complaint' in part:
+            warnings.append(part['complaint'])
+        answers += [part[key] for key in ('emulated', 'plan', 'result', 'capture_plan') if key in part]
+        if 'result' in part:
+            verdict = part['result']['verdict']
+            found = verdict == 'nondeterministic' or part['result'].get('findings')
+            status = max(status, 1 if found else {'unfinished': 2, 'differs': 3}.get(verdict, 0))
+    if not answers:
+        raise CommandError(warnings[0] if warnings else 'the replay has no result')
+    if warnings:
+        answers[0]['warnings'] = warnings
+    return status, answers
 
 
 class Questions:
-    """The questions that a trace answers."""
+    """
+    The questions that a trace answers. If `progress` is set, the thread that asks calls it a few times per second with a Progress; an
+    exception of it ends the question.
+    """
 
     path: str
+    place: str  # where the file lies, whatever folder is current
+    folder: str  # the folder that `path` is relative to
+    progress: Optional[Callable[[Progress], Any]] = None
 
     def instant(self, time: Time) -> int:
         raise NotImplementedError
 
     def _again(self) -> Any:
         """Opens the trace once more, for a call of its own."""
-        raise NotImplementedError
+        return again(self.path, self.place)
 
     def _lines(self, question: str, options: Dict[str, Any]) -> List[Answer]:
-        return [parse(line) for line in _call.ask(self._again, self.path, question, options).splitlines()]
+        return [parse(line) for line in _call.ask(self._again, question, options, self.progress).splitlines()]
 
     def _ask(self, question: str, options: Dict[str, Any], command: Sequence[str]) -> Answer:
         """The answer to a question, and tsctl's command that prints it as text."""
-        answer: Answer = parse(_call.ask(self._again, self.path, question, options))
+        answer: Answer = parse(_call.ask(self._again, question, options, self.progress))
         return self._finish(answer, command, [self.path])
 
-    @staticmethod
-    def _finish(answer: Answer, command: Sequence[str], paths: Sequence[str]) -> Answer:
-        answer['status'] = 0
+    def _finish(self, answer: Answer, command: Sequence[str], paths: Sequence[str], status: int = 0) -> Answer:
+        answer['status'] = status
         answer._command = [*command, '--', *paths]
+        answer._folder = self.folder if os.path.isdir(self.folder) else None
         return answer
 
     def _moment(self, time: Optional[Time]) -> Optional[Dict[str, int]]:
@@ -127,6 +236,10 @@ class Questions:
         if not 0 <= ns < 1 << 64:
             raise CommandError('the time is outside the trace %s' % self.path)
         return {'ns': ns}
+
+    def _moments(self, start: Optional[Time], end: Optional[Time]) -> Dict[str, Any]:
+        """A window, as a question has it."""
+        return {key: self._moment(time) for key, time in (('from', start), ('to', end)) if time is not None}
 
     def _at(self, time: Time) -> str:
         return '@%d' % self.instant(time)
@@ -149,8 +262,10 @@ class Questions:
 
     def timeline(self, start: Optional[Time] = None, end: Optional[Time] = None) -> Answer:
         """How busy devices and streams were, over time. Notebooks show the picture."""
-        return self._drawn(self._ask('timeline', {'from': self._moment(start), 'to': self._moment(end)},
-                                     ['timeline', *self._window(start, end)]))
+        window = self._moments(start, end)
+        answer = self._ask('timeline', window, ['timeline', *self._window(start, end)])
+        answer._picture = self.path, self.place, 'timeline', window
+        return answer
 
     def gaps(self, least: float = 1e-5, limit: int = 10) -> Answer:
         """Gaps between operations of a stream, and their causes; `least` is in seconds."""
@@ -163,21 +278,19 @@ class Questions:
 
     def memory(self, limit: int = 10) -> Answer:
         """The peak of live memory, what was allocated then, and what was never freed. Notebooks show the picture."""
-        return self._drawn(self._ask('memory', {'limit': limit}, ['memory', '--limit', str(limit)]))
-
-    def _drawn(self, answer: Answer) -> Answer:
-        answer._picture = [answer._command[0], '--format', 'svg', *answer._command[1:]]
+        answer = self._ask('memory', {'limit': limit}, ['memory', '--limit', str(limit)])
+        answer._picture = self.path, self.place, 'memory', {}
         return answer
 
     def picture(self, kind: str, path: Optional[Union[str, 'os.PathLike[str]']] = None, *, start: Optional[Time] = None,
                 end: Optional[Time] = None, weight: Optional[str] = None, width: Optional[int] = None) -> Picture:
-        """A "timeline", the "memory" or a "flame" graph as SVG; also written to `path`. `weight` is of a flame graph, `width` in pixels."""
+        """A "timeline", the "memory" or a "flame" graph as SVG; also written to `path`.
+
+        `weight` is for flame graphs. `width` is in pixels, from 320 to 8192.
+        """
         if kind not in ('timeline', 'memory', 'flame'):
             raise ValueError('%s: expected "timeline", "memory" or "flame"' % kind)
-        options = ['--format', 'svg', *self._window(start, end)]
-        options += ['--weight', weight] if weight is not None else []
-        options += ['--width', str(width)] if width is not None else []
-        drawn = Picture(run(['export' if kind == 'flame' else kind, *options, '--', self.path])[1])
+        drawn = draw(self.path, self.place, kind, self._moments(start, end), weight, width, self.progress)
         if path is not None:
             drawn.save(path)
         return drawn
@@ -193,17 +306,42 @@ class Questions:
     def diff(self, other: Union[str, 'Questions']) -> Answer:
         """Changes from this trace to another of the same program."""
         if isinstance(other, Questions):
-            after, path = other._again, other.path
+            # tsctl has one current folder, and the other trace's path may be relative to another one.
+            after, path = other._again, other.path if other.folder == self.folder else other.place
         else:
-            path = os.fspath(other)
-            after = lambda: type(self)(path)  # type: ignore[call-arg]
-        return self._finish(parse(_call.diff(self._again, after)), ['diff'], [self.path, path])
+            path, place = os.fspath(other), os.path.abspath(other)
+            after = functools.partial(again, path, place)
+            path = path if os.path.join(self.folder, path) == place else place
+        return self._finish(parse(_call.diff(self._again, after, self.progress)), ['diff'], [self.path, path])
 
-    def replay(self, on: str = 'emulate', what_if: Sequence[str] = (), repeat: Optional[int] = None) -> Answer:
-        """Runs the operations again: on "emulate" (virtual time), "vgpu" or "cuda". `status` is 1 if replays differ."""
-        options = ['--on', on] + [word for edit in what_if for word in ('--what-if', edit)]
-        options += ['--repeat', str(repeat)] if repeat is not None else []
-        return ask('replay', options, [self.path], (0, 1, 2, 3))
+    def replay(self, on: str = 'emulate', what_if: Sequence[str] = (), repeat: Optional[int] = None, *, checks: Sequence[str] = (),
+               stream: Optional[int] = None, start: Optional[Time] = None, end: Optional[Time] = None, dry_run: bool = False,
+               schedules: Optional[int] = None, time_limit: Optional[int] = None, limit: Optional[int] = None) -> Answer:
+        """Runs the operations again: on "emulate" (virtual time), "vgpu", "cuda" or "hip". `status` is 1 if replays differ.
+
+        what_if: edits. The others are options of `tsctl replay`: stream, start and end select operations; repeat and schedules are
+        numbers of replays; checks are those of check(); time_limit is in seconds; limit is the number of listed steps. If the trace
+        has several captures, the answer is that of the first one, and its `sessions` are all answers. libtracesmith replays on the
+        CPU. "cuda" and "hip" run the trace's own code, in a process of tsctl.
+        """
+        question = {'executor': on, 'what_if': list(what_if), 'repeat': repeat, 'check': list(checks), 'stream': stream,
+                    'dry_run': dry_run, 'schedules': schedules, 'limit': limit, 'points': True, **self._moments(start, end),
+                    'time_limit_ns': None if time_limit is None else time_limit * 10**9}
+        check_replay(question)
+        numbers = {'repeat': repeat, 'stream': stream, 'schedules': schedules, 'time-limit': time_limit, 'limit': limit}
+        command = ['replay', '--on', on] + [word for edit in what_if for word in ('--what-if', edit)]
+        command += (['--mode', 'dry-run'] if dry_run else []) + self._window(start, end)
+        command += ['--check=' + ','.join(checks)] if checks else []
+        command += [word for name, number in numbers.items() if number is not None for word in ('--' + name, str(number))]
+        if on in DEVICES:
+            status, text = run(['replay', '--json', *command[1:], '--', self.place], range(4))
+            answers = [parse(line) for line in text.splitlines()]
+        else:
+            status, answers = replayed(_call.ask(self._again, 'replay', question, self.progress, vgpu_threads()))
+        answer: Answer = answers[0]
+        if len(answers) > 1:
+            answer['sessions'] = [Answer(one) for one in answers]
+        return self._finish(answer, command, [self.path], status)
 
     def what_if(self, *edits: str) -> Answer:
         """The duration with other kernels, copies or gaps: trace.what_if('kernel gemm*=2x')."""
@@ -211,28 +349,27 @@ class Questions:
 
     def check(self, *checks: str) -> Answer:
         """Races, reads of unwritten memory, accesses out of bounds, dependence on order, in a capture for replay."""
-        return ask('replay', ['--on', 'vgpu', '--check' + ('=' + ','.join(checks) if checks else '')], [self.path], (0, 1, 2, 3))
+        return self.replay('vgpu', checks=checks or ('all',))
 
-    def export(self, format: str, output: Optional[str] = None) -> Optional[str]:
+    def export(self, format: str, output: Optional[str] = None, *, job: Optional[str] = None,
+               rank: Union[str, int, None] = None) -> Optional[str]:
         """Writes the trace for another tool: "perfetto", "json", "folded", "pprof", "svg", or "arrow" into a folder.
 
-        Without `output` text is returned.
+        Without `output` text is returned. job and rank name folders of "arrow", if not those of the trace.
         """
         if output is None and format in ('perfetto', 'pprof', 'arrow'):
             raise ValueError('%s is no text: give the output a name' % format)
-        number = _call.format_of(format)
-        if number is None or format == 'svg':
-            text = run(['export', '--format', format, *(['--output', output] if output else []), '--', self.path])[1]
-            return None if output else str(text)
-        if not output:
-            with tempfile.TemporaryFile() as file:
-                _call.export(self._again, self.path, number, file.fileno())
-                file.seek(0)
-                return file.read().decode(errors='replace')
-        self._export_file(number, output)
+        options = _library.ExportOptions(weight=weight_of('gpu-time'))
+        if format == 'arrow':
+            arrow = _library.ArrowOptions(job=None if job is None else job.encode(), rank=None if rank is None else str(rank).encode())
+            _call.export_arrow(self._again, options, arrow, str(output), self.progress)
+        elif not output:
+            return exported(self._again, format, options, self.progress)
+        else:
+            self._export_file(format_of(format), options, output)
         return None
 
-    def _export_file(self, number: int, output: str) -> None:
+    def _export_file(self, number: int, options: _library.ExportOptions, output: str) -> None:
         """Writes a file that is complete or absent; another thing than a file, such as a pipe, is written to."""
         real = os.path.realpath(output)
         is_file = os.path.isfile(real) or not os.path.exists(real)
@@ -242,7 +379,7 @@ class Questions:
         except OSError as why:
             raise CommandError('%s: %s' % (output, why.strerror)) from why
         try:
-            _call.export(self._again, self.path, number, own)
+            _call.export(self._again, number, options, own, self.progress)
             if is_file:
                 os.replace(path, real)
         except BaseException:

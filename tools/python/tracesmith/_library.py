@@ -6,7 +6,8 @@ import ctypes
 import os
 import shutil
 import threading
-from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_int, c_int16, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import (CFUNCTYPE, POINTER, byref, c_bool, c_char, c_char_p, c_int, c_int16, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64,
+                    c_void_p)
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from ._errors import Error, NotInstalled, TraceError
@@ -57,7 +58,36 @@ class Json(ctypes.Structure):
 
 class AskOptions(ctypes.Structure):
     _fields_ = [('no_memory', c_void_p), ('cancel', c_void_p), ('n_rows', c_void_p), ('max_bytes', c_size_t), ('n_threads', c_uint32),
-                ('device_bytes', c_uint64)]
+                ('device_bytes', c_uint64), ('progress', c_void_p)]
+
+
+class ExportOptions(ctypes.Structure):
+    """struct ts_export_options"""
+    _fields_ = [('session', c_uint32), ('types', c_uint64), ('from_ns', c_uint64), ('to_ns', c_uint64), ('weight', c_int),
+                ('mangled', c_bool), ('no_leaf', c_bool), ('processes', c_bool), ('threads', c_bool), ('lines', c_bool),
+                ('names', c_void_p), ('step', c_void_p), ('user', c_void_p), ('generator', c_char_p), ('width', c_uint32),
+                ('title', c_char_p), ('cancel', c_void_p)]
+
+
+# Functions that the library calls: in the thread of the call, but for ProgressReport.
+ArrowOpen = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(c_void_p))
+ArrowFinish = CFUNCTYPE(c_int, c_void_p)
+RowsReport = CFUNCTYPE(None, c_uint32, c_void_p)
+
+
+class ArrowOptions(ctypes.Structure):
+    """struct ts_export_arrow_options"""
+    _fields_ = [('job', c_char_p), ('rank', c_char_p), ('path', c_char_p), ('slice_ns', c_uint64), ('open', ArrowOpen),
+                ('finish', ArrowFinish), ('user', c_void_p)]
+
+
+class ProgressNow(ctypes.Structure):
+    """struct ts_replay_progress_now"""
+    _fields_ = [('doing', c_char_p), ('session', c_uint32), ('replay', c_uint32), ('done', c_uint64), ('all', c_uint64),
+                ('op_id', c_uint64), ('operation', c_char * 128)]
+
+
+ProgressReport = CFUNCTYPE(None, c_void_p, POINTER(ProgressNow))
 
 
 class Side(ctypes.Structure):
@@ -84,19 +114,25 @@ FUNCTIONS: Dict[str, Any] = {
     'ts_sbt_reader_n_metadata': (c_size_t, [c_void_p]),
     'ts_sbt_reader_metadata_at': (None, [c_void_p, c_size_t, POINTER(c_char_p), POINTER(c_char_p)]),
     'ts_sbt_reader_origin_ns': (c_uint64, [c_void_p]),
-    'ts_sbt_reader_cancel': (None, [c_void_p, c_void_p]),
+    'ts_sbt_reader_cancel': (c_void_p, [c_void_p, c_void_p]),
     'ts_ask_json': (c_int, [c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, POINTER(AskOptions), POINTER(Json), c_char_p]),
     'ts_ask_json_diff': (c_int, [POINTER(Side), c_char_p, POINTER(AskOptions), POINTER(Json), c_char_p]),
+    'ts_ask_picture': (c_int, [c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, c_uint32, POINTER(AskOptions), POINTER(Json), c_char_p]),
+    'ts_replay_progress_new': (c_int, [ProgressReport, c_void_p, c_uint32, POINTER(c_void_p)]),
+    'ts_replay_progress_free': (None, [c_void_p]),
+    'ts_sbt_reader_watch': (None, [c_void_p, RowsReport, c_void_p]),
     'ts_json_deinit': (None, [POINTER(Json)]),
     'ts_export_format_of': (c_int, [c_char_p]),
-    'ts_export_fd': (c_int, [c_void_p, c_int, c_void_p, c_int, c_void_p]),
+    'ts_export_fd': (c_int, [c_void_p, c_int, POINTER(ExportOptions), c_int, c_void_p]),
+    'ts_export_arrow': (c_int, [c_void_p, POINTER(ExportOptions), POINTER(ArrowOptions), c_bool, c_void_p]),
     'ts_sbt_columns_new': (c_int, [c_void_p, POINTER(ColumnsOptions), POINTER(c_void_p)]),
     'ts_sbt_columns_free': (None, [c_void_p]),
     'ts_sbt_columns_rows': (c_uint64, [c_void_p]),
     'ts_sbt_columns_values': (c_void_p, [c_void_p, c_int]),
     'ts_sbt_columns_sessions': (c_void_p, [c_void_p]),
     'ts_sbt_columns_damaged': (c_uint64, [c_void_p]),
-    'ts_sbt_arrow_stream': (c_int, [c_void_p, c_void_p, c_void_p]),
+    'ts_sbt_arrow_stream_named': (c_int, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    'ts_name_call': (c_char_p, [c_uint32, c_uint32, c_void_p]),
     'ts_sbt_writer_new': (c_int, [c_int, POINTER(c_void_p)]),
     'ts_sbt_writer_free': (None, [c_void_p]),
     'ts_sbt_writer_string': (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_uint32)]),
@@ -112,6 +148,9 @@ FUNCTIONS: Dict[str, Any] = {
 
 # enum ts_role of sbt/schema.h.
 STRING, STACK, THREAD, DEVICE, CONTEXT, STREAM, DOUBLE, OCTETS = 5, 6, 7, 13, 14, 15, 19, 20
+CALL = -1  # no role of the library: the name of a call, by TS_SBT_CALL_COLUMN of sbt/columns.h
+CALL_COLUMN = 63
+CALL_NAME_BYTES = 32
 
 
 class Field(NamedTuple):
@@ -122,6 +161,11 @@ class Field(NamedTuple):
     offset: int
     role: int
     is_signed: bool
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are numbers of texts."""
+        return self.role in (STRING, CALL)
 
     @property
     def format(self) -> str:
@@ -208,8 +252,16 @@ def schema(name: str) -> Schema:
     own = pointer.contents
     fields = [Field(own.columns[i].name.decode(), i, own.columns[i].width, own.columns[i].offset, own.columns[i].role,
                     bool(own.columns[i].is_signed)) for i in range(own.n_columns)]
+    if name == 'api':
+        fields.append(Field('name', CALL_COLUMN, 4, own.row_bytes, CALL, False))
     found = _schemas[name] = Schema(name, own.type, own.row_bytes, fields, own.is_event)
     return found
+
+
+def call_name(number: int) -> str:
+    """The name of a call, by its number in the column `name` of calls."""
+    buffer = ctypes.create_string_buffer(CALL_NAME_BYTES)
+    return str(library().ts_name_call(number >> 16, number & 0xffff, buffer).decode())
 
 
 def event_types() -> List[str]:
@@ -241,5 +293,5 @@ def tsctl() -> str:
     return own
 
 
-__all__ = ['ArrowStream', 'AskOptions', 'ColumnsOptions', 'ErrorStruct', 'Field', 'Json', 'PartStruct', 'Schema', 'Side', 'StackStruct', 'beside_tsctl', 'byref',
-           'check', 'event_types', 'library', 'schema', 'tsctl']
+__all__ = ['ArrowOptions', 'ArrowStream', 'AskOptions', 'ColumnsOptions', 'ErrorStruct', 'ExportOptions', 'Field', 'Json', 'PartStruct', 'Schema', 'Side', 'StackStruct', 'beside_tsctl', 'byref', 'check',
+           'event_types', 'library', 'schema', 'tsctl']

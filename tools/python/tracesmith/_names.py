@@ -14,6 +14,7 @@ class ReplayMode(enum.Enum):
     EMULATE = 'emulate'
     VGPU = 'vgpu'
     CUDA = 'cuda'
+    HIP = 'hip'
 
 
 def _trace(trace: Any) -> Trace:

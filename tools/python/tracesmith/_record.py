@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import subprocess
+import threading
 import time
 from typing import Any, Iterator, List, Optional, Sequence, Union
 
@@ -17,6 +18,16 @@ NOT_STARTED = 125  # tsctl record's status if the command was not started
 DAEMON_S = 10  # a daemon on a busy machine takes so long to begin
 _own_output: Optional[str] = None
 _is_stopped = False  # this process, by stop()
+_lock = threading.RLock()  # of these two
+
+
+def _new_lock() -> None:
+    """A thread that the child does not have may have held the lock."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_new_lock)
 
 
 class Recording:
@@ -25,10 +36,11 @@ class Recording:
     def __init__(self, path: str, status: int) -> None:
         self.path = path
         self.status = status
+        self._place = os.path.abspath(path)
 
     def open(self) -> Any:
         from ._trace import Trace
-        return Trace(self.path)
+        return Trace(self.path, self._place)
 
     def __repr__(self) -> str:
         return '<Recording %s, status %d>' % (self.path, self.status)
@@ -43,7 +55,8 @@ def record(command: Sequence[str], output: Union[str, 'os.PathLike[str]'], *, vg
     popen: for subprocess.run(), as env= or cwd=. Returns when the command has ended, whatever its status.
     """
     path = os.fspath(output)
-    argv: List[str] = [_library.tsctl(), 'record', '--quiet', '--force', '--output', path, '--stacks', stacks]
+    # With cwd=, the command's folder is another one than this process's.
+    argv: List[str] = [_library.tsctl(), 'record', '--quiet', '--force', '--output', os.path.abspath(path), '--stacks', stacks]
     if vgpu:
         argv.append('--vgpu' if vgpu is True else '--vgpu=%s' % vgpu)
     if kernel_events:
@@ -76,8 +89,21 @@ def recording(output: Union[str, 'os.PathLike[str]']) -> Iterator[str]:
     The recording library comes into a process before its first call of the GPU; later it is too late (an error says so). One file a
     process: a second block with the same file continues it.
     """
-    global _own_output
     path = os.path.abspath(os.fspath(output))
+    with _lock:
+        _begin(path)
+    start()
+    # The first annotation begins the session, and with it the file.
+    _annotate.mark('recording')
+    try:
+        yield path
+    finally:
+        stop()
+
+
+def _begin(path: str) -> None:
+    """Loads the recording library if it is not there; the lock is held."""
+    global _own_output
     if _own_output not in (None, path):
         raise Error('this process is recorded to %s; one process has one trace' % _own_output)
     if not _annotate.is_recorded():
@@ -90,13 +116,6 @@ def recording(output: Union[str, 'os.PathLike[str]']) -> Iterator[str]:
     elif _own_output is None and not os.environ.get('TRACESMITH_OUTPUT'):
         raise Error('this process is recorded by `tsctl record` or a service; its trace has another name')
     _own_output = path
-    start()
-    # The first annotation begins the session, and with it the file.
-    _annotate.mark('recording')
-    try:
-        yield path
-    finally:
-        stop()
 
 
 def _gpu_is_used() -> bool:
@@ -110,9 +129,12 @@ def start(*pids: int) -> None:
     global _is_stopped
     if not pids and not _annotate.is_recorded():
         return
-    if pids or _is_stopped:
-        _ask.run(['start', '--quiet', *map(str, pids or (os.getpid(),))])
-    if not pids:
+    if pids:
+        _ask.run(['start', '--quiet', *map(str, pids)])
+        return
+    with _lock:
+        if _is_stopped:
+            _ask.run(['start', '--quiet', str(os.getpid())])
         _is_stopped = False
 
 
@@ -121,11 +143,18 @@ def stop(*pids: int) -> None:
     global _is_stopped
     if not pids and not _annotate.is_recorded():
         return
-    for pid in pids or (os.getpid(),):
-        _patiently(['stop', '--quiet', str(pid)])
-        _flush(pid)
-    if not pids:
+    if pids:
+        for pid in pids:
+            _stop(pid)
+        return
+    with _lock:
+        _stop(os.getpid())
         _is_stopped = True
+
+
+def _stop(pid: int) -> None:
+    _patiently(['stop', '--quiet', str(pid)])
+    _flush(pid)
 
 
 def _patiently(arguments: Sequence[str]) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import fnmatch
 import keyword
+import threading
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from . import _library
@@ -44,8 +46,8 @@ class _Columns:
 class Column:
     """The values of a column: a sequence of numbers.
 
-    `data` is a memoryview, and numpy.asarray(column) an array, both without a copy. Ids of strings are numbers; `text(i)` and `texts()`
-    give the strings. Columns of bytes (a UUID, a build id) have `bytes` as values.
+    `data` is a memoryview, and numpy.asarray(column) an array, both without a copy. Names are numbers; `text(i)` and `texts()` give the
+    texts. Columns of bytes (a UUID, a build id) have `bytes` as values.
     """
 
     def __init__(self, table: 'Table', field: _library.Field, columns: _Columns, address: Optional[int]) -> None:
@@ -62,17 +64,22 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Whether the values are ids of strings."""
-        return self._field.role == _library.STRING
+        """Whether the values are numbers of texts: ids of strings, or calls."""
+        return self._field.is_text
 
     def text(self, index: int) -> str:
-        """The string of one value."""
-        return str(self._table.trace.string(self.data[index]))
+        """The text of one value."""
+        return self._of(self.data[index])
+
+    def _of(self, number: int) -> str:
+        """The text of a value."""
+        if self._field.role == _library.CALL:
+            return _library.call_name(number)
+        return str(self._table.trace.string(number))
 
     def texts(self) -> List[str]:
-        """The string of each value."""
-        string = self._table.trace.string
-        known = {number: string(number) for number in set(self.data)}
+        """The text of each value."""
+        known = {number: self._of(number) for number in set(self.data)}
         return [known[number] for number in self.data]
 
     def __len__(self) -> int:
@@ -126,6 +133,8 @@ class Table:
         self._loaded: Dict[str, Column] = {}
         self._sessions: Optional[memoryview] = None
         self._n_rows: Optional[int] = None
+        # Threads that share a table read each column once. This lock is taken before the trace's.
+        self._lock = threading.RLock()
 
     @property
     def name(self) -> str:
@@ -146,7 +155,7 @@ class Table:
         """The rows that match all of these.
 
         start, end: rows that touch this window. A float is seconds since the trace's start, an int is nanoseconds of CLOCK_MONOTONIC.
-        name: the name of a kernel or range; `*` and `?` match as in file names. The others are ids.
+        name: the name of a kernel, call or range; `*` and `?` match as in file names. The others are ids.
         """
         selection = dict(self._selection)
         wanted = {'start': start, 'end': end, 'name': name, 'session': session, 'device': device, 'context': context,
@@ -174,10 +183,16 @@ class Table:
                 options.filter |= bit
                 setattr(options, key, chosen[key])
         if 'name' in chosen:
-            ids = self.trace.find_strings(self.name, chosen['name'])
+            ids = self._find_names(chosen['name'])
             options.names = (ctypes.c_uint32 * max(1, len(ids)))(*ids)
             options.n_names = len(ids)
         return options
+
+    def _find_names(self, pattern: str) -> List[int]:
+        """The numbers of the names that match a pattern, ascending."""
+        names = Table(self.trace, self.name, columns=['name'])['name']
+        pattern = pattern.replace('[', '[[]')
+        return sorted(number for number in set(names) if fnmatch.fnmatchcase(names._of(number), pattern))
 
     def _read(self, fields: Sequence[_library.Field]) -> _Columns:
         return _Columns(self.trace._columns(self._options(fields)))
@@ -192,9 +207,10 @@ class Table:
 
     def load(self) -> 'Table':
         """Reads all columns at once; returns the table."""
-        missing = [field for name, field in self._fields.items() if name not in self._loaded]
-        if missing:
-            self._take(self._read(missing), missing)
+        with self._lock:
+            missing = [field for name, field in self._fields.items() if name not in self._loaded]
+            if missing:
+                self._take(self._read(missing), missing)
         return self
 
     @property
@@ -206,12 +222,13 @@ class Table:
         return self._sessions
 
     def __getitem__(self, column: str) -> Column:
-        if column not in self._loaded:
-            if column not in self._fields:
-                raise KeyError(column)
-            field = self._fields[column]
-            self._take(self._read([field]), [field])
-        return self._loaded[column]
+        with self._lock:
+            if column not in self._loaded:
+                if column not in self._fields:
+                    raise KeyError(column)
+                field = self._fields[column]
+                self._take(self._read([field]), [field])
+            return self._loaded[column]
 
     def __len__(self) -> int:
         if self._n_rows is None:
@@ -247,7 +264,7 @@ class Table:
             values: Any = numpy.asarray(column)
             if column.is_text:
                 ids, codes = numpy.unique(values, return_inverse=True)
-                texts, places = numpy.unique([self.trace.string(int(number)) for number in ids], return_inverse=True)
+                texts, places = numpy.unique([column._of(int(number)) for number in ids], return_inverse=True)
                 values = pandas.Categorical.from_codes(places[codes] if len(ids) else codes, texts)
             elif values.ndim > 1:
                 values = [bytes(value) for value in values]

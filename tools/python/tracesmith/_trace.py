@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import fnmatch
 import os
 import threading
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
@@ -28,23 +27,33 @@ _free = ctypes.CDLL(None).free
 _free.restype, _free.argtypes = None, [ctypes.c_void_p]
 
 
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return '/'
+
+
 class Trace(Questions):
     """An open trace. Any threads may share it: they read one after another. A context manager."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, place: Optional[str] = None) -> None:
         self.path = os.fspath(path)
+        # A question opens the file again, whatever folder is current then: `place` is for that.
+        self.folder = _current_folder()
+        self.place = place or os.path.join(self.folder, self.path)
         self._lock = threading.RLock()
         self._strings: Dict[int, str] = {}
         self._lib = _library.library()
-        self._reader: Any = self._open(self.path)
+        self._reader: Any = self._open(self.place, self.path)
         self._join()
 
     # ---- opening ----
 
-    def _open(self, path: str) -> Any:
+    def _open(self, place: str, path: str) -> Any:
         reader, error = ctypes.c_void_p(), _library.ErrorStruct()
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+            descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
         except OSError as why:
             raise Error('%s: %s' % (path, why.strerror)) from why
         try:
@@ -60,7 +69,7 @@ class Trace(Questions):
             return None
         field = next(field for field in _library.schema('part').fields if field.name == 'before')
         number = int.from_bytes(bytes(part.bytes[field.offset:field.offset + field.width]), 'little')
-        pointer = self._lib.ts_sbt_part_path(os.fsencode(self.path), number)
+        pointer = self._lib.ts_sbt_part_path(os.fsencode(self.place), number)
         if not pointer:
             return None
         path = os.fsdecode(ctypes.cast(pointer, ctypes.c_char_p).value or b'')
@@ -76,7 +85,7 @@ class Trace(Questions):
             if not path or not os.path.isfile(path):
                 break
             try:
-                reader = self._open(path)
+                reader = self._open(path, path)
             except Error:
                 break
             if not self._lib.ts_sbt_reader_is_before(reader, last):
@@ -114,9 +123,6 @@ class Trace(Questions):
         if not self._reader:
             raise Error('%s: the trace is closed' % self.path)
         return self._reader
-
-    def _again(self) -> 'Trace':
-        return Trace(self.path)
 
     @property
     def reader(self) -> Any:
@@ -175,10 +181,8 @@ class Trace(Questions):
         return text
 
     def find_strings(self, name: str, pattern: str) -> List[int]:
-        """Ids of the names in rows of a type that match a pattern, ascending."""
-        ids = set(Table(self, name, columns=['name'])['name'])
-        pattern = pattern.replace('[', '[[]')
-        return sorted(number for number in ids if fnmatch.fnmatchcase(self.string(number), pattern))
+        """The numbers of the names in rows of a type that match a pattern, ascending: ids of strings, or calls."""
+        return Table(self, name)._find_names(pattern)
 
     def stack(self, session: int, number: int) -> List[int]:
         """The frames of a host stack, innermost first, as proto/abi/record.h encodes them. `rows(stacks=True)` gives their names."""
@@ -226,7 +230,7 @@ class Trace(Questions):
 
     @property
     def calls(self) -> Table:
-        """Calls of the vendor's functions. Their names are numbers (`domain`, `cbid`); `rows('api')` has them as text."""
+        """Calls of the vendor's functions. The column `name` is made of `domain` and `cbid`."""
         return Table(self, 'api')
 
     @property
@@ -263,7 +267,8 @@ class Trace(Questions):
         if not stream:
             raise MemoryError('%s: no memory' % self.path)
         with self._lock:
-            result = self._lib.ts_sbt_arrow_stream(self._own(), columns.pointer, stream)
+            name_call = ctypes.cast(self._lib.ts_name_call, ctypes.c_void_p)
+            result = self._lib.ts_sbt_arrow_stream_named(self._own(), columns.pointer, name_call, stream)
             if result:
                 _free(stream)
                 self._check(result)
@@ -280,16 +285,20 @@ class Folder(Sequence[Trace]):
 
     def __init__(self, path: Path) -> None:
         self.path = os.fspath(path)
+        self._place = os.path.abspath(self.path)
         self.paths = sorted(os.path.join(self.path, name) for name in os.listdir(self.path) if name.endswith('.sbt'))
+
+    def _open(self, path: str) -> Trace:
+        return Trace(path, os.path.join(self._place, os.path.basename(path)))
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def __getitem__(self, index: Any) -> Any:
-        return Trace(self.paths[index]) if isinstance(index, int) else [Trace(path) for path in self.paths[index]]
+        return self._open(self.paths[index]) if isinstance(index, int) else [self._open(path) for path in self.paths[index]]
 
     def __iter__(self) -> Iterator[Trace]:
-        return (Trace(path) for path in self.paths)
+        return (self._open(path) for path in self.paths)
 
     def __repr__(self) -> str:
         return '<Folder %s: %d traces>' % (self.path, len(self))

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import struct
-from typing import Any, Dict, List, Union
+import threading
+from typing import Any, Callable, Dict, List, TypeVar, Union
 
 from . import _library
 from ._errors import Error, TraceError
 
 SEAL_ROWS = 50000  # rows in memory before a block is written
+JOB_RANK, JOB_LOCAL_RANK = 1, 2  # TS_JOB_* of proto/abi/session.h: the fields that are known
+Method = TypeVar('Method', bound=Callable[..., Any])
+
+
+def _one_at_a_time(method: Method) -> Method:
+    """A method of a session, under its writer's lock."""
+    @functools.wraps(method)
+    def locked(self: 'TracingSession', *args: Any, **fields: Any) -> Any:
+        with self._writer._lock:
+            return method(self, *args, **fields)
+    return locked  # type: ignore[return-value]
 
 
 class TracingSession:
@@ -25,6 +38,7 @@ class TracingSession:
         writer._check(self._lib.ts_sbt_session_writer_new(writer._writer, writer._row('session', fields), ctypes.byref(self._session)))
         self.number: int = self._lib.ts_sbt_session_writer_number(self._session)
 
+    @_one_at_a_time
     def emit(self, type: str, **fields: Any) -> None:
         """Adds a row of a type ("kernel", "range", "counter", ...). Times are nanoseconds of CLOCK_MONOTONIC; names are text.
 
@@ -36,6 +50,7 @@ class TracingSession:
         if self._n_pending >= SEAL_ROWS:
             self.seal()
 
+    @_one_at_a_time
     def seal(self) -> None:
         """Writes the rows so far, so that a reader sees them."""
         if not self._session:
@@ -61,13 +76,14 @@ class TracingSession:
 class SBTWriter:
     """Writes a new trace: `with SBTWriter("own.sbt") as writer: writer.session(pid=1).emit("range", start_ns=1, end_ns=2, name="load")`.
 
-    One thread at a time uses a writer. The file must not exist; without finish(), which the block calls, it has no end.
+    Threads may share a writer and its sessions: each call waits for the others. The file must not exist; without finish(), which the block calls, it has no end.
     """
 
     def __init__(self, path: Union[str, 'os.PathLike[str]'], **metadata: str) -> None:
         self.path = os.fspath(path)
         self._lib = _library.library()
         self._sessions: List[TracingSession] = []
+        self._lock = threading.RLock()
         self._writer = ctypes.c_void_p()
         self._pid = os.getpid()
         try:
@@ -95,7 +111,7 @@ class SBTWriter:
     def _row(self, type: str, fields: Dict[str, Any]) -> ctypes.Array[ctypes.c_char]:
         schema = _library.schema(type)
         row = ctypes.create_string_buffer(schema.row_bytes)
-        by_name = {field.name: field for field in schema.fields}
+        by_name = {field.name: field for field in schema.fields if field.role != _library.CALL}
         if not self._writer:
             raise Error('%s: the writer is finished' % self.path)
         for name, value in fields.items():
@@ -111,15 +127,22 @@ class SBTWriter:
         return row
 
     def session(self, **fields: Any) -> TracingSession:
-        """Begins a session; fields of its row are pid=, name of the program, and so on."""
-        session = TracingSession(self, fields)
-        self._sessions.append(session)
+        """Begins a session; fields of its row are pid=, program=, job=, rank= and so on."""
+        known = sum(bit for name, bit in (('rank', JOB_RANK), ('local_rank', JOB_LOCAL_RANK)) if name in fields)
+        with self._lock:
+            session = TracingSession(self, {'job_flags': known, **fields} if known else fields)
+            self._sessions.append(session)
         return session
 
     def finish(self) -> None:
         """Writes what is left, and the file's end. In a forked child it does nothing: the file is the parent's."""
-        if not self._writer or os.getpid() != self._pid:
+        if os.getpid() != self._pid:
             return
+        with self._lock:
+            if self._writer:
+                self._finish()
+
+    def _finish(self) -> None:
         try:
             for session in self._sessions:
                 session._end()

@@ -225,6 +225,34 @@ static void print_interfaces(const Ts__Rpc__TraceInfo *info)
 	}
 }
 
+static bool has_job(const Ts__Rpc__SessionInfo *session)
+{
+	return session->job || session->has_rank;
+}
+
+/* Prints the job and the rank of each session that has one. */
+static void print_jobs(const Ts__Rpc__TraceInfo *info)
+{
+	for (size_t i = 0; i < info->n_sessions; i++) {
+		const Ts__Rpc__SessionInfo *session = info->sessions[i];
+
+		if (!has_job(session))
+			continue;
+		printf("  session %u:", session->session);
+		if (session->job) {
+			fputs(" job ", stdout);
+			ts_out_text(stdout, session->job);
+		}
+		if (session->has_rank)
+			printf("%s rank %u", session->job ? "," : "", session->rank);
+		if (session->has_rank && session->has_ranks)
+			printf(" of %u", session->ranks);
+		if (session->has_local_rank)
+			printf(", local rank %u", session->local_rank);
+		putchar('\n');
+	}
+}
+
 static void print_sessions(const Ts__Rpc__TraceInfo *info, bool wide)
 {
 	ts_cleanup(ts_table_freep) struct ts_table *table = NULL;
@@ -258,6 +286,7 @@ static void print_sessions(const Ts__Rpc__TraceInfo *info, bool wide)
 	}
 	ts_table_print(table, stdout, 2, wide);
 	print_interfaces(info);
+	print_jobs(info);
 }
 
 /* Periods without recording that the user requested. */
