@@ -56,7 +56,9 @@ static void find_driver(struct ts_capture *capture, const struct ts_capture_conf
 	*(void **)&driver->library_variable = dlsym(library, "cuLibraryGetGlobal");
 	*(void **)&driver->library_managed = dlsym(library, "cuLibraryGetManaged");
 	ts_capture_find_graph_driver(&driver->graphs, library);
-	ts_window_start(capture, config, library);
+	ts_window_start(capture, config);
+	if (config->is_window)
+		ts_window_find_driver(&capture->window.driver, library);
 	dlclose(library);
 }
 
@@ -197,10 +199,13 @@ static struct ts_record_operation begin_operation(struct ts_capture *capture,
 static void capture_call(struct ts_capture *capture, const struct ts_captured_call *call,
 			 ts_capture_put *put)
 {
-	struct ts_record_operation model = begin_operation(capture, call);
+	struct ts_record_operation model;
 
 	if (!ts_window_is_open(&capture->window) && call->work)
+		put = put == call->put ? call->put_objects : NULL;
+	if (!put)
 		return;
+	model = begin_operation(capture, call);
 	pthread_mutex_lock(&capture->lane.lock);
 	if (ts_lane_goes_on(&capture->lane))
 		put(capture, call, &model);
@@ -346,6 +351,14 @@ static void on_call(struct ts_capture *capture, uint32_t cbid,
 					 : 0);
 }
 
+static void on_module(struct ts_capture *capture, const struct ts_cupti_resource_data *data)
+{
+	const struct ts_cupti_module_data *module = data->resource_descriptor;
+
+	if (module)
+		ts_window_code(capture, module->cubin, module->cubin_size);
+}
+
 static void on_context(struct ts_capture *capture, uint32_t cbid,
 		       const struct ts_cupti_resource_data *data)
 {
@@ -392,8 +405,7 @@ static void capture(struct ts_capture *capture, uint32_t domain, uint32_t cbid, 
 		    cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
 			on_context(capture, cbid, data);
 		else if (cbid == TS_CUPTI_CBID_RESOURCE_MODULE_LOADED)
-			ts_window_code(capture, ((const struct ts_cupti_resource_data *)data)
-							->resource_descriptor);
+			on_module(capture, data);
 	} else {
 		on_call(capture, cbid, data, entering);
 	}

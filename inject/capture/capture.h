@@ -43,7 +43,10 @@ struct ts_capture_driver {
 			       const char *name);
 };
 
-/* State of HIP's capture: hip/. Guarded by the lane's lock, except the first two fields. */
+/*
+ * State of HIP's capture: hip/. Guarded by the lane's lock, except the first two fields, and the
+ * last two, which the order lock guards.
+ */
 struct ts_capture_hip {
 	bool is_used;  /* the session captures HIP's calls, and no others */
 	bool is_begun; /* ts_hip_capture_start() was called */
@@ -60,6 +63,9 @@ struct ts_capture_hip {
 	size_t n_name_bytes;
 	struct ts_pages arguments; /* struct ts_capture_argument: of the function last asked for */
 	int n_arguments;	   /* -1: not known */
+	/* While a window opens or closes: the device before it, of the runtime and of the shim. */
+	int32_t device_before;
+	uint32_t known_before;
 };
 
 struct ts_capture {
@@ -178,6 +184,8 @@ struct ts_captured_call {
 	 * caller holds the lane's lock.
 	 */
 	ts_capture_put *put_before;
+	/* For work outside of a window: puts the objects that the work uses. NULL: nothing */
+	ts_capture_put *put_objects;
 };
 /*
  * capture.c: a call begins; it returned. The caller sets ts_tls.busy to TS_BUSY_ASKING meanwhile,

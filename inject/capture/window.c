@@ -69,11 +69,19 @@ static bool listen_to(int number)
 	       before.sa_handler == SIG_DFL && !sigaction(number, &action, NULL);
 }
 
-void ts_window_start(struct ts_capture *capture, const struct ts_capture_config *config,
-		     void *library)
+void ts_window_start(struct ts_capture *capture, const struct ts_capture_config *config)
 {
 	struct ts_window *window = &capture->window;
-	struct ts_window_driver *driver = &window->driver;
+
+	pthread_mutex_init(&window->names_lock, NULL);
+	window->config = *config;
+	window->is_tracked = config->is_window;
+	if (config->is_window && config->signal)
+		window->by_signal = listen_to(config->signal);
+}
+
+void ts_window_find_driver(struct ts_window_driver *driver, void *library)
+{
 	const struct {
 		const char *name;
 		void *to;
@@ -91,13 +99,8 @@ void ts_window_start(struct ts_capture *capture, const struct ts_capture_config 
 		{"cuMemcpyDtoHAsync_v2", &driver->copy},
 	};
 
-	pthread_mutex_init(&window->names_lock, NULL);
-	window->config = *config;
-	window->is_tracked = config->is_window;
-	for (size_t i = 0; config->is_window && i < TS_ARRAY_LEN(functions); i++)
+	for (size_t i = 0; i < TS_ARRAY_LEN(functions); i++)
 		*(void **)functions[i].to = dlsym(library, functions[i].name);
-	if (config->is_window && config->signal)
-		window->by_signal = listen_to(config->signal);
 }
 
 static bool has_driver(const struct ts_window_driver *driver)
@@ -321,7 +324,9 @@ static void names_of_elf(struct ts_window *window, const uint8_t *image, size_t 
 		Elf64_Shdr table, strings;
 
 		memcpy(&table, image + header.e_shoff + i * sizeof(table), sizeof(table));
-		if (table.sh_type != SHT_SYMTAB || table.sh_link >= header.e_shnum)
+		/* AMD's code may lack the first of them. */
+		if ((table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) ||
+		    table.sh_link >= header.e_shnum)
 			continue;
 		memcpy(&strings, image + header.e_shoff + table.sh_link * sizeof(strings),
 		       sizeof(strings));
@@ -330,19 +335,19 @@ static void names_of_elf(struct ts_window *window, const uint8_t *image, size_t 
 	}
 }
 
-void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_data *module)
+void ts_window_code(struct ts_capture *capture, const void *code, size_t n_bytes)
 {
-	if (!capture->window.is_tracked || !module || !module->cubin)
+	if (!capture->window.is_tracked || !code)
 		return;
 	/*
 	 * The driver may hold internal locks during this callback. Holders of names_lock never call
 	 * the driver, so this lock cannot deadlock.
 	 */
 	pthread_mutex_lock(&capture->window.names_lock);
-	if (module->cubin_size > SELFMAG && !memcmp(module->cubin, ELFMAG, SELFMAG))
-		names_of_elf(&capture->window, (const uint8_t *)module->cubin, module->cubin_size);
+	if (n_bytes > SELFMAG && !memcmp(code, ELFMAG, SELFMAG))
+		names_of_elf(&capture->window, code, n_bytes);
 	else
-		names_of_text(&capture->window, module->cubin, module->cubin_size);
+		names_of_text(&capture->window, code, n_bytes);
 	pthread_mutex_unlock(&capture->window.names_lock);
 }
 
@@ -778,6 +783,8 @@ static void capture_memory(struct ts_capture *capture)
 		if (!push(window, &context))
 			continue;
 		find_variables(capture, &context);
+		if (window->driver.find_variables)
+			window->driver.find_variables(capture, context.context);
 		copy_context(capture, &context);
 		put_sync(capture, context.context);
 		pop(window);

@@ -64,6 +64,10 @@ enum ts_capture_mode ts_hip_capture_mode(uint32_t id)
 
 enum ts_capture_work ts_hip_capture_work(uint32_t id)
 {
+	const uint32_t driver_call = driver_call_of(id);
+
+	if (driver_call)
+		return ts_capture_work(driver_call);
 	switch (ts_call_table_class(TS_API_HIP, id)) {
 	case TS_CUPTI_CLASS_LAUNCH:
 	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
@@ -71,6 +75,10 @@ enum ts_capture_work ts_hip_capture_work(uint32_t id)
 	case TS_CUPTI_CLASS_MEMCPY:
 	case TS_CUPTI_CLASS_MEMSET:
 		return TS_CAPTURE_WORK_COPY;
+	case TS_CUPTI_CLASS_STREAM:
+	case TS_CUPTI_CLASS_EVENT:
+		return ts_hip_capture_mode(id) == TS_CAPTURE_UNSUPPORTED ? TS_CAPTURE_WORK_OTHER
+									 : TS_CAPTURE_WORK_NOT;
 	default:
 		return TS_CAPTURE_WORK_NOT;
 	}
@@ -105,6 +113,7 @@ static void put_context(struct ts_capture *capture, const struct ts_record_opera
 	(void)ts_lane_put(&capture->lane, &operation);
 	if (!is_new)
 		ts_memory_map_leave(&capture->memory, device + 1);
+	ts_window_context(capture, operation.object, operation.context, is_new);
 }
 
 /* Returns the device that a context of HIP stands for. Returns false if it is not known. */
@@ -619,6 +628,25 @@ static bool put_symbol(struct ts_capture *capture, const struct ts_record_operat
 	return true;
 }
 
+/* Returns the variable that a copy changes or reads; NULL: another call. */
+static const void *symbol_of(uint32_t id, const void *params)
+{
+	switch (id) {
+	case TS_HIP_CALL_hipMemcpyToSymbol:
+	case TS_HIP_CALL_hipMemcpyToSymbol_spt:
+	case TS_HIP_CALL_hipMemcpyToSymbolAsync:
+	case TS_HIP_CALL_hipMemcpyToSymbolAsync_spt:
+		return ((const struct hipMemcpyToSymbol_params *)params)->symbol;
+	case TS_HIP_CALL_hipMemcpyFromSymbol:
+	case TS_HIP_CALL_hipMemcpyFromSymbol_spt:
+	case TS_HIP_CALL_hipMemcpyFromSymbolAsync:
+	case TS_HIP_CALL_hipMemcpyFromSymbolAsync_spt:
+		return ((const struct hipMemcpyFromSymbol_params *)params)->symbol;
+	default:
+		return NULL;
+	}
+}
+
 static bool symbol_call(struct ts_capture *capture, uint32_t id, const void *params,
 			const struct ts_record_operation *model)
 {
@@ -680,4 +708,18 @@ void ts_hip_capture_put(struct ts_capture *capture, uint32_t id, const void *par
 	       module_call(capture, id, params, model) ||
 	       ts_hip_capture_graph_call(capture, id, params, model));
 	capture->hip.model = NULL;
+}
+
+void ts_hip_capture_put_objects(struct ts_capture *capture, uint32_t id, const void *params,
+				const struct ts_record_operation *model)
+{
+	const void *symbol = symbol_of(id, params);
+	struct launch launch;
+	uint64_t address;
+
+	put_context(capture, model, model->context - 1, true);
+	if (read_launch(id, params, &launch))
+		ts_hip_capture_registered(capture, model, ts_hip_function_of(id, params));
+	else if (symbol)
+		(void)put_symbol(capture, model, symbol, &address);
 }

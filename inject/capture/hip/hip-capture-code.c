@@ -76,15 +76,23 @@ static struct hip_function *function_of(struct ts_capture_hip *hip, const void *
 
 /* ---- descriptions ---- */
 
+/* The description of the kernels, and the code that it describes. */
 struct part {
 	const uint8_t *bytes;
 	size_t n_bytes;
 	enum kind kind;
+	const uint8_t *code;
+	size_t n_code;
 };
+
+static struct part part_of_text(const uint8_t *text, size_t n_bytes)
+{
+	return (struct part){text, n_bytes, KIND_PTX, text, n_bytes};
+}
 
 static struct part part_of_elf(const uint8_t *elf, size_t n_bytes)
 {
-	struct part part = {.kind = KIND_METADATA};
+	struct part part = {.kind = KIND_METADATA, .code = elf, .n_code = n_bytes};
 
 	if (ts_amd_elf_metadata(elf, n_bytes, &part.bytes, &part.n_bytes))
 		part.kind = KIND_NONE;
@@ -106,7 +114,7 @@ static struct part part_of_bundle(const uint8_t *bundle, size_t n_bytes)
 		    !ts_hip_code_can_read(bytes, entry.n_bytes))
 			continue;
 		if (ts_amd_is_ptx(&entry))
-			return (struct part){bytes, entry.n_bytes, KIND_PTX};
+			return part_of_text(bytes, entry.n_bytes);
 		if (!part.kind && memmem(entry.id, entry.n_id, TS_AMD_IDS, strlen(TS_AMD_IDS)))
 			part = part_of_elf(bytes, entry.n_bytes);
 	}
@@ -123,7 +131,7 @@ static struct part part_of(const uint8_t *image, size_t n_bytes)
 		return part_of_elf(image, n_bytes);
 	if (!memcmp(image, TS_HIP_BUNDLE_COMPRESSED_MAGIC, strlen(TS_HIP_BUNDLE_COMPRESSED_MAGIC)))
 		return (struct part){0};
-	return (struct part){image, n_bytes, KIND_PTX};
+	return part_of_text(image, n_bytes);
 }
 
 void ts_hip_capture_code(struct ts_capture *capture, const void *module, const void *image,
@@ -138,6 +146,7 @@ void ts_hip_capture_code(struct ts_capture *capture, const void *module, const v
 	*code = (struct hip_code){0};
 	if (image && n_bytes)
 		part = part_of(image, n_bytes);
+	ts_window_code(capture, part.code, part.n_code);
 	if (!part.kind || !ts_pages_grow(&code->text, part.n_bytes + 1))
 		return;
 	memcpy(code->text.at, part.bytes, part.n_bytes);
@@ -222,9 +231,21 @@ static struct hip_code *put_registered(struct ts_capture *capture,
 	ts_capture_call(capture, DRIVER(cuModuleLoadData), &load, model);
 	if (ts_hip_code_is_managed(&ts_loaded.hip.codes, image))
 		ts_capture_unsupported(capture, model, "managed variables of the program's code");
+	/* An image is no handle that the runtime knows. */
+	ts_window_module(capture, (uint64_t)(uintptr_t)image, 0, false, false);
 	ts_hip_capture_code(capture, image, start, n_bytes);
 	code->registered = number;
 	return code;
+}
+
+bool ts_hip_capture_has_code_of(struct ts_capture *capture, const void *symbol)
+{
+	const char *name;
+	uint32_t number;
+	const void *image = ts_hip_code_registered(&ts_loaded.hip.codes, symbol, &name, &number);
+	const struct hip_code *code = image ? code_of(&capture->hip, image) : NULL;
+
+	return code && code->registered == number;
 }
 
 void ts_hip_capture_registered(struct ts_capture *capture, const struct ts_record_operation *model,

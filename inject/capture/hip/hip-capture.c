@@ -43,18 +43,17 @@ void ts_hip_capture_start(struct ts_shim *shim)
 		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
 		return;
 	}
-	if (shim->config.capture.is_window) {
-		ts_capture_refuse(shim, TS_LANE_HIP_WINDOW);
-		return;
-	}
 	if (!ts_capture_prepare(capture, shim, &shim->config.capture))
 		return;
-	capture->window.config = shim->config.capture;
 	capture->driver = (struct ts_capture_driver){
 		.func_param = ts_hip_capture_argument,
 		.is_capturing = is_capturing,
+		.module_variable = ts_hip_capture_module_variable,
 	};
 	ts_hip_capture_graph_driver(&capture->driver.graphs);
+	ts_window_start(capture, &shim->config.capture);
+	if (capture->window.is_tracked)
+		ts_hip_capture_window_driver(&capture->window.driver);
 	capture->shim = shim;
 	/* Release: pairs with the acquire in hip-calls.c. */
 	__atomic_store_n(&capture->hip.is_used, true, __ATOMIC_RELEASE);
@@ -72,6 +71,12 @@ static void put_before(struct ts_capture *capture, const struct ts_captured_call
 	ts_hip_capture_before_launch(capture, call->id, call->params, model);
 }
 
+static void put_objects(struct ts_capture *capture, const struct ts_captured_call *call,
+			const struct ts_record_operation *model)
+{
+	ts_hip_capture_put_objects(capture, call->id, call->params, model);
+}
+
 /* Describes the call to capture.c. Returns false if nothing of it is captured. */
 static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint32_t device,
 		     struct ts_captured_call *ret_call)
@@ -80,7 +85,8 @@ static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint
 	static const uint64_t none;
 	const enum ts_capture_mode mode = ts_hip_capture_mode(id);
 
-	if (mode == TS_CAPTURE_NOT || !ts_lane_goes_on(&shim->capture.lane))
+	if (mode == TS_CAPTURE_NOT || !ts_lane_goes_on(&shim->capture.lane) ||
+	    ts_window_calls_driver())
 		return false;
 	*ret_call = (struct ts_captured_call){
 		.id = id,
@@ -95,6 +101,7 @@ static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint
 		.params = params,
 		.put = put,
 		.put_before = put_before,
+		.put_objects = put_objects,
 	};
 	return true;
 }
