@@ -657,6 +657,13 @@ void ts_capture_before_launch(struct ts_capture *capture, uint32_t cbid, const v
 	struct ts_record_operation own = *model;
 	struct launch launch;
 
+	if (cbid == ID(cuGraphLaunch) || cbid == ID(cuGraphLaunch_ptsz)) {
+		const struct ts_cu_graph_launch_params *p = params;
+
+		own.stream = ts_capture_stream(cbid, p->stream);
+		ts_capture_graph_begins(capture, &own, p->graph_exec);
+		return;
+	}
 	if (read_launch(cbid, params, &own, &launch) && !launch.lacks)
 		ts_capture_launch_begins(capture, &own, launch.function, launch.arguments,
 					 launch.extra);

@@ -207,7 +207,10 @@ const char *ts_capture_launch_lacks(int32_t attribute,
  */
 void ts_capture_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 		     const struct ts_record_operation *model);
-/* The same for a launch that begins: captures the host memory that its arguments point to. */
+/*
+ * The same for a launch that begins, of a kernel or of a graph: captures the host memory that it
+ * gets.
+ */
 void ts_capture_before_launch(struct ts_capture *capture, uint32_t cbid, const void *params,
 			      const struct ts_record_operation *model);
 
@@ -253,6 +256,8 @@ struct ts_capture_copy {
 	 */
 	bool unified;
 	bool async;
+	/* Number of the blob with the source's bytes, captured before; 0: capture them now. */
+	uint32_t content;
 };
 /*
  * Puts a COPY. Does nothing in a stream capture, or if both ends are host memory. A source that
@@ -260,6 +265,12 @@ struct ts_capture_copy {
  */
 void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const struct ts_capture_copy *copy);
+/*
+ * Returns the number of the blob with the bytes of a copy's source; 0: the source is no host
+ * memory, or cannot be read. The copy begins afterwards. *ret_dst_host: its target is host memory.
+ */
+uint32_t ts_capture_copy_begins(struct ts_capture *capture, const struct ts_record_operation *model,
+				const struct ts_capture_copy *copy, bool *ret_dst_host);
 /*
  * Fills *ret_copy from a call's parameters, except `async`. Returns false for copies of arrays,
  * which are not captured.
@@ -299,6 +310,9 @@ void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *function, void **params, void **extra);
 
+/* Captures the pinned and managed memory that n bytes of packed arguments point to. */
+void ts_capture_hand_over(struct ts_capture *capture, const struct ts_record_operation *model,
+			  const uint8_t *bytes, size_t n);
 /*
  * Captures the pinned and managed memory that the arguments of a launch point to. The launch begins
  * afterwards: its kernel may change the memory at once. Does nothing in a stream capture, or if the
@@ -344,6 +358,12 @@ bool ts_capture_alloc_call(struct ts_capture *capture, uint32_t cbid, const void
 
 /* graphs.c: finds the driver functions for graphs. */
 void ts_capture_find_graph_driver(struct ts_capture_graph_driver *driver, void *library);
+/*
+ * Captures the host memory that the nodes of an executable graph get, before its launch. Does
+ * nothing in a stream capture.
+ */
+void ts_capture_graph_begins(struct ts_capture *capture, const struct ts_record_operation *model,
+			     const void *exec);
 /* Captures a call for graphs. Returns false for other calls. */
 bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 			   struct ts_record_operation *model);

@@ -7,7 +7,8 @@
  *   stores them in an order that the edges allow.
  * - Change of an executable graph (parameters, enabled or not): change() updates the stored node.
  * - Launch: one GRAPH_LAUNCH, then one operation for each enabled node, in the stored order.
- *   Arguments and host bytes are captured at each launch.
+ *   Arguments and host bytes are captured at each launch. Host bytes are captured before the call,
+ *   because nodes may change them at once.
  *
  * A graph with a part that cannot be captured is named as unsupported, once.
  */
@@ -553,6 +554,7 @@ static void put_node(struct ts_capture *capture, const struct ts_record_operatio
 		break;
 	case TS_CU_GRAPH_NODE_TYPE_MEMCPY:
 		ts_capture_copies(capture, &model, &node->copy);
+		node->copy.content = 0;
 		break;
 	case TS_CU_GRAPH_NODE_TYPE_MEMSET:
 		ts_capture_fill(capture, &model, &node->fill);
@@ -593,6 +595,43 @@ static void launch(struct ts_capture *capture, const struct ts_record_operation 
 	for (size_t i = 0; i < graph->n_nodes; i++)
 		if (!nodes_of(graph)[i].disabled)
 			put_node(capture, &operation, graph, &nodes_of(graph)[i]);
+}
+
+/*
+ * Captures the source of a copy, unless an earlier node writes it: `written` has the host memory
+ * that the nodes before have as targets.
+ */
+static void begin_copy(struct ts_capture *capture, const struct ts_record_operation *model,
+		       struct ts_capture_copy *copy, struct ts_memory_map *written)
+{
+	bool dst_host;
+	const uint32_t content = ts_capture_copy_begins(capture, model, copy, &dst_host);
+
+	copy->content = ts_memory_map_find(written, copy->src) ? 0 : content;
+	if (dst_host)
+		(void)ts_memory_map_add(written, copy->dst, copy->depth * copy->dst_slice, 0, 0);
+}
+
+void ts_capture_graph_begins(struct ts_capture *capture, const struct ts_record_operation *model,
+			     const void *exec)
+{
+	const struct graph *graph = graph_of(capture, exec, false);
+	struct ts_memory_map written = {0};
+
+	if (!graph || graph->missing || ts_capture_is_captured(capture, model->stream))
+		return;
+	for (size_t i = 0; i < graph->n_nodes; i++) {
+		struct node *node = &nodes_of(graph)[i];
+
+		if (node->disabled)
+			continue;
+		if (node->type == TS_CU_GRAPH_NODE_TYPE_KERNEL && capture->memory.has_host)
+			ts_capture_hand_over(capture, model, graph->arguments.at + node->kernel.at,
+					     node->kernel.n);
+		else if (node->type == TS_CU_GRAPH_NODE_TYPE_MEMCPY)
+			begin_copy(capture, model, &node->copy, &written);
+	}
+	ts_pages_free(&written.pages);
 }
 
 bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void *params,

@@ -95,6 +95,14 @@ class Replay(harness.Case):
         session, = self.check_same(path)
         self.assertEqual((session['launches'], session['results']), (32, 22))
 
+    def test_graphs_that_change_host_memory(self):
+        """The memory is captured as it was before each launch. The shim's queries print nothing."""
+        argv = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'inplace.py')]
+        result, path = self.record(argv + (['hip'] if self.form in harness.HIP_FORMS else []), '-q', '--vgpu=small', '--capture', 'replay')
+        self.assertEqual((result.status, result.err), (0, ''), result)
+        session, = self.check_same(path)
+        self.assertEqual((session['launches'], session['results']), (8, 4))
+
     def odd(self, *what):
         return self.capture([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'odd.py'), *what])
 
@@ -316,7 +324,7 @@ class Replay(harness.Case):
 class ReplayOverHip(harness.over_hip(
         Replay, 'test_saxpy', 'test_pipeline', 'test_threads', 'test_devices', 'test_network', 'test_graph', 'test_several_processes',
         'test_again_and_again', 'test_dry_run', 'test_copies_are_without', 'test_contents_are_stored_once', 'test_a_limit',
-        'test_a_killed_program')):
+        'test_a_killed_program', 'test_graphs_that_change_host_memory')):
     """The same, and what is HIP's own."""
 
     def test_each_release(self):

@@ -376,6 +376,13 @@ static bool launch_call(struct ts_capture *capture, uint32_t id, const void *par
 	return true;
 }
 
+static void use_before(void *userdata, uint32_t cbid, const void *as)
+{
+	struct ts_capture *capture = userdata;
+
+	ts_capture_before_launch(capture, cbid, as, capture->hip.model);
+}
+
 void ts_hip_capture_before_launch(struct ts_capture *capture, uint32_t id, const void *params,
 				  const struct ts_record_operation *model)
 {
@@ -383,8 +390,12 @@ void ts_hip_capture_before_launch(struct ts_capture *capture, uint32_t id, const
 	void *words[EXTRA_WORDS], *function;
 	struct launch launch;
 
-	if (!read_launch(id, params, &launch))
+	if (!read_launch(id, params, &launch)) {
+		capture->hip.model = model;
+		(void)as_driver_call(id, params, use_before, capture);
+		capture->hip.model = NULL;
 		return;
+	}
 	function = (void *)(uintptr_t)ts_hip_function_of(id, params);
 	ts_hip_capture_registered(capture, model, function);
 	own.stream = stream_of(id, params);
