@@ -120,13 +120,14 @@ static void put_named(struct ts_capture *capture, const struct ts_record_operati
 static void put_image(struct ts_capture *capture, const struct ts_record_operation *model,
 		      const void *module, const void *image, size_t n_bytes, bool is_library)
 {
+	const bool is_hip = capture->driver == &capture->drivers[TS_CAPTURE_HIP];
 	struct ts_record_operation operation = *model;
 
 	operation.kind = TS_OPERATION_MODULE_LOAD;
 	operation.object = handle_of(module);
 	/* A bundle may state more bytes than there are. */
 	operation.content = n_bytes ? ts_lane_content_rows(&capture->lane, image, n_bytes, 1, 1,
-							   n_bytes, n_bytes, !capture->hip.is_used)
+							   n_bytes, n_bytes, !is_hip)
 				    : 0;
 	(void)ts_lane_put(&capture->lane, &operation);
 	ts_window_module(capture, operation.object, operation.context, is_library, true);

@@ -15,6 +15,13 @@ struct ts_shim;
 
 #define TS_CAPTURE_MAX_IDS 1024u
 
+/* The vendors whose calls a capture may have, also both in one process. */
+enum ts_capture_vendor {
+	TS_CAPTURE_CUDA,
+	TS_CAPTURE_HIP,
+	TS_CAPTURE_N_VENDORS
+};
+
 /* Driver functions that supply facts that no call's parameters hold. Each may be NULL. */
 struct ts_capture_graph_driver {
 	int (*nodes)(void *graph, void **nodes, size_t *n);
@@ -48,7 +55,7 @@ struct ts_capture_driver {
  * last two, which the order lock guards.
  */
 struct ts_capture_hip {
-	bool is_used;  /* the session captures HIP's calls, and no others */
+	bool is_used;  /* the session captures HIP's calls */
 	bool is_begun; /* ts_hip_capture_start() was called */
 	/* The call in progress, for queries: they may have to put an operation first. */
 	const struct ts_record_operation *model;
@@ -73,11 +80,14 @@ struct ts_capture {
 	struct ts_lane lane;
 	struct ts_memory_map memory;
 	struct ts_window window;
-	struct ts_capture_driver driver;
+	uint32_t prepared; /* 1: a thread prepares, 2: it has; see ts_capture_prepare() */
+	bool takes_cuda;   /* the session captures CUDA's calls */
+	struct ts_capture_driver drivers[TS_CAPTURE_N_VENDORS];
 	pthread_mutex_t order; /* held through calls whose order matters */
 	uint64_t reported_ns;  /* captured_ns of the last report */
 	uint32_t disorder;     /* a wait for `order` timed out: see take_order() */
 	/* The lane's lock guards all fields below. */
+	const struct ts_capture_driver *driver; /* of the call that is being captured */
 	struct ts_handles function_numbers;
 	struct ts_pages functions; /* struct function of each number */
 	size_t n_functions;
@@ -94,7 +104,7 @@ struct ts_capture {
 	struct ts_pages pending; /* struct pending: copies to the host without a result yet */
 	size_t n_pending;
 	/* a bit for each call that was named as unsupported */
-	uint64_t named[TS_CAPTURE_MAX_IDS / 64];
+	uint64_t named[TS_CAPTURE_N_VENDORS][TS_CAPTURE_MAX_IDS / 64];
 	struct ts_capture_hip hip;
 };
 
@@ -106,8 +116,8 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		      const struct ts_capture_config *config);
 
 /*
- * The part of the start that all vendors share. Returns false if nothing is to be captured. The
- * caller then finds the functions of `driver`, and sets capture->shim.
+ * The part of the start that all vendors share; later calls do nothing. Returns false if nothing is
+ * to be captured. Otherwise the caller fills in its vendor's part of `drivers` and window.drivers.
  */
 bool ts_capture_prepare(struct ts_capture *capture, struct ts_shim *shim,
 			const struct ts_capture_config *config);
@@ -166,7 +176,8 @@ typedef void ts_capture_put(struct ts_capture *capture, const struct ts_captured
 			    const struct ts_record_operation *model);
 
 struct ts_captured_call {
-	uint32_t id; /* below TS_CAPTURE_MAX_IDS, unique among the captured calls of a process */
+	enum ts_capture_vendor vendor;
+	uint32_t id; /* below TS_CAPTURE_MAX_IDS, unique among the vendor's calls */
 	enum ts_capture_mode mode;
 	enum ts_capture_work work;
 	const char *name;

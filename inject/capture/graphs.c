@@ -134,8 +134,8 @@ static bool set_kernel(struct ts_capture *capture, struct graph *graph, struct n
 	node->kernel.shared_bytes = params->shared_mem_bytes;
 	node->kernel.kernel = params->func ? (uint64_t)(uintptr_t)params->kern : 0;
 	node->kernel.context = 0;
-	if (params->kern && params->ctx && capture->shim->cupti.cuptiGetContextId)
-		(void)capture->shim->cupti.cuptiGetContextId(params->ctx, &node->kernel.context);
+	if (params->kern)
+		(void)ts_capture_context(capture, params->ctx, &node->kernel.context);
 	return true;
 }
 
@@ -152,7 +152,7 @@ static bool set_copy(struct graph *graph, struct node *node, const struct ts_cu_
 static bool read_kernel(struct ts_capture *capture, struct graph *graph, struct node *node,
 			void *handle)
 {
-	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
+	const struct ts_capture_graph_driver *ask = &capture->driver->graphs;
 	union ts_cu_launch_attribute_value value = {0};
 	struct ts_cu_kernel_node_params params = {0};
 
@@ -176,7 +176,7 @@ static bool read_graph(struct ts_capture *capture, struct graph *graph, void *ha
 /* Reads a node from the driver into the graph's last node. */
 static bool read_node(struct ts_capture *capture, struct graph *graph, void *handle, uint32_t depth)
 {
-	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
+	const struct ts_capture_graph_driver *ask = &capture->driver->graphs;
 	size_t at = graph->n_nodes - 1;
 	struct node *node = &nodes_of(graph)[at];
 	struct ts_cu_memcpy_3d copy = {0};
@@ -334,8 +334,8 @@ static bool read_sorted(struct ts_capture *capture, struct graph *graph, const s
 		struct node node = {.handle = (uint64_t)(uintptr_t)handles[places[i]]};
 		int32_t type;
 
-		if (!capture->driver.graphs.type ||
-		    capture->driver.graphs.type(handles[places[i]], &type) ||
+		if (!capture->driver->graphs.type ||
+		    capture->driver->graphs.type(handles[places[i]], &type) ||
 		    graph->n_nodes >= MAX_NODES ||
 		    !ts_pages_grow(&graph->nodes, (graph->n_nodes + 1) * sizeof(node)))
 			return false;
@@ -350,7 +350,7 @@ static bool read_sorted(struct ts_capture *capture, struct graph *graph, const s
 static bool read_graph(struct ts_capture *capture, struct graph *graph, void *handle,
 		       uint32_t depth)
 {
-	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
+	const struct ts_capture_graph_driver *ask = &capture->driver->graphs;
 	struct order order = {0};
 	bool good;
 

@@ -45,7 +45,8 @@ struct alive {
 	uint64_t creation; /* creation sequence number; ascending */
 	uint64_t handle;
 	uint32_t context;
-	uint32_t is_library;
+	bool is_library;
+	uint8_t vendor; /* of a context: enum ts_capture_vendor */
 };
 
 /*
@@ -102,6 +103,9 @@ void ts_window_find_driver(struct ts_window_driver *driver, void *library)
 	for (size_t i = 0; i < TS_ARRAY_LEN(functions); i++)
 		*(void **)functions[i].to = dlsym(library, functions[i].name);
 }
+
+TS_STATIC_ASSERT(TS_ARRAY_LEN(((struct ts_window *)0)->drivers) == TS_CAPTURE_N_VENDORS,
+		 "functions of each vendor");
 
 static bool has_driver(const struct ts_window_driver *driver)
 {
@@ -175,12 +179,14 @@ static void leave_context(struct ts_pages *pages, size_t *n, uint32_t context)
 	*n = left;
 }
 
-void ts_window_context(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new)
+void ts_window_context(struct ts_capture *capture, uint32_t vendor, uint64_t handle,
+		       uint32_t context, bool is_new)
 {
 	struct ts_window *window = &capture->window;
 
 	follow(capture, &window->contexts, &window->n_contexts,
-	       &(struct alive){.handle = handle, .context = context}, is_new);
+	       &(struct alive){.handle = handle, .context = context, .vendor = (uint8_t)vendor},
+	       is_new);
 	if (is_new || !window->is_tracked)
 		return;
 	leave_context(&window->streams, &window->n_streams, context);
@@ -430,6 +436,12 @@ bool ts_window_is_due(struct ts_capture *capture, bool is_launch)
 
 /* ---- waiting ---- */
 
+static const struct ts_window_driver *driver_of(const struct ts_window *window,
+						const struct alive *context)
+{
+	return &window->drivers[context->vendor];
+}
+
 static void rest(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
@@ -535,7 +547,7 @@ static bool is_over(int (*query)(void *), void *handle, uint64_t until)
 static bool drain_context(struct ts_capture *capture, const struct alive *context, uint64_t until)
 {
 	const struct ts_window *window = &capture->window;
-	const struct ts_window_driver *driver = &window->driver;
+	const struct ts_window_driver *driver = driver_of(window, context);
 	struct alive stream = {.creation = 0};
 	bool over = true;
 	void *event = NULL;
@@ -554,14 +566,14 @@ static bool drain_context(struct ts_capture *capture, const struct alive *contex
 
 static bool push(const struct ts_window *window, const struct alive *context)
 {
-	return !window->driver.push((void *)(uintptr_t)context->handle);
+	return !driver_of(window, context)->push((void *)(uintptr_t)context->handle);
 }
 
-static void pop(const struct ts_window *window)
+static void pop(const struct ts_window *window, const struct alive *context)
 {
-	void *context;
+	void *handle;
 
-	window->driver.pop(&context);
+	driver_of(window, context)->pop(&handle);
 }
 
 static bool drain(struct ts_capture *capture)
@@ -575,7 +587,7 @@ static bool drain(struct ts_capture *capture)
 		if (!push(window, &context))
 			continue;
 		over = drain_context(capture, &context, until);
-		pop(window);
+		pop(window, &context);
 	}
 	return over;
 }
@@ -615,16 +627,17 @@ static void take_up(const struct aside *aside)
 	ts_tls.call = aside->call;
 }
 
-static int copy_out(struct ts_window *window, uint64_t address, size_t n, void *stream)
+static int copy_out(const struct ts_window *window, const struct ts_window_driver *driver,
+		    uint64_t address, size_t n, void *stream)
 {
 	struct aside aside = set_aside();
-	int r = window->driver.copy(window->buffer.at, address, n, stream);
+	int r = driver->copy(window->buffer.at, address, n, stream);
 
 	take_up(&aside);
 	if (r)
 		return r;
-	return is_over(window->driver.stream_query, stream, ts_clock_monotonic_ns() + COPY_NS)
-		       ? window->driver.stream_query(stream)
+	return is_over(driver->stream_query, stream, ts_clock_monotonic_ns() + COPY_NS)
+		       ? driver->stream_query(stream)
 		       : TS_CU_ERROR_NOT_READY;
 }
 
@@ -705,13 +718,14 @@ static void put_host(struct ts_capture *capture, uint64_t start)
 static void copy_context(struct ts_capture *capture, const struct alive *context)
 {
 	struct ts_window *window = &capture->window;
+	const struct ts_window_driver *driver = driver_of(window, context);
 	struct ts_memory_range range;
 	struct aside aside;
 	void *stream = NULL;
 	int r;
 
 	aside = set_aside();
-	r = window->driver.stream_new(&stream, STREAM_NO_BLOCK);
+	r = driver->stream_new(&stream, STREAM_NO_BLOCK);
 	take_up(&aside);
 	if (r)
 		return;
@@ -724,21 +738,22 @@ static void copy_context(struct ts_capture *capture, const struct alive *context
 			size_t n = range.bytes - at < PIECE_BYTES ? range.bytes - at : PIECE_BYTES;
 
 			/* The copy fails if the range is gone; the shim did not see its release. */
-			if (copy_out(window, range.start + at, n, stream))
+			if (copy_out(window, driver, range.start + at, n, stream))
 				break;
 			put_bytes(capture, &range, range.start + at, n);
 			at += n;
 		}
 	}
 	aside = set_aside();
-	window->driver.stream_free(stream);
+	driver->stream_free(stream);
 	take_up(&aside);
 }
 
-static void put_variable(struct ts_capture *capture, const struct alive *module, uint32_t context,
-			 const char *name)
+static void put_variable(struct ts_capture *capture, const struct alive *module,
+			 const struct alive *of, const char *name)
 {
-	const struct ts_capture_driver *driver = &capture->driver;
+	const struct ts_capture_driver *driver = &capture->drivers[of->vendor];
+	const uint32_t context = of->context;
 	int (*ask)(uint64_t *, size_t *, void *, const char *) =
 		module->is_library ? driver->library_variable : driver->module_variable;
 	const struct ts_record_operation model = {.context = context};
@@ -770,7 +785,7 @@ static void find_variables(struct ts_capture *capture, const struct alive *conte
 	while (next_alive(capture, &window->modules, &window->n_modules, &module))
 		if (module.is_library || module.context == context->context)
 			for (size_t at = 0; (at = name_at(window, at, name));)
-				put_variable(capture, &module, context->context, name);
+				put_variable(capture, &module, context, name);
 }
 
 static void capture_memory(struct ts_capture *capture)
@@ -783,11 +798,11 @@ static void capture_memory(struct ts_capture *capture)
 		if (!push(window, &context))
 			continue;
 		find_variables(capture, &context);
-		if (window->driver.find_variables)
-			window->driver.find_variables(capture, context.context);
+		if (driver_of(window, &context)->find_variables)
+			driver_of(window, &context)->find_variables(capture, context.context);
 		copy_context(capture, &context);
 		put_sync(capture, context.context);
-		pop(window);
+		pop(window, &context);
 	}
 	for (uint64_t from = 0; next_range(capture, from, &range); from = range.start + 1)
 		if (range.flags)
@@ -812,6 +827,17 @@ static void put_window(struct ts_capture *capture, bool opens, const char *by)
 			 opens ? TS_CAPTURE_STATE_OPEN : TS_CAPTURE_STATE_CLOSED, __ATOMIC_RELAXED);
 }
 
+/* True if there are the functions that a window needs of each vendor with a context. */
+static bool has_drivers(struct ts_capture *capture)
+{
+	struct alive context = {.creation = 0};
+
+	while (next_context(capture, &context))
+		if (!has_driver(driver_of(&capture->window, &context)))
+			return false;
+	return true;
+}
+
 static void give_up(struct ts_capture *capture, const char *why)
 {
 	__atomic_store_n(&capture->window.given_up, true, __ATOMIC_RELAXED);
@@ -822,7 +848,7 @@ static void open_window(struct ts_capture *capture, const char *by)
 {
 	struct ts_window *window = &capture->window;
 
-	if (!has_driver(&window->driver) || !ts_pages_grow(&window->buffer, PIECE_BYTES)) {
+	if (!has_drivers(capture) || !ts_pages_grow(&window->buffer, PIECE_BYTES)) {
 		give_up(capture,
 			"a window that did not open: the driver lacks a function, or the process is out of memory");
 		return;
@@ -861,11 +887,18 @@ static void close_window(struct ts_capture *capture)
 	put_window(capture, false, NULL);
 }
 
+static void exchange_modes(const struct ts_window *window, int32_t *modes)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(window->drivers); i++)
+		if (window->drivers[i].exchange_mode)
+			window->drivers[i].exchange_mode(&modes[i]);
+}
+
 void ts_window_switch(struct ts_capture *capture)
 {
 	struct ts_window *window = &capture->window;
 	const char *by = wanted_by(capture);
-	int32_t mode = MODE_RELAXED;
+	int32_t modes[TS_CAPTURE_N_VENDORS] = {MODE_RELAXED, MODE_RELAXED};
 
 	/* Another thread may have switched the window before this thread got the order lock. */
 	if ((by != NULL) == ts_window_is_open(window))
@@ -883,13 +916,11 @@ void ts_window_switch(struct ts_capture *capture)
 	 * Relaxed mode: the shim did not count stream captures that began before it started, and
 	 * the driver calls here must not invalidate them.
 	 */
-	if (window->driver.exchange_mode)
-		window->driver.exchange_mode(&mode);
+	exchange_modes(window, modes);
 	if (by)
 		open_window(capture, by);
 	else
 		close_window(capture);
-	if (window->driver.exchange_mode)
-		window->driver.exchange_mode(&mode);
+	exchange_modes(window, modes);
 	__atomic_store_n(&window->opening, 0, __ATOMIC_SEQ_CST);
 }

@@ -54,7 +54,7 @@ struct ts_window {
 	uint32_t n_ranges;	    /* open ranges that request a window */
 	uint64_t n_launches;
 	struct ts_capture_config config;
-	struct ts_window_driver driver;
+	struct ts_window_driver drivers[2]; /* by enum ts_capture_vendor */
 	/* struct alive of each live object, oldest first; under the lane's lock. */
 	struct ts_pages contexts, streams, modules;
 	size_t n_contexts, n_streams, n_modules;
@@ -108,7 +108,8 @@ void ts_window_capture_begins(struct ts_window *window);
 void ts_window_capture_ends(struct ts_window *window);
 
 /* Add (is_new) or remove a live object. The caller holds the lane's lock. */
-void ts_window_context(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new);
+void ts_window_context(struct ts_capture *capture, uint32_t vendor, uint64_t handle,
+		       uint32_t context, bool is_new);
 void ts_window_stream(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new);
 void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t context,
 		      bool is_library, bool is_new);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs captured and done again: `tsctl record --capture replay`, then `tsctl replay --on vgpu`."""
+import glob
 import json
 import os
 import shutil
@@ -372,13 +373,26 @@ class ReplayOverHip(harness.over_hip(
         self.assertEqual((status, session['refusal']['kind']), (DIFFERS, 'module_load'))
         self.assertIn("a bundle of HIP's code without PTX, which only an AMD GPU runs: use `--on hip`", session['refusal']['why'])
 
-    def test_two_vendors_are_refused(self):
-        """A capture has the calls of one vendor."""
+    def test_two_vendors(self):
+        """CUDA and HIP in one process, whichever is first: the replay has both on devices of their own."""
         for forms in (('hip', 'driver'), ('driver', 'hip')):
-            parts = [os.path.join(harness.APPS, 'libpart-pipeline-%s.so' % form) for form in forms]
-            result, path = self.record([harness.app('both'), 'after'] + parts, '--vgpu', '--capture', 'replay', '-f')
-            self.assertEqual(result.status, 0, result)
-            self.assertRegex(harness.tsctl('info', path).out, 'ended early: the process uses CUDA and HIP')
+            for when in ('after', 'at-once'):
+                parts = [os.path.join(harness.APPS, 'libpart-pipeline-%s.so' % form) for form in forms]
+                result, path = self.record([harness.app('both'), when] + parts, '--vgpu', '--capture', 'replay', '-f')
+                self.assertEqual(result.status, 0, result)
+                session, = self.check_same(path)
+                truths = [harness.truth_module.read('%s.%d' % (self.truth_path, i)) for i in range(2)]
+                self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)),
+                                 (sum(truth.n_launches() for truth in truths),
+                                  sum(truth.copies[harness.truth_module.D2H] for truth in truths), 0))
+                for truth in glob.glob(self.truth_path + '.*'):
+                    os.unlink(truth)
+        self.assertEqual(self.replay(path, '--check', 'all')[1][0].get('findings', []), [])
+        for executor in ('cuda', 'hip'):
+            env = harness.environment(LD_LIBRARY_PATH=harness.VGPU)
+            result = harness.tsctl('replay', '--on', executor, '--json', path, env=env)
+            self.assertEqual(result.status, DIFFERS, result)
+            self.assertIn('the process used CUDA and HIP: use `--on vgpu`', json.loads(result.out)['refusal']['why'])
 
 
 if __name__ == '__main__':

@@ -328,6 +328,15 @@ class FramesOverHip(harness.over_hip(
             self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (4, 4, 0))
             os.remove(path)
 
+    def test_two_vendors(self):
+        """A window has the work of CUDA and of HIP, and the memory of both."""
+        parts = [os.path.join(harness.APPS, 'libpart-pipeline-%s.so' % form) for form in ('driver', 'hip')]
+        path = self.record_window([harness.app('both'), 'at-once'] + parts, 'window,launches=150..179', 'small')
+        contexts = {row['context'] for row in harness.Trace(path).of('operation') if row['kind'] == 'launch'}
+        session = self.replay(path)
+        self.assertEqual((session['launches'], session.get('unsupported', [])), (30, []))
+        self.assertEqual(len(contexts), 2)
+
     def test_copies_of_the_memory_have_rows(self):
         path = self.record_window([harness.app('saxpy', 'hip'), '9'], 'window,launches=4..5', 'small')
         trace = harness.Trace(path)

@@ -97,6 +97,18 @@ static void *context_handle(uint32_t device)
 	return (void *)(uintptr_t)(device + 1);
 }
 
+/* The number of a device's context in the trace; the device of a call. */
+static uint32_t context_of(const struct ts_capture *capture, uint32_t device)
+{
+	return capture->shim->hip.first_device + device + 1;
+}
+
+static uint32_t device_of_call(const struct ts_capture *capture,
+			       const struct ts_record_operation *model)
+{
+	return model->context - capture->shim->hip.first_device - 1;
+}
+
 static void put_context(struct ts_capture *capture, const struct ts_record_operation *model,
 			uint32_t device, bool is_new)
 {
@@ -107,13 +119,13 @@ static void put_context(struct ts_capture *capture, const struct ts_record_opera
 		return;
 	capture->hip.devices ^= bit;
 	operation.kind = is_new ? TS_OPERATION_CONTEXT_CREATE : TS_OPERATION_CONTEXT_DESTROY;
-	operation.context = device + 1;
-	operation.device = device;
+	operation.context = context_of(capture, device);
+	operation.device = capture->shim->hip.first_device + device;
 	operation.object = handle_of(context_handle(device));
 	(void)ts_lane_put(&capture->lane, &operation);
 	if (!is_new)
-		ts_memory_map_leave(&capture->memory, device + 1);
-	ts_window_context(capture, operation.object, operation.context, is_new);
+		ts_memory_map_leave(&capture->memory, operation.context);
+	ts_window_context(capture, TS_CAPTURE_HIP, operation.object, operation.context, is_new);
 }
 
 /* Returns the device that a context of HIP stands for. Returns false if it is not known. */
@@ -156,7 +168,7 @@ static bool device_call(struct ts_capture *capture, uint32_t id, const void *par
 					       "peer access to a context that no call returned");
 		return true;
 	case TS_HIP_CALL_hipDeviceReset:
-		put_context(capture, model, model->context - 1, false);
+		put_context(capture, model, device_of_call(capture, model), false);
 		return true;
 	case TS_HIP_CALL_hipDevicePrimaryCtxReset:
 		put_context(
@@ -712,7 +724,7 @@ void ts_hip_capture_put(struct ts_capture *capture, uint32_t id, const void *par
 {
 	capture->hip.model = model;
 	if (id != TS_HIP_CALL_hipDeviceReset && id != TS_HIP_CALL_hipDevicePrimaryCtxReset)
-		put_context(capture, model, model->context - 1, true);
+		put_context(capture, model, device_of_call(capture, model), true);
 	(void)(as_driver_call(id, params, use, capture) ||
 	       launch_call(capture, id, params, model) || memory_call(capture, id, params, model) ||
 	       symbol_call(capture, id, params, model) || device_call(capture, id, params, model) ||
@@ -728,7 +740,7 @@ void ts_hip_capture_put_objects(struct ts_capture *capture, uint32_t id, const v
 	struct launch launch;
 	uint64_t address;
 
-	put_context(capture, model, model->context - 1, true);
+	put_context(capture, model, device_of_call(capture, model), true);
 	if (read_launch(id, params, &launch))
 		ts_hip_capture_registered(capture, model, ts_hip_function_of(id, params));
 	else if (symbol)

@@ -88,6 +88,7 @@ static void find_variables(struct ts_capture *capture, uint32_t context)
 		size_t n_bytes = 0;
 
 		pthread_mutex_lock(&capture->lane.lock);
+		capture->driver = &capture->drivers[TS_CAPTURE_HIP];
 		if (ts_hip_capture_has_code_of(capture, symbol) && !ask(&address, symbol) &&
 		    !ask_size(&n_bytes, symbol))
 			ts_hip_capture_variable(capture, &model, symbol,

@@ -35,26 +35,26 @@ static int is_capturing(void *stream, int *ret_status)
 void ts_hip_capture_start(struct ts_shim *shim)
 {
 	struct ts_capture *capture = &shim->capture;
+	struct ts_capture_driver *driver;
 
 	if (__atomic_exchange_n(&capture->hip.is_begun, true, __ATOMIC_RELAXED))
 		return;
 	/* A capture with a part of the work would be replayed as if it were the whole. */
-	if (shim->hip.first_device || capture->shim) {
+	if (shim->cupti.vendor && shim->cupti.vendor->records) {
 		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
 		return;
 	}
 	if (!ts_capture_prepare(capture, shim, &shim->config.capture))
 		return;
-	capture->driver = (struct ts_capture_driver){
+	driver = &capture->drivers[TS_CAPTURE_HIP];
+	*driver = (struct ts_capture_driver){
 		.func_param = ts_hip_capture_argument,
 		.is_capturing = is_capturing,
 		.module_variable = ts_hip_capture_module_variable,
 	};
-	ts_hip_capture_graph_driver(&capture->driver.graphs);
-	ts_window_start(capture, &shim->config.capture);
+	ts_hip_capture_graph_driver(&driver->graphs);
 	if (capture->window.is_tracked)
-		ts_hip_capture_window_driver(&capture->window.driver);
-	capture->shim = shim;
+		ts_hip_capture_window_driver(&capture->window.drivers[TS_CAPTURE_HIP]);
 	/* Release: pairs with the acquire in hip-calls.c. */
 	__atomic_store_n(&capture->hip.is_used, true, __ATOMIC_RELEASE);
 }
@@ -89,6 +89,7 @@ static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint
 	    ts_window_calls_driver())
 		return false;
 	*ret_call = (struct ts_captured_call){
+		.vendor = TS_CAPTURE_HIP,
 		.id = id,
 		.mode = mode,
 		.work = ts_hip_capture_work(id),

@@ -14,7 +14,8 @@ struct ts_shim;
 
 /*
  * Starts the capture of HIP's calls, before the first recorded call; later calls do nothing. The
- * lane ends with a reason if the process uses CUDA, too.
+ * lane ends with a reason if the process also uses a library like CUPTI, whose calls are not
+ * captured.
  */
 void ts_hip_capture_start(struct ts_shim *shim);
 
