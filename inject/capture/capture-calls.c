@@ -130,7 +130,9 @@ static void put_image(struct ts_capture *capture, const struct ts_record_operati
 							   n_bytes, n_bytes, !is_hip)
 				    : 0;
 	(void)ts_lane_put(&capture->lane, &operation);
-	ts_window_module(capture, operation.object, operation.context, is_library, true);
+	/* A library of CUDA belongs to all contexts, one of HIP to the device of its load. */
+	ts_window_module(capture, operation.object, is_library && !is_hip ? 0 : operation.context,
+			 is_library, true);
 }
 
 static void put_module(struct ts_capture *capture, const struct ts_record_operation *model,

@@ -207,11 +207,8 @@ void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t cont
 {
 	struct ts_window *window = &capture->window;
 
-	/* A library belongs to all contexts. */
 	follow(capture, &window->modules, &window->n_modules,
-	       &(struct alive){.handle = handle,
-			       .context = is_library ? 0 : context,
-			       .is_library = is_library},
+	       &(struct alive){.handle = handle, .context = context, .is_library = is_library},
 	       is_new);
 }
 
@@ -783,7 +780,7 @@ static void find_variables(struct ts_capture *capture, const struct alive *conte
 	struct alive module = {.creation = 0};
 
 	while (next_alive(capture, &window->modules, &window->n_modules, &module))
-		if (module.is_library || module.context == context->context)
+		if (!module.context || module.context == context->context)
 			for (size_t at = 0; (at = name_at(window, at, name));)
 				put_variable(capture, &module, context, name);
 }

@@ -111,6 +111,7 @@ void ts_window_capture_ends(struct ts_window *window);
 void ts_window_context(struct ts_capture *capture, uint32_t vendor, uint64_t handle,
 		       uint32_t context, bool is_new);
 void ts_window_stream(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new);
+/* context: of a module; 0: of all contexts, as CUDA's libraries are. */
 void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t context,
 		      bool is_library, bool is_new);
 /*

@@ -183,30 +183,35 @@ static bool device_call(struct ts_capture *capture, uint32_t id, const void *par
 
 /* ---- modules ---- */
 
-const char *ts_hip_capture_path(const void *params)
+const char *ts_hip_capture_path(uint32_t id, const void *params)
 {
-	return ((const struct hipModuleLoad_params *)params)->fname;
+	/* The first two arguments of both calls are alike. */
+	return id == TS_HIP_CALL_hipModuleLoad || id == TS_HIP_CALL_hipLibraryLoadFromFile
+		       ? ((const struct hipModuleLoad_params *)params)->fname
+		       : NULL;
 }
 
-static void put_image(struct ts_capture *capture, const struct hipModuleLoadData_params *p,
+/* driver_call: cuModuleLoadData() or cuLibraryLoadData(), whose arguments begin alike. */
+static void put_image(struct ts_capture *capture, uint32_t driver_call,
+		      const struct hipModuleLoadData_params *p,
 		      const struct ts_record_operation *model)
 {
 	const struct ts_cu_module_load_data_params as = {p->module, p->image};
 	const void *start;
 	size_t n_bytes = ts_capture_image_bytes(p->image, &start);
 
-	ts_capture_call(capture, DRIVER(cuModuleLoadData), &as, model);
+	ts_capture_call(capture, driver_call, &as, model);
 	ts_hip_capture_code(capture, *p->module, start, n_bytes);
 }
 
-static void put_file(struct ts_capture *capture, const struct hipModuleLoad_params *p,
-		     const struct ts_record_operation *model)
+static void put_file(struct ts_capture *capture, uint32_t driver_call,
+		     const struct hipModuleLoad_params *p, const struct ts_record_operation *model)
 {
 	const struct ts_cu_module_load_params as = {p->module, p->fname};
 	const void *image = NULL;
 	size_t n_bytes = ts_capture_file_take(p->fname, &image);
 
-	ts_capture_call(capture, DRIVER(cuModuleLoad), &as, model);
+	ts_capture_call(capture, driver_call, &as, model);
 	ts_hip_capture_code(capture, *p->module, image, n_bytes);
 }
 
@@ -215,18 +220,27 @@ static bool module_call(struct ts_capture *capture, uint32_t id, const void *par
 {
 	switch (id) {
 	case TS_HIP_CALL_hipModuleLoad:
-		put_file(capture, params, model);
+		put_file(capture, DRIVER(cuModuleLoad), params, model);
+		return true;
+	case TS_HIP_CALL_hipLibraryLoadFromFile:
+		put_file(capture, DRIVER(cuLibraryLoadFromFile), params, model);
 		return true;
 	/* The first two arguments of these calls are alike. */
 	case TS_HIP_CALL_hipModuleLoadData:
 	case TS_HIP_CALL_hipModuleLoadDataEx:
 	case TS_HIP_CALL_hipModuleLoadFatBinary:
-		put_image(capture, params, model);
+		put_image(capture, DRIVER(cuModuleLoadData), params, model);
+		return true;
+	case TS_HIP_CALL_hipLibraryLoadData:
+		put_image(capture, DRIVER(cuLibraryLoadData), params, model);
 		return true;
 	case TS_HIP_CALL_hipModuleUnload:
+	case TS_HIP_CALL_hipLibraryUnload:
 		ts_capture_call(capture, DRIVER(cuModuleUnload), params, model);
 		ts_hip_capture_code_drop(capture, *(void *const *)params);
 		return true;
+	/* A kernel of a library is a function, as hipKernelGetFunction() returns it. */
+	case TS_HIP_CALL_hipLibraryGetKernel:
 	case TS_HIP_CALL_hipModuleGetFunction: {
 		const struct hipModuleGetFunction_params *p = params;
 		const struct ts_cu_module_get_function_params as = {p->func, p->module, p->kname};

@@ -106,6 +106,15 @@ int ts_hip_capture_module_variable(uint64_t *ret_address, size_t *ret_bytes, voi
 	return ask ? ask(ret_address, ret_bytes, module, name) : NOT_FOUND;
 }
 
+int ts_hip_capture_library_variable(uint64_t *ret_address, size_t *ret_bytes, void *library,
+				    const char *name)
+{
+	int32_t (*ask)(uint64_t *, size_t *, void *, const char *) =
+		ts_hip_next(hipLibraryGetGlobal);
+
+	return ask ? ask(ret_address, ret_bytes, library, name) : NOT_FOUND;
+}
+
 void ts_hip_capture_window_driver(struct ts_window_driver *driver)
 {
 	*driver = (struct ts_window_driver){

@@ -51,6 +51,7 @@ void ts_hip_capture_start(struct ts_shim *shim)
 		.func_param = ts_hip_capture_argument,
 		.is_capturing = is_capturing,
 		.module_variable = ts_hip_capture_module_variable,
+		.library_variable = ts_hip_capture_library_variable,
 	};
 	ts_hip_capture_graph_driver(&driver->graphs);
 	if (capture->window.is_tracked)
@@ -94,7 +95,7 @@ static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint
 		.mode = mode,
 		.work = ts_hip_capture_work(id),
 		.name = names[id],
-		.path = id == TS_HIP_CALL_hipModuleLoad ? ts_hip_capture_path(params) : NULL,
+		.path = ts_hip_capture_path(id, params),
 		.stream_capture = ts_call_table_stream_capture(TS_API_HIP, id),
 		.context = shim->hip.first_device + device + 1,
 		.correlation = (uint32_t)ts_tls.call.op_id,

@@ -29,8 +29,8 @@ void ts_hip_capture_leave(struct ts_shim *shim, uint32_t id, const void *params,
 /* How a call is captured, and which work it is. */
 enum ts_capture_mode ts_hip_capture_mode(uint32_t id);
 enum ts_capture_work ts_hip_capture_work(uint32_t id);
-/* Returns the path that hipModuleLoad() gets. */
-const char *ts_hip_capture_path(const void *params);
+/* Returns the path of the file that a call loads; NULL: it loads none. */
+const char *ts_hip_capture_path(uint32_t id, const void *params);
 /* Puts the operations of a call. */
 void ts_hip_capture_put(struct ts_capture *capture, uint32_t id, const void *params,
 			const struct ts_record_operation *model);
@@ -103,6 +103,8 @@ void **ts_hip_capture_extra(void **extra, void **words);
 
 /* Fills in the functions that a window needs. A function that the runtime lacks stays NULL. */
 void ts_hip_capture_window_driver(struct ts_window_driver *driver);
-/* Gets the address and the size of a module's variable, as cuModuleGetGlobal() does. */
+/* Get the address and the size of a variable, as cuModuleGetGlobal() and cuLibraryGetGlobal(). */
 int ts_hip_capture_module_variable(uint64_t *ret_address, size_t *ret_bytes, void *module,
 				   const char *name);
+int ts_hip_capture_library_variable(uint64_t *ret_address, size_t *ret_bytes, void *library,
+				    const char *name);
