@@ -2,8 +2,9 @@
 /*
  * Follows device code for the capture: which code a function belongs to, and the layout of its
  * arguments. HIP reports no layouts before 7.2, so they come from the code itself: from PTX, or
- * from the metadata of AMD's code. hip-capture-calls.c and hip-capture-graphs.c call this file,
- * with the lane's lock held. This file calls the files that read arguments, and hip/hip-code.c.
+ * from the metadata of AMD's code. The runtime is asked about code that cannot be read here.
+ * hip-capture-calls.c and hip-capture-graphs.c call this file, with the lane's lock held. This file
+ * calls the files that read arguments, and hip/hip-code.c.
  *
  * A program may free a module's image once it is loaded. So the part that describes the kernels is
  * copied. Code that the program registers has its image as long as it is registered.
@@ -11,6 +12,7 @@
 #include "inject/capture/hip/hip-capture.h"
 
 #include "inject/context.h"
+#include "inject/hip/hip-slots.h"
 #include "proto/abi/amdmetadata.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
@@ -337,6 +339,27 @@ static int read_arguments(const struct ts_capture_hip *hip, const struct hip_fun
 	return wanted.n;
 }
 
+/*
+ * Asks the runtime, for code that cannot be read here: a compressed bundle. Runtimes before 7.2 do
+ * not report arguments. The runtime knows a program's host function by another handle.
+ */
+static int ask_runtime(void *function, size_t index, size_t *offset, size_t *bytes)
+{
+	int32_t (*ask)(void *, size_t, size_t *, size_t *) = ts_hip_next(hipKernelGetParamInfo);
+	int32_t (*find)(void **, const void *) = ts_hip_next(hipGetFuncBySymbol);
+	const char *name;
+	uint32_t number;
+	int r;
+
+	if (!ask)
+		return NOT_KNOWN;
+	if (ts_hip_code_registered(&ts_loaded.hip.codes, function, &name, &number) &&
+	    (!find || find(&function, function)))
+		return NOT_KNOWN;
+	r = ask(function, index, offset, bytes);
+	return r && r != NO_ARGUMENT ? NOT_KNOWN : r;
+}
+
 int ts_hip_capture_argument(void *function, size_t index, size_t *offset, size_t *bytes)
 {
 	struct ts_capture_hip *hip = &ts_shim.capture.hip;
@@ -351,7 +374,7 @@ int ts_hip_capture_argument(void *function, size_t index, size_t *offset, size_t
 	if (!index)
 		hip->n_arguments = read_arguments(hip, one, arguments);
 	if (hip->n_arguments < 0)
-		return NOT_KNOWN;
+		return ask_runtime(function, index, offset, bytes);
 	if (index >= (size_t)hip->n_arguments)
 		return NO_ARGUMENT;
 	*offset = arguments[index].offset;

@@ -5,6 +5,7 @@
  */
 #include "inject/capture/hip/hip-capture.h"
 #include "inject/context.h"
+#include "inject/hip/hip-slots.h"
 #include "proto/abi/capture-config.h"
 #include "proto/abi/handshake.h"
 #include "proto/abi/vendor/hip.h"
@@ -72,35 +73,97 @@ static const struct ts_record_operation *expect(uint32_t i, uint32_t kind, const
 	return found;
 }
 
+/* Launches a kernel. Returns the operation. */
+static const struct ts_record_operation *launch_of(uint32_t i, void *function)
+{
+	uint64_t pointer = 64;
+	uint32_t n = 7;
+	void *arguments[] = {&pointer, &n};
+	const struct hipModuleLaunchKernel_params launch = {.func = function,
+							    .grid_dim_x = 1,
+							    .grid_dim_y = 1,
+							    .grid_dim_z = 1,
+							    .block_dim_x = 1,
+							    .block_dim_y = 1,
+							    .block_dim_z = 1,
+							    .kernel_params = arguments};
+
+	CALL(hipModuleLaunchKernel, &launch);
+	return operation(i);
+}
+
 TS_TEST(libraries)
 {
 	const struct hipLibraryLoadData_params load = {.library = &library, .code = ptx};
 	const struct hipLibraryGetKernel_params get = {&kernel, library, "add"};
 	const struct hipLibraryUnload_params unload = {library};
-	uint64_t pointer = 64;
-	uint32_t n = 7;
-	void *arguments[] = {&pointer, &n};
-	const struct hipModuleLaunchKernel_params launch = {.func = kernel,
-							    .grid_dim_x = 2,
-							    .grid_dim_y = 1,
-							    .grid_dim_z = 1,
-							    .block_dim_x = 32,
-							    .block_dim_y = 1,
-							    .block_dim_z = 1,
-							    .kernel_params = arguments};
 
 	begin();
 	CALL(hipLibraryLoadData, &load);
 	CALL(hipLibraryGetKernel, &get);
-	CALL(hipModuleLaunchKernel, &launch);
+	/* The layout of the arguments is known from the library's code: 8 bytes and 4. */
+	ts_check_int(launch_of(3, kernel)->bytes, 12);
 	CALL(hipLibraryUnload, &unload);
 	(void)expect(0, TS_OPERATION_CONTEXT_CREATE, (void *)1);
 	ts_check(expect(1, TS_OPERATION_MODULE_LOAD, library)->content);
 	ts_check_int(expect(2, TS_OPERATION_FUNCTION, kernel)->parent,
 		     (uint64_t)(uintptr_t)library);
-	/* The layout of the arguments is known from the library's code: 8 bytes and 4. */
-	ts_check_int(expect(3, TS_OPERATION_LAUNCH, kernel)->bytes, 12);
+	(void)expect(3, TS_OPERATION_LAUNCH, kernel);
 	(void)expect(4, TS_OPERATION_MODULE_UNLOAD, library);
+	fixture_deinit(&fixture);
+}
+
+/* A kernel with 8 bytes and 4. Only the last handle is a kernel of the runtime. */
+static int32_t param_info(void *function, size_t index, size_t *offset, size_t *bytes)
+{
+	if (function != &handles[3])
+		return 98;
+	if (index > 1)
+		return 1;
+	*offset = 8 * index;
+	*bytes = 8 - 4 * index;
+	return 0;
+}
+
+static int32_t function_of_symbol(void **ret, const void *symbol)
+{
+	if (symbol != &handles[2])
+		return 98;
+	*ret = &handles[3];
+	return 0;
+}
+
+/* A bundle's head, version 2: its size, and that of the uncompressed bundle. */
+static const uint32_t compressed[8] = {0x424f4343, 2, 32, 4096};
+
+TS_TEST(arguments_of_compressed_code)
+{
+	static const struct ts_hip_fat_binary_wrapper wrapper = {TS_HIP_FAT_BINARY_MAGIC,
+								 TS_HIP_FAT_BINARY_VERSION,
+								 compressed, NULL};
+	const struct hipLibraryLoadData_params load = {.library = &library, .code = compressed};
+	void *of_library = &handles[3];
+	const struct hipLibraryGetKernel_params get = {&of_library, library, "add"};
+
+	begin();
+	ts_hip_code_register(&ts_loaded.hip.codes, &wrapper, &handles[1]);
+	ts_hip_code_add_function(&ts_loaded.hip.codes, &handles[2], &handles[1], "mul");
+	CALL(hipLibraryLoadData, &load);
+	CALL(hipLibraryGetKernel, &get);
+	/* This runtime reports no arguments. */
+	ts_check_int(launch_of(3, of_library)->kind, TS_OPERATION_UNSUPPORTED);
+	*(int32_t(**)(void *, size_t, size_t *, size_t *)) & ts_hip_next(hipKernelGetParamInfo) =
+		param_info;
+	CALL(hipLibraryGetKernel, &get);
+	ts_check_int(launch_of(5, of_library)->kind, TS_OPERATION_LAUNCH);
+	ts_check_int(operation(5)->bytes, 12);
+	/* A host function of the program, whose code is loaded at its launch. */
+	*(int32_t(**)(void **, const void *)) & ts_hip_next(hipGetFuncBySymbol) =
+		function_of_symbol;
+	(void)launch_of(6, &handles[2]);
+	ts_check_int(operation(6)->kind, TS_OPERATION_MODULE_LOAD);
+	ts_check_int(operation(7)->kind, TS_OPERATION_FUNCTION);
+	ts_check_int(expect(8, TS_OPERATION_LAUNCH, &handles[2])->bytes, 12);
 	fixture_deinit(&fixture);
 }
 
