@@ -120,16 +120,19 @@ static void put_named(struct ts_capture *capture, const struct ts_record_operati
 static void put_image(struct ts_capture *capture, const struct ts_record_operation *model,
 		      const void *module, const void *image, size_t n_bytes, bool is_library)
 {
+	const bool is_hip = capture->driver == &capture->drivers[TS_CAPTURE_HIP];
 	struct ts_record_operation operation = *model;
 
 	operation.kind = TS_OPERATION_MODULE_LOAD;
 	operation.object = handle_of(module);
 	/* A bundle may state more bytes than there are. */
 	operation.content = n_bytes ? ts_lane_content_rows(&capture->lane, image, n_bytes, 1, 1,
-							   n_bytes, n_bytes, !capture->hip.is_used)
+							   n_bytes, n_bytes, !is_hip)
 				    : 0;
 	(void)ts_lane_put(&capture->lane, &operation);
-	ts_window_module(capture, operation.object, operation.context, is_library, true);
+	/* A library of CUDA belongs to all contexts, one of HIP to the device of its load. */
+	ts_window_module(capture, operation.object, is_library && !is_hip ? 0 : operation.context,
+			 is_library, true);
 }
 
 static void put_module(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -658,6 +661,13 @@ void ts_capture_before_launch(struct ts_capture *capture, uint32_t cbid, const v
 	struct ts_record_operation own = *model;
 	struct launch launch;
 
+	if (cbid == ID(cuGraphLaunch) || cbid == ID(cuGraphLaunch_ptsz)) {
+		const struct ts_cu_graph_launch_params *p = params;
+
+		own.stream = ts_capture_stream(cbid, p->stream);
+		ts_capture_graph_begins(capture, &own, p->graph_exec);
+		return;
+	}
 	if (read_launch(cbid, params, &own, &launch) && !launch.lacks)
 		ts_capture_launch_begins(capture, &own, launch.function, launch.arguments,
 					 launch.extra);

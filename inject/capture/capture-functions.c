@@ -104,8 +104,8 @@ bool ts_capture_layout(struct ts_capture *capture, void *handle,
 		 * function.
 		 */
 		function->failed =
-			!ask_with(capture, capture->driver.func_param, handle, function) &&
-			!ask_with(capture, capture->driver.kernel_param, handle, function);
+			!ask_with(capture, capture->driver->func_param, handle, function) &&
+			!ask_with(capture, capture->driver->kernel_param, handle, function);
 	}
 	*ret_layout = (struct ts_capture_layout){
 		.arguments = (const struct ts_capture_argument *)(void *)capture->layouts.at +
@@ -119,7 +119,7 @@ bool ts_capture_layout(struct ts_capture *capture, void *handle,
 size_t ts_capture_variable_bytes(const struct ts_capture *capture, uint32_t cbid, void *module,
 				 const char *name)
 {
-	const struct ts_capture_driver *driver = &capture->driver;
+	const struct ts_capture_driver *driver = capture->driver;
 	int (*ask)(uint64_t *, size_t *, void *, const char *) =
 		cbid == TS_CUPTI_DRIVER_CBID_cuLibraryGetManaged  ? driver->library_managed
 		: cbid == TS_CUPTI_DRIVER_CBID_cuLibraryGetGlobal ? driver->library_variable

@@ -5,6 +5,7 @@
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
+#include "inject/cuda/renumber.h"
 
 /* True if the call's form uses the per-thread default stream for a NULL stream. */
 static bool is_per_thread(uint32_t cbid)
@@ -30,7 +31,10 @@ bool ts_capture_context(struct ts_capture *capture, void *handle, uint32_t *cont
 
 	if (!handle)
 		return true;
-	return shim->cupti.cuptiGetContextId && !shim->cupti.cuptiGetContextId(handle, context);
+	if (!shim->cupti.cuptiGetContextId || shim->cupti.cuptiGetContextId(handle, context))
+		return false;
+	*context = ts_renumbered_context(*context, shim->first_cuda_device);
+	return true;
 }
 
 bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream)
@@ -38,7 +42,7 @@ bool ts_capture_is_captured(struct ts_capture *capture, uint64_t stream)
 	int status = 0;
 
 	if (!__atomic_load_n(&capture->shim->n_stream_captures, __ATOMIC_RELAXED) ||
-	    !capture->driver.is_capturing)
+	    !capture->driver->is_capturing)
 		return false;
-	return !capture->driver.is_capturing((void *)(uintptr_t)stream, &status) && status;
+	return !capture->driver->is_capturing((void *)(uintptr_t)stream, &status) && status;
 }

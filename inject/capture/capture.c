@@ -17,12 +17,14 @@
 #include "inject/capture/capture.h"
 #include "inject/context.h"
 #include "inject/cuda/callbacks.h"
+#include "inject/cuda/renumber.h"
 
 #include <dlfcn.h>
 #include <time.h>
 
 #include "inject/annotate/counters.h"
 #include "inject/calls/call-table.h"
+#include "inject/ring/futex.h"
 #include "inject/shim-debug.h"
 #include "proto/abi/capture-config.h"
 #include "proto/abi/vendor/cuda_driver.h"
@@ -30,6 +32,11 @@
 
 #define ORDER_WAIT_NS  100000000
 #define CONTEXT_WAIT_S 2
+
+/* Values of `prepared`, and the longest wait for another thread's preparation. */
+#define PREPARING  1u
+#define PREPARED   2u
+#define PREPARE_NS UINT64_C(2000000000)
 
 /* The outermost driver call of the thread. */
 struct inside {
@@ -45,7 +52,7 @@ static __thread struct inside inside __attribute__((tls_model("initial-exec")));
 static void find_driver(struct ts_capture *capture, const struct ts_capture_config *config)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-	struct ts_capture_driver *driver = &capture->driver;
+	struct ts_capture_driver *driver = &capture->drivers[TS_CAPTURE_CUDA];
 
 	if (!library)
 		return;
@@ -56,7 +63,8 @@ static void find_driver(struct ts_capture *capture, const struct ts_capture_conf
 	*(void **)&driver->library_variable = dlsym(library, "cuLibraryGetGlobal");
 	*(void **)&driver->library_managed = dlsym(library, "cuLibraryGetManaged");
 	ts_capture_find_graph_driver(&driver->graphs, library);
-	ts_window_start(capture, config, library);
+	if (config->is_window)
+		ts_window_find_driver(&capture->window.drivers[TS_CAPTURE_CUDA], library);
 	dlclose(library);
 }
 
@@ -67,23 +75,38 @@ static void set_state(struct ts_shim *shim, const struct ts_capture_config *conf
 			 __ATOMIC_RELAXED);
 }
 
+static void prepare(struct ts_capture *capture, struct ts_shim *shim,
+		    const struct ts_capture_config *config)
+{
+	int r = ts_lane_init(&capture->lane, &shim->producer, shim->link.memory.lane,
+			     config->max_bytes);
+
+	ts_debug(&shim->config, "capture: %s", strerror(-r));
+	if (r)
+		return;
+	pthread_mutex_init(&capture->order, NULL);
+	ts_window_start(capture, config);
+	set_state(shim, config);
+	capture->shim = shim;
+}
+
 bool ts_capture_prepare(struct ts_capture *capture, struct ts_shim *shim,
 			const struct ts_capture_config *config)
 {
-	int r;
+	uint32_t none = 0;
 
 	/* The lane has ended already if the capture was refused. */
-	if (capture->shim || !shim->control->lane_bytes ||
+	if (!shim->control->lane_bytes ||
 	    __atomic_load_n(&shim->control->lane_ended, __ATOMIC_RELAXED))
 		return false;
-	r = ts_lane_init(&capture->lane, &shim->producer, shim->link.memory.lane,
-			 config->max_bytes);
-	ts_debug(&shim->config, "capture: %s", strerror(-r));
-	if (r)
+	if (__atomic_compare_exchange_n(&capture->prepared, &none, PREPARING, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		prepare(capture, shim, config);
+		ts_futex_set(&capture->prepared, PREPARED);
+	} else if (!ts_futex_wait_for(&capture->prepared, PREPARED, PREPARE_NS)) {
 		return false;
-	pthread_mutex_init(&capture->order, NULL);
-	set_state(shim, config);
-	return true;
+	}
+	return capture->shim;
 }
 
 void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
@@ -92,7 +115,7 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 	if (!ts_capture_prepare(capture, shim, config))
 		return;
 	find_driver(capture, config);
-	capture->shim = shim;
+	capture->takes_cuda = true;
 }
 
 void ts_capture_refuse(struct ts_shim *shim, enum ts_lane_end why)
@@ -197,11 +220,15 @@ static struct ts_record_operation begin_operation(struct ts_capture *capture,
 static void capture_call(struct ts_capture *capture, const struct ts_captured_call *call,
 			 ts_capture_put *put)
 {
-	struct ts_record_operation model = begin_operation(capture, call);
+	struct ts_record_operation model;
 
 	if (!ts_window_is_open(&capture->window) && call->work)
+		put = put == call->put ? call->put_objects : NULL;
+	if (!put)
 		return;
+	model = begin_operation(capture, call);
 	pthread_mutex_lock(&capture->lane.lock);
+	capture->driver = &capture->drivers[call->vendor];
 	if (ts_lane_goes_on(&capture->lane))
 		put(capture, call, &model);
 	__atomic_store_n(&capture->shim->control->captured_bytes, capture->lane.n_bytes,
@@ -212,13 +239,14 @@ static void capture_call(struct ts_capture *capture, const struct ts_captured_ca
 static void record_unsupported(struct ts_capture *capture, const struct ts_captured_call *call)
 {
 	struct ts_record_operation model = begin_operation(capture, call);
+	uint64_t *named = capture->named[call->vendor] + call->id / 64 % (TS_CAPTURE_MAX_IDS / 64);
 	uint64_t bit = UINT64_C(1) << call->id % 64;
 
 	if (!ts_window_is_open(&capture->window) && call->work)
 		return;
 	pthread_mutex_lock(&capture->lane.lock);
-	if (!(capture->named[call->id / 64 % TS_ARRAY_LEN(capture->named)] & bit)) {
-		capture->named[call->id / 64 % TS_ARRAY_LEN(capture->named)] |= bit;
+	if (!(*named & bit)) {
+		*named |= bit;
 		model.kind = TS_OPERATION_UNSUPPORTED;
 		model.name = ts_definitions_string(&capture->shim->definitions, call->name,
 						   strlen(call->name));
@@ -324,13 +352,15 @@ static void on_call(struct ts_capture *capture, uint32_t cbid,
 		    const struct ts_cupti_callback_data *data, bool entering)
 {
 	const struct ts_captured_call call = {
+		.vendor = TS_CAPTURE_CUDA,
 		.id = cbid,
 		.mode = ts_capture_mode(cbid),
 		.work = ts_capture_work(cbid),
 		.name = ts_capture_name(cbid),
 		.path = ts_capture_loaded_file(cbid, data->function_params),
 		.stream_capture = ts_call_table_stream_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid),
-		.context = data->context_uid,
+		.context =
+			ts_renumbered_context(data->context_uid, capture->shim->first_cuda_device),
 		.correlation = data->correlation_id,
 		.params = data->function_params,
 		.put = put_driver_call,
@@ -344,6 +374,14 @@ static void on_call(struct ts_capture *capture, uint32_t cbid,
 				 data->function_return_value
 					 ? *(int32_t *)data->function_return_value
 					 : 0);
+}
+
+static void on_module(struct ts_capture *capture, const struct ts_cupti_resource_data *data)
+{
+	const struct ts_cupti_module_data *module = data->resource_descriptor;
+
+	if (module)
+		ts_window_code(capture, module->cubin, module->cubin_size);
 }
 
 static void on_context(struct ts_capture *capture, uint32_t cbid,
@@ -362,6 +400,8 @@ static void on_context(struct ts_capture *capture, uint32_t cbid,
 	    shim->cupti.cuptiGetContextId(data->context, &operation.context) ||
 	    shim->cupti.cuptiGetDeviceId(data->context, &operation.device))
 		return;
+	operation.context = ts_renumbered_context(operation.context, shim->first_cuda_device);
+	operation.device = ts_renumbered_device(operation.device, shim->first_cuda_device);
 	operation.thread = thread ? thread->id : TS_ID_UNKNOWN;
 	operation.object = (uint64_t)(uintptr_t)data->context;
 	/*
@@ -374,7 +414,7 @@ static void on_context(struct ts_capture *capture, uint32_t cbid,
 		return;
 	}
 	(void)ts_lane_put(&capture->lane, &operation);
-	ts_window_context(capture, operation.object, operation.context,
+	ts_window_context(capture, TS_CAPTURE_CUDA, operation.object, operation.context,
 			  operation.kind == TS_OPERATION_CONTEXT_CREATE);
 	pthread_mutex_unlock(&capture->lane.lock);
 }
@@ -392,8 +432,7 @@ static void capture(struct ts_capture *capture, uint32_t domain, uint32_t cbid, 
 		    cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
 			on_context(capture, cbid, data);
 		else if (cbid == TS_CUPTI_CBID_RESOURCE_MODULE_LOADED)
-			ts_window_code(capture, ((const struct ts_cupti_resource_data *)data)
-							->resource_descriptor);
+			on_module(capture, data);
 	} else {
 		on_call(capture, cbid, data, entering);
 	}

@@ -15,6 +15,13 @@ struct ts_shim;
 
 #define TS_CAPTURE_MAX_IDS 1024u
 
+/* The vendors whose calls a capture may have, also both in one process. */
+enum ts_capture_vendor {
+	TS_CAPTURE_CUDA,
+	TS_CAPTURE_HIP,
+	TS_CAPTURE_N_VENDORS
+};
+
 /* Driver functions that supply facts that no call's parameters hold. Each may be NULL. */
 struct ts_capture_graph_driver {
 	int (*nodes)(void *graph, void **nodes, size_t *n);
@@ -43,9 +50,12 @@ struct ts_capture_driver {
 			       const char *name);
 };
 
-/* State of HIP's capture: hip/. Guarded by the lane's lock, except the first two fields. */
+/*
+ * State of HIP's capture: hip/. Guarded by the lane's lock, except the first two fields, and the
+ * last two, which the order lock guards.
+ */
 struct ts_capture_hip {
-	bool is_used;  /* the session captures HIP's calls, and no others */
+	bool is_used;  /* the session captures HIP's calls */
 	bool is_begun; /* ts_hip_capture_start() was called */
 	/* The call in progress, for queries: they may have to put an operation first. */
 	const struct ts_record_operation *model;
@@ -60,6 +70,9 @@ struct ts_capture_hip {
 	size_t n_name_bytes;
 	struct ts_pages arguments; /* struct ts_capture_argument: of the function last asked for */
 	int n_arguments;	   /* -1: not known */
+	/* While a window opens or closes: the device before it, of the runtime and of the shim. */
+	int32_t device_before;
+	uint32_t known_before;
 };
 
 struct ts_capture {
@@ -67,11 +80,14 @@ struct ts_capture {
 	struct ts_lane lane;
 	struct ts_memory_map memory;
 	struct ts_window window;
-	struct ts_capture_driver driver;
+	uint32_t prepared; /* 1: a thread prepares, 2: it has; see ts_capture_prepare() */
+	bool takes_cuda;   /* the session captures CUDA's calls */
+	struct ts_capture_driver drivers[TS_CAPTURE_N_VENDORS];
 	pthread_mutex_t order; /* held through calls whose order matters */
 	uint64_t reported_ns;  /* captured_ns of the last report */
 	uint32_t disorder;     /* a wait for `order` timed out: see take_order() */
 	/* The lane's lock guards all fields below. */
+	const struct ts_capture_driver *driver; /* of the call that is being captured */
 	struct ts_handles function_numbers;
 	struct ts_pages functions; /* struct function of each number */
 	size_t n_functions;
@@ -88,7 +104,7 @@ struct ts_capture {
 	struct ts_pages pending; /* struct pending: copies to the host without a result yet */
 	size_t n_pending;
 	/* a bit for each call that was named as unsupported */
-	uint64_t named[TS_CAPTURE_MAX_IDS / 64];
+	uint64_t named[TS_CAPTURE_N_VENDORS][TS_CAPTURE_MAX_IDS / 64];
 	struct ts_capture_hip hip;
 };
 
@@ -100,8 +116,8 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		      const struct ts_capture_config *config);
 
 /*
- * The part of the start that all vendors share. Returns false if nothing is to be captured. The
- * caller then finds the functions of `driver`, and sets capture->shim.
+ * The part of the start that all vendors share; later calls do nothing. Returns false if nothing is
+ * to be captured. Otherwise the caller fills in its vendor's part of `drivers` and window.drivers.
  */
 bool ts_capture_prepare(struct ts_capture *capture, struct ts_shim *shim,
 			const struct ts_capture_config *config);
@@ -160,7 +176,8 @@ typedef void ts_capture_put(struct ts_capture *capture, const struct ts_captured
 			    const struct ts_record_operation *model);
 
 struct ts_captured_call {
-	uint32_t id; /* below TS_CAPTURE_MAX_IDS, unique among the captured calls of a process */
+	enum ts_capture_vendor vendor;
+	uint32_t id; /* below TS_CAPTURE_MAX_IDS, unique among the vendor's calls */
 	enum ts_capture_mode mode;
 	enum ts_capture_work work;
 	const char *name;
@@ -178,6 +195,8 @@ struct ts_captured_call {
 	 * caller holds the lane's lock.
 	 */
 	ts_capture_put *put_before;
+	/* For work outside of a window: puts the objects that the work uses. NULL: nothing */
+	ts_capture_put *put_objects;
 };
 /*
  * capture.c: a call begins; it returned. The caller sets ts_tls.busy to TS_BUSY_ASKING meanwhile,
@@ -200,7 +219,10 @@ const char *ts_capture_launch_attribute(int32_t attribute,
  */
 void ts_capture_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 		     const struct ts_record_operation *model);
-/* The same for a launch that begins: captures the host memory that its arguments point to. */
+/*
+ * The same for a launch that begins, of a kernel or of a graph: captures the host memory that it
+ * gets.
+ */
 void ts_capture_before_launch(struct ts_capture *capture, uint32_t cbid, const void *params,
 			      const struct ts_record_operation *model);
 
@@ -246,6 +268,8 @@ struct ts_capture_copy {
 	 */
 	bool unified;
 	bool async;
+	/* Number of the blob with the source's bytes, captured before; 0: capture them now. */
+	uint32_t content;
 };
 /*
  * Puts a COPY. Does nothing in a stream capture, or if both ends are host memory. A source that
@@ -253,6 +277,12 @@ struct ts_capture_copy {
  */
 void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const struct ts_capture_copy *copy);
+/*
+ * Returns the number of the blob with the bytes of a copy's source; 0: the source is no host
+ * memory, or cannot be read. The copy begins afterwards. *ret_dst_host: its target is host memory.
+ */
+uint32_t ts_capture_copy_begins(struct ts_capture *capture, const struct ts_record_operation *model,
+				const struct ts_capture_copy *copy, bool *ret_dst_host);
 /*
  * Fills *ret_copy from a call's parameters, except `async`. Returns false for copies of arrays,
  * which are not captured.
@@ -292,6 +322,9 @@ void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *function, void **params, void **extra);
 
+/* Captures the pinned and managed memory that n bytes of packed arguments point to. */
+void ts_capture_hand_over(struct ts_capture *capture, const struct ts_record_operation *model,
+			  const uint8_t *bytes, size_t n);
 /*
  * Captures the pinned and managed memory that the arguments of a launch point to. The launch begins
  * afterwards: its kernel may change the memory at once. Does nothing in a stream capture, or if the
@@ -337,6 +370,12 @@ bool ts_capture_alloc_call(struct ts_capture *capture, uint32_t cbid, const void
 
 /* graphs.c: finds the driver functions for graphs. */
 void ts_capture_find_graph_driver(struct ts_capture_graph_driver *driver, void *library);
+/*
+ * Captures the host memory that the nodes of an executable graph get, before its launch. Does
+ * nothing in a stream capture.
+ */
+void ts_capture_graph_begins(struct ts_capture *capture, const struct ts_record_operation *model,
+			     const void *exec);
 /* Captures a call for graphs. Returns false for other calls. */
 bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void *params,
 			   struct ts_record_operation *model);

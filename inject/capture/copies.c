@@ -277,6 +277,18 @@ bool ts_capture_copy_3d(const struct ts_cu_memcpy_3d *from, struct ts_capture_co
 	return true;
 }
 
+uint32_t ts_capture_copy_begins(struct ts_capture *capture, const struct ts_record_operation *model,
+				const struct ts_capture_copy *copy, bool *ret_dst_host)
+{
+	const bool src_host = copy->src_host || is_host(capture, model, copy, copy->src);
+
+	*ret_dst_host = copy->dst_host || is_host(capture, model, copy, copy->dst);
+	if (!copy->width || !copy->height || !copy->depth || !src_host || *ret_dst_host)
+		return 0;
+	return content_of(capture, copy->src, copy->width, copy->height, copy->depth,
+			  copy->src_pitch, copy->src_slice);
+}
+
 void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const struct ts_capture_copy *copy)
 {
@@ -306,8 +318,10 @@ void ts_capture_copies(struct ts_capture *capture, const struct ts_record_operat
 				     (dst_host ? TS_OPERATION_DST_HOST : 0) |
 				     (copy->async ? TS_OPERATION_ASYNC : 0);
 	if (src_host)
-		operation.content = content_of(capture, copy->src, copy->width, copy->height,
-					       copy->depth, copy->src_pitch, copy->src_slice);
+		operation.content =
+			copy->content
+				?: content_of(capture, copy->src, copy->width, copy->height,
+					      copy->depth, copy->src_pitch, copy->src_slice);
 	else if (dst_host && !copy->async)
 		operation.content = content_of(capture, copy->dst, copy->width, copy->height,
 					       copy->depth, copy->dst_pitch, copy->dst_slice);

@@ -7,7 +7,8 @@
  *   stores them in an order that the edges allow.
  * - Change of an executable graph (parameters, enabled or not): change() updates the stored node.
  * - Launch: one GRAPH_LAUNCH, then one operation for each enabled node, in the stored order.
- *   Arguments and host bytes are captured at each launch.
+ *   Arguments and host bytes are captured at each launch. Host bytes are captured before the call,
+ *   because nodes may change them at once.
  *
  * A graph with a part that cannot be captured is named as unsupported, once.
  */
@@ -134,8 +135,8 @@ static bool set_kernel(struct ts_capture *capture, struct graph *graph, struct n
 	node->kernel.shared_bytes = params->shared_mem_bytes;
 	node->kernel.kernel = params->func ? (uint64_t)(uintptr_t)params->kern : 0;
 	node->kernel.context = 0;
-	if (params->kern && params->ctx && capture->shim->cupti.cuptiGetContextId)
-		(void)capture->shim->cupti.cuptiGetContextId(params->ctx, &node->kernel.context);
+	if (params->kern)
+		(void)ts_capture_context(capture, params->ctx, &node->kernel.context);
 	return true;
 }
 
@@ -152,7 +153,7 @@ static bool set_copy(struct graph *graph, struct node *node, const struct ts_cu_
 static bool read_kernel(struct ts_capture *capture, struct graph *graph, struct node *node,
 			void *handle)
 {
-	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
+	const struct ts_capture_graph_driver *ask = &capture->driver->graphs;
 	static const int32_t attributes[] = {TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
 					     TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
 	struct ts_cu_kernel_node_params params = {0};
@@ -183,7 +184,7 @@ static bool read_graph(struct ts_capture *capture, struct graph *graph, void *ha
 /* Reads a node from the driver into the graph's last node. */
 static bool read_node(struct ts_capture *capture, struct graph *graph, void *handle, uint32_t depth)
 {
-	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
+	const struct ts_capture_graph_driver *ask = &capture->driver->graphs;
 	size_t at = graph->n_nodes - 1;
 	struct node *node = &nodes_of(graph)[at];
 	struct ts_cu_memcpy_3d copy = {0};
@@ -341,8 +342,8 @@ static bool read_sorted(struct ts_capture *capture, struct graph *graph, const s
 		struct node node = {.handle = (uint64_t)(uintptr_t)handles[places[i]]};
 		int32_t type;
 
-		if (!capture->driver.graphs.type ||
-		    capture->driver.graphs.type(handles[places[i]], &type) ||
+		if (!capture->driver->graphs.type ||
+		    capture->driver->graphs.type(handles[places[i]], &type) ||
 		    graph->n_nodes >= MAX_NODES ||
 		    !ts_pages_grow(&graph->nodes, (graph->n_nodes + 1) * sizeof(node)))
 			return false;
@@ -357,7 +358,7 @@ static bool read_sorted(struct ts_capture *capture, struct graph *graph, const s
 static bool read_graph(struct ts_capture *capture, struct graph *graph, void *handle,
 		       uint32_t depth)
 {
-	const struct ts_capture_graph_driver *ask = &capture->driver.graphs;
+	const struct ts_capture_graph_driver *ask = &capture->driver->graphs;
 	struct order order = {0};
 	bool good;
 
@@ -562,6 +563,7 @@ static void put_node(struct ts_capture *capture, const struct ts_record_operatio
 		break;
 	case TS_CU_GRAPH_NODE_TYPE_MEMCPY:
 		ts_capture_copies(capture, &model, &node->copy);
+		node->copy.content = 0;
 		break;
 	case TS_CU_GRAPH_NODE_TYPE_MEMSET:
 		ts_capture_fill(capture, &model, &node->fill);
@@ -602,6 +604,43 @@ static void launch(struct ts_capture *capture, const struct ts_record_operation 
 	for (size_t i = 0; i < graph->n_nodes; i++)
 		if (!nodes_of(graph)[i].disabled)
 			put_node(capture, &operation, graph, &nodes_of(graph)[i]);
+}
+
+/*
+ * Captures the source of a copy, unless an earlier node writes it: `written` has the host memory
+ * that the nodes before have as targets.
+ */
+static void begin_copy(struct ts_capture *capture, const struct ts_record_operation *model,
+		       struct ts_capture_copy *copy, struct ts_memory_map *written)
+{
+	bool dst_host;
+	const uint32_t content = ts_capture_copy_begins(capture, model, copy, &dst_host);
+
+	copy->content = ts_memory_map_find(written, copy->src) ? 0 : content;
+	if (dst_host)
+		(void)ts_memory_map_add(written, copy->dst, copy->depth * copy->dst_slice, 0, 0);
+}
+
+void ts_capture_graph_begins(struct ts_capture *capture, const struct ts_record_operation *model,
+			     const void *exec)
+{
+	const struct graph *graph = graph_of(capture, exec, false);
+	struct ts_memory_map written = {0};
+
+	if (!graph || graph->missing || ts_capture_is_captured(capture, model->stream))
+		return;
+	for (size_t i = 0; i < graph->n_nodes; i++) {
+		struct node *node = &nodes_of(graph)[i];
+
+		if (node->disabled)
+			continue;
+		if (node->type == TS_CU_GRAPH_NODE_TYPE_KERNEL && capture->memory.has_host)
+			ts_capture_hand_over(capture, model, graph->arguments.at + node->kernel.at,
+					     node->kernel.n);
+		else if (node->type == TS_CU_GRAPH_NODE_TYPE_MEMCPY)
+			begin_copy(capture, model, &node->copy, &written);
+	}
+	ts_pages_free(&written.pages);
 }
 
 bool ts_capture_graph_call(struct ts_capture *capture, uint32_t cbid, const void *params,

@@ -45,12 +45,9 @@ static bool packed(struct ts_capture *capture, const struct ts_capture_layout *l
 	return true;
 }
 
-/*
- * Captures pinned and managed memory that the arguments point to, and marks it as in use by this
- * kernel.
- */
-static void hand_over(struct ts_capture *capture, const struct ts_record_operation *model,
-		      const uint8_t *bytes, size_t n)
+/* Marks the memory as in use by this kernel, too. */
+void ts_capture_hand_over(struct ts_capture *capture, const struct ts_record_operation *model,
+			  const uint8_t *bytes, size_t n)
 {
 	uint64_t address;
 
@@ -97,7 +94,7 @@ void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record
 	operation.kind = TS_OPERATION_LAUNCH;
 	operation.object = handle;
 	operation.bytes = n;
-	hand_over(capture, model, bytes, n);
+	ts_capture_hand_over(capture, model, bytes, n);
 	operation.content = n ? ts_lane_content(&capture->lane, bytes, n) : 0;
 	(void)ts_lane_put(&capture->lane, &operation);
 }
@@ -110,7 +107,7 @@ void ts_capture_launch_begins(struct ts_capture *capture, const struct ts_record
 
 	if (capture->memory.has_host && !ts_capture_is_captured(capture, model->stream) &&
 	    ts_capture_arguments(capture, handle, params, extra, &bytes, &n))
-		hand_over(capture, model, bytes, n);
+		ts_capture_hand_over(capture, model, bytes, n);
 }
 
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,

@@ -45,7 +45,8 @@ struct alive {
 	uint64_t creation; /* creation sequence number; ascending */
 	uint64_t handle;
 	uint32_t context;
-	uint32_t is_library;
+	bool is_library;
+	uint8_t vendor; /* of a context: enum ts_capture_vendor */
 };
 
 /*
@@ -69,11 +70,19 @@ static bool listen_to(int number)
 	       before.sa_handler == SIG_DFL && !sigaction(number, &action, NULL);
 }
 
-void ts_window_start(struct ts_capture *capture, const struct ts_capture_config *config,
-		     void *library)
+void ts_window_start(struct ts_capture *capture, const struct ts_capture_config *config)
 {
 	struct ts_window *window = &capture->window;
-	struct ts_window_driver *driver = &window->driver;
+
+	pthread_mutex_init(&window->names_lock, NULL);
+	window->config = *config;
+	window->is_tracked = config->is_window;
+	if (config->is_window && config->signal)
+		window->by_signal = listen_to(config->signal);
+}
+
+void ts_window_find_driver(struct ts_window_driver *driver, void *library)
+{
 	const struct {
 		const char *name;
 		void *to;
@@ -91,14 +100,12 @@ void ts_window_start(struct ts_capture *capture, const struct ts_capture_config 
 		{"cuMemcpyDtoHAsync_v2", &driver->copy},
 	};
 
-	pthread_mutex_init(&window->names_lock, NULL);
-	window->config = *config;
-	window->is_tracked = config->is_window;
-	for (size_t i = 0; config->is_window && i < TS_ARRAY_LEN(functions); i++)
+	for (size_t i = 0; i < TS_ARRAY_LEN(functions); i++)
 		*(void **)functions[i].to = dlsym(library, functions[i].name);
-	if (config->is_window && config->signal)
-		window->by_signal = listen_to(config->signal);
 }
+
+TS_STATIC_ASSERT(TS_ARRAY_LEN(((struct ts_window *)0)->drivers) == TS_CAPTURE_N_VENDORS,
+		 "functions of each vendor");
 
 static bool has_driver(const struct ts_window_driver *driver)
 {
@@ -172,12 +179,14 @@ static void leave_context(struct ts_pages *pages, size_t *n, uint32_t context)
 	*n = left;
 }
 
-void ts_window_context(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new)
+void ts_window_context(struct ts_capture *capture, uint32_t vendor, uint64_t handle,
+		       uint32_t context, bool is_new)
 {
 	struct ts_window *window = &capture->window;
 
 	follow(capture, &window->contexts, &window->n_contexts,
-	       &(struct alive){.handle = handle, .context = context}, is_new);
+	       &(struct alive){.handle = handle, .context = context, .vendor = (uint8_t)vendor},
+	       is_new);
 	if (is_new || !window->is_tracked)
 		return;
 	leave_context(&window->streams, &window->n_streams, context);
@@ -198,11 +207,8 @@ void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t cont
 {
 	struct ts_window *window = &capture->window;
 
-	/* A library belongs to all contexts. */
 	follow(capture, &window->modules, &window->n_modules,
-	       &(struct alive){.handle = handle,
-			       .context = is_library ? 0 : context,
-			       .is_library = is_library},
+	       &(struct alive){.handle = handle, .context = context, .is_library = is_library},
 	       is_new);
 }
 
@@ -321,7 +327,9 @@ static void names_of_elf(struct ts_window *window, const uint8_t *image, size_t 
 		Elf64_Shdr table, strings;
 
 		memcpy(&table, image + header.e_shoff + i * sizeof(table), sizeof(table));
-		if (table.sh_type != SHT_SYMTAB || table.sh_link >= header.e_shnum)
+		/* AMD's code may lack the first of them. */
+		if ((table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) ||
+		    table.sh_link >= header.e_shnum)
 			continue;
 		memcpy(&strings, image + header.e_shoff + table.sh_link * sizeof(strings),
 		       sizeof(strings));
@@ -330,19 +338,19 @@ static void names_of_elf(struct ts_window *window, const uint8_t *image, size_t 
 	}
 }
 
-void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_data *module)
+void ts_window_code(struct ts_capture *capture, const void *code, size_t n_bytes)
 {
-	if (!capture->window.is_tracked || !module || !module->cubin)
+	if (!capture->window.is_tracked || !code)
 		return;
 	/*
 	 * The driver may hold internal locks during this callback. Holders of names_lock never call
 	 * the driver, so this lock cannot deadlock.
 	 */
 	pthread_mutex_lock(&capture->window.names_lock);
-	if (module->cubin_size > SELFMAG && !memcmp(module->cubin, ELFMAG, SELFMAG))
-		names_of_elf(&capture->window, (const uint8_t *)module->cubin, module->cubin_size);
+	if (n_bytes > SELFMAG && !memcmp(code, ELFMAG, SELFMAG))
+		names_of_elf(&capture->window, code, n_bytes);
 	else
-		names_of_text(&capture->window, module->cubin, module->cubin_size);
+		names_of_text(&capture->window, code, n_bytes);
 	pthread_mutex_unlock(&capture->window.names_lock);
 }
 
@@ -424,6 +432,12 @@ bool ts_window_is_due(struct ts_capture *capture, bool is_launch)
 }
 
 /* ---- waiting ---- */
+
+static const struct ts_window_driver *driver_of(const struct ts_window *window,
+						const struct alive *context)
+{
+	return &window->drivers[context->vendor];
+}
 
 static void rest(void)
 {
@@ -530,7 +544,7 @@ static bool is_over(int (*query)(void *), void *handle, uint64_t until)
 static bool drain_context(struct ts_capture *capture, const struct alive *context, uint64_t until)
 {
 	const struct ts_window *window = &capture->window;
-	const struct ts_window_driver *driver = &window->driver;
+	const struct ts_window_driver *driver = driver_of(window, context);
 	struct alive stream = {.creation = 0};
 	bool over = true;
 	void *event = NULL;
@@ -549,14 +563,14 @@ static bool drain_context(struct ts_capture *capture, const struct alive *contex
 
 static bool push(const struct ts_window *window, const struct alive *context)
 {
-	return !window->driver.push((void *)(uintptr_t)context->handle);
+	return !driver_of(window, context)->push((void *)(uintptr_t)context->handle);
 }
 
-static void pop(const struct ts_window *window)
+static void pop(const struct ts_window *window, const struct alive *context)
 {
-	void *context;
+	void *handle;
 
-	window->driver.pop(&context);
+	driver_of(window, context)->pop(&handle);
 }
 
 static bool drain(struct ts_capture *capture)
@@ -570,7 +584,7 @@ static bool drain(struct ts_capture *capture)
 		if (!push(window, &context))
 			continue;
 		over = drain_context(capture, &context, until);
-		pop(window);
+		pop(window, &context);
 	}
 	return over;
 }
@@ -610,16 +624,17 @@ static void take_up(const struct aside *aside)
 	ts_tls.call = aside->call;
 }
 
-static int copy_out(struct ts_window *window, uint64_t address, size_t n, void *stream)
+static int copy_out(const struct ts_window *window, const struct ts_window_driver *driver,
+		    uint64_t address, size_t n, void *stream)
 {
 	struct aside aside = set_aside();
-	int r = window->driver.copy(window->buffer.at, address, n, stream);
+	int r = driver->copy(window->buffer.at, address, n, stream);
 
 	take_up(&aside);
 	if (r)
 		return r;
-	return is_over(window->driver.stream_query, stream, ts_clock_monotonic_ns() + COPY_NS)
-		       ? window->driver.stream_query(stream)
+	return is_over(driver->stream_query, stream, ts_clock_monotonic_ns() + COPY_NS)
+		       ? driver->stream_query(stream)
 		       : TS_CU_ERROR_NOT_READY;
 }
 
@@ -700,13 +715,14 @@ static void put_host(struct ts_capture *capture, uint64_t start)
 static void copy_context(struct ts_capture *capture, const struct alive *context)
 {
 	struct ts_window *window = &capture->window;
+	const struct ts_window_driver *driver = driver_of(window, context);
 	struct ts_memory_range range;
 	struct aside aside;
 	void *stream = NULL;
 	int r;
 
 	aside = set_aside();
-	r = window->driver.stream_new(&stream, STREAM_NO_BLOCK);
+	r = driver->stream_new(&stream, STREAM_NO_BLOCK);
 	take_up(&aside);
 	if (r)
 		return;
@@ -719,21 +735,22 @@ static void copy_context(struct ts_capture *capture, const struct alive *context
 			size_t n = range.bytes - at < PIECE_BYTES ? range.bytes - at : PIECE_BYTES;
 
 			/* The copy fails if the range is gone; the shim did not see its release. */
-			if (copy_out(window, range.start + at, n, stream))
+			if (copy_out(window, driver, range.start + at, n, stream))
 				break;
 			put_bytes(capture, &range, range.start + at, n);
 			at += n;
 		}
 	}
 	aside = set_aside();
-	window->driver.stream_free(stream);
+	driver->stream_free(stream);
 	take_up(&aside);
 }
 
-static void put_variable(struct ts_capture *capture, const struct alive *module, uint32_t context,
-			 const char *name)
+static void put_variable(struct ts_capture *capture, const struct alive *module,
+			 const struct alive *of, const char *name)
 {
-	const struct ts_capture_driver *driver = &capture->driver;
+	const struct ts_capture_driver *driver = &capture->drivers[of->vendor];
+	const uint32_t context = of->context;
 	int (*ask)(uint64_t *, size_t *, void *, const char *) =
 		module->is_library ? driver->library_variable : driver->module_variable;
 	const struct ts_record_operation model = {.context = context};
@@ -763,9 +780,9 @@ static void find_variables(struct ts_capture *capture, const struct alive *conte
 	struct alive module = {.creation = 0};
 
 	while (next_alive(capture, &window->modules, &window->n_modules, &module))
-		if (module.is_library || module.context == context->context)
+		if (!module.context || module.context == context->context)
 			for (size_t at = 0; (at = name_at(window, at, name));)
-				put_variable(capture, &module, context->context, name);
+				put_variable(capture, &module, context, name);
 }
 
 static void capture_memory(struct ts_capture *capture)
@@ -778,9 +795,11 @@ static void capture_memory(struct ts_capture *capture)
 		if (!push(window, &context))
 			continue;
 		find_variables(capture, &context);
+		if (driver_of(window, &context)->find_variables)
+			driver_of(window, &context)->find_variables(capture, context.context);
 		copy_context(capture, &context);
 		put_sync(capture, context.context);
-		pop(window);
+		pop(window, &context);
 	}
 	for (uint64_t from = 0; next_range(capture, from, &range); from = range.start + 1)
 		if (range.flags)
@@ -805,6 +824,17 @@ static void put_window(struct ts_capture *capture, bool opens, const char *by)
 			 opens ? TS_CAPTURE_STATE_OPEN : TS_CAPTURE_STATE_CLOSED, __ATOMIC_RELAXED);
 }
 
+/* True if there are the functions that a window needs of each vendor with a context. */
+static bool has_drivers(struct ts_capture *capture)
+{
+	struct alive context = {.creation = 0};
+
+	while (next_context(capture, &context))
+		if (!has_driver(driver_of(&capture->window, &context)))
+			return false;
+	return true;
+}
+
 static void give_up(struct ts_capture *capture, const char *why)
 {
 	__atomic_store_n(&capture->window.given_up, true, __ATOMIC_RELAXED);
@@ -815,7 +845,7 @@ static void open_window(struct ts_capture *capture, const char *by)
 {
 	struct ts_window *window = &capture->window;
 
-	if (!has_driver(&window->driver) || !ts_pages_grow(&window->buffer, PIECE_BYTES)) {
+	if (!has_drivers(capture) || !ts_pages_grow(&window->buffer, PIECE_BYTES)) {
 		give_up(capture,
 			"a window that did not open: the driver lacks a function, or the process is out of memory");
 		return;
@@ -854,11 +884,18 @@ static void close_window(struct ts_capture *capture)
 	put_window(capture, false, NULL);
 }
 
+static void exchange_modes(const struct ts_window *window, int32_t *modes)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(window->drivers); i++)
+		if (window->drivers[i].exchange_mode)
+			window->drivers[i].exchange_mode(&modes[i]);
+}
+
 void ts_window_switch(struct ts_capture *capture)
 {
 	struct ts_window *window = &capture->window;
 	const char *by = wanted_by(capture);
-	int32_t mode = MODE_RELAXED;
+	int32_t modes[TS_CAPTURE_N_VENDORS] = {MODE_RELAXED, MODE_RELAXED};
 
 	/* Another thread may have switched the window before this thread got the order lock. */
 	if ((by != NULL) == ts_window_is_open(window))
@@ -876,13 +913,11 @@ void ts_window_switch(struct ts_capture *capture)
 	 * Relaxed mode: the shim did not count stream captures that began before it started, and
 	 * the driver calls here must not invalidate them.
 	 */
-	if (window->driver.exchange_mode)
-		window->driver.exchange_mode(&mode);
+	exchange_modes(window, modes);
 	if (by)
 		open_window(capture, by);
 	else
 		close_window(capture);
-	if (window->driver.exchange_mode)
-		window->driver.exchange_mode(&mode);
+	exchange_modes(window, modes);
 	__atomic_store_n(&window->opening, 0, __ATOMIC_SEQ_CST);
 }

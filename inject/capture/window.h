@@ -12,11 +12,10 @@
 #include "proto/abi/capture-config.h"
 
 struct ts_capture;
-struct ts_cupti_module_data;
 
 /*
- * Functions of the CUDA driver that a capture window needs. If the driver lacks one of them, no
- * window opens.
+ * Functions of the CUDA driver, or of HIP, that a capture window needs. If one of them is missing,
+ * except the last, no window opens.
  */
 struct ts_window_driver {
 	int (*push)(void *context);
@@ -30,6 +29,11 @@ struct ts_window_driver {
 	int (*event_record)(void *event, void *stream);
 	int (*event_query)(void *event);
 	int (*copy)(void *host, uint64_t device, size_t n_bytes, void *stream);
+	/*
+	 * Captures the addresses of variables that no module's handle shows, for the current
+	 * context. NULL: there are none.
+	 */
+	void (*find_variables)(struct ts_capture *capture, uint32_t context);
 };
 
 struct ts_window {
@@ -50,7 +54,7 @@ struct ts_window {
 	uint32_t n_ranges;	    /* open ranges that request a window */
 	uint64_t n_launches;
 	struct ts_capture_config config;
-	struct ts_window_driver driver;
+	struct ts_window_driver drivers[2]; /* by enum ts_capture_vendor */
 	/* struct alive of each live object, oldest first; under the lane's lock. */
 	struct ts_pages contexts, streams, modules;
 	size_t n_contexts, n_streams, n_modules;
@@ -63,11 +67,12 @@ struct ts_window {
 };
 
 /*
- * Finds the driver's functions in `library`, and installs the signal handler if the settings name a
- * signal.
+ * Reads the settings, and installs the signal handler if they name a signal. The caller fills in
+ * the driver's functions.
  */
-void ts_window_start(struct ts_capture *capture, const struct ts_capture_config *config,
-		     void *library);
+void ts_window_start(struct ts_capture *capture, const struct ts_capture_config *config);
+/* Finds the functions of the CUDA driver in `library`. */
+void ts_window_find_driver(struct ts_window_driver *driver, void *library);
 
 /* True if work calls (launches, copies, waits) are captured. */
 static inline bool ts_window_is_open(const struct ts_window *window)
@@ -103,15 +108,17 @@ void ts_window_capture_begins(struct ts_window *window);
 void ts_window_capture_ends(struct ts_window *window);
 
 /* Add (is_new) or remove a live object. The caller holds the lane's lock. */
-void ts_window_context(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new);
+void ts_window_context(struct ts_capture *capture, uint32_t vendor, uint64_t handle,
+		       uint32_t context, bool is_new);
 void ts_window_stream(struct ts_capture *capture, uint64_t handle, uint32_t context, bool is_new);
+/* context: of a module; 0: of all contexts, as CUDA's libraries are. */
 void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t context,
 		      bool is_library, bool is_new);
 /*
- * Collects the names of variables from a loaded module's code. The caller need not hold the lane's
- * lock, and this function does not take it.
+ * Collects the names of variables from a loaded module's code: an ELF file or PTX. The caller need
+ * not hold the lane's lock, and this function does not take it.
  */
-void ts_window_code(struct ts_capture *capture, const struct ts_cupti_module_data *module);
+void ts_window_code(struct ts_capture *capture, const void *code, size_t n_bytes);
 
 /*
  * Report that a range of the application begins or ends, on any thread. ts_window_range_begins()

@@ -221,7 +221,7 @@ static void set_up_clock(struct ts_shim *shim)
 /* True if capture takes CUDA's calls. */
 static bool takes_calls(const struct ts_shim *shim)
 {
-	return shim->capture.shim && !shim->capture.hip.is_used;
+	return shim->capture.takes_cuda;
 }
 
 /*
@@ -368,11 +368,11 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	struct ts_cupti *cupti = &shim->cupti;
 	enum ts_empty_reason reason;
 
-	/* A capture has the calls of one vendor: HIP's, or CUDA's of the libraries like CUPTI. */
-	if (__atomic_load_n(&shim->capture.hip.is_used, __ATOMIC_ACQUIRE))
-		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
-	else if (!cupti->vendor->records)
+	/* Of the libraries like CUPTI, a capture has the calls of CUDA alone. */
+	if (!cupti->vendor->records)
 		ts_capture_start(&shim->capture, shim, &shim->config.capture);
+	else if (__atomic_load_n(&shim->capture.hip.is_used, __ATOMIC_ACQUIRE))
+		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
 	reason = ts_cupti_subscribe(cupti, handler(shim), shim, ret_text, n_text_bytes);
 	if (reason)
 		return reason;

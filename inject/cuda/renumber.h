@@ -7,9 +7,6 @@
 
 #include "proto/abi/record.h"
 
-/* Devices of the vendor that comes second begin here; its contexts lie as far above the others. */
-#define TS_BESIDE_DEVICE 64u
-
 /* Returns the trace's number of a context; 0, no context, stays 0. */
 static inline uint32_t ts_renumbered_context(uint32_t context, uint32_t first_device)
 {

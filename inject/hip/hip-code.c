@@ -52,7 +52,8 @@ static bool map_codes(struct ts_hip_codes *codes)
 	codes->images = ts_unlocked_map(TS_HIP_MAX_CODES * sizeof(*codes->images));
 	state = codes->images && ts_hip_objects_init(&codes->objects, TS_HIP_OBJECT_SLOTS) &&
 				ts_hip_objects_init(&codes->names, TS_HIP_OBJECT_SLOTS) &&
-				ts_hip_objects_init(&codes->texts, TS_HIP_OBJECT_SLOTS)
+				ts_hip_objects_init(&codes->texts, TS_HIP_OBJECT_SLOTS) &&
+				ts_hip_objects_init(&codes->variables, TS_HIP_VARIABLE_SLOTS)
 			? CODES_MAPPED
 			: CODES_FAILED;
 	__atomic_store_n(&codes->state, state, __ATOMIC_RELEASE);
@@ -141,6 +142,28 @@ void ts_hip_code_add_function(struct ts_hip_codes *codes, const void *object, co
 	if (name && value && value <= TS_HIP_MAX_CODES)
 		(void)ts_hip_objects_put(&codes->texts, ts_hip_key(object),
 					 (uint64_t)(uintptr_t)name);
+}
+
+void ts_hip_code_add_variable(struct ts_hip_codes *codes, const void *variable, const void *owner,
+			      const char *name)
+{
+	ts_hip_code_add_function(codes, variable, owner, name);
+	if (are_mapped(codes))
+		(void)ts_hip_objects_put(&codes->variables, ts_hip_key(variable), 1);
+}
+
+const void *ts_hip_code_next_variable(const struct ts_hip_codes *codes, uint32_t *place)
+{
+	uint64_t key;
+
+	if (!are_mapped(codes))
+		return NULL;
+	while (*place < codes->variables.n_slots) {
+		key = __atomic_load_n(&codes->variables.slots[(*place)++].key, __ATOMIC_RELAXED);
+		if (key)
+			return (const void *)(uintptr_t)key;
+	}
+	return NULL;
 }
 
 void ts_hip_code_set_managed(struct ts_hip_codes *codes, const void *handle)

@@ -19,11 +19,12 @@
 
 struct ts_shim;
 
-#define TS_HIP_MAX_CODES    (64u * 1024)
-#define TS_HIP_OBJECT_SLOTS (256u * 1024)
-#define TS_HIP_KERNEL_SLOTS (64u * 1024)
-#define TS_HIP_MAX_TARGETS  16u
-#define TS_HIP_TARGET_BYTES 64u
+#define TS_HIP_MAX_CODES      (64u * 1024)
+#define TS_HIP_OBJECT_SLOTS   (256u * 1024)
+#define TS_HIP_VARIABLE_SLOTS (64u * 1024)
+#define TS_HIP_KERNEL_SLOTS   (64u * 1024)
+#define TS_HIP_MAX_TARGETS    16u
+#define TS_HIP_TARGET_BYTES   64u
 /* Bytes of code in the session's definitions. Later code in memory is not read. */
 #define TS_HIP_MAX_CODE_BYTES (UINT64_C(16) << 20)
 
@@ -36,6 +37,7 @@ struct ts_hip_codes {
 	struct ts_hip_objects objects; /* handle or function -> number of its code */
 	struct ts_hip_objects names;   /* function -> hash of the kernel's name */
 	struct ts_hip_objects texts;   /* registered function -> the program's text of that name */
+	struct ts_hip_objects variables; /* registered variable -> 1 */
 	uint32_t n_images;
 	uint32_t state; /* 0: no memory yet, 1: being mapped, 2: mapped, 3: no memory */
 };
@@ -62,6 +64,15 @@ void ts_hip_code_unregister(struct ts_hip_codes *codes, const void *handle);
  */
 void ts_hip_code_add_function(struct ts_hip_codes *codes, const void *object, const void *owner,
 			      const char *name);
+
+/* The same for a variable that the program registers. */
+void ts_hip_code_add_variable(struct ts_hip_codes *codes, const void *variable, const void *owner,
+			      const char *name);
+/*
+ * Returns the first registered variable from *place on, and moves *place behind it; NULL: there is
+ * none. *place: 0 at first. Its code may be gone.
+ */
+const void *ts_hip_code_next_variable(const struct ts_hip_codes *codes, uint32_t *place);
 
 /* Returns the hash of a kernel's name, and that of a function; 0: unknown. */
 uint64_t ts_hip_code_name(const char *name);
@@ -110,6 +121,7 @@ uint32_t ts_hip_code_kernel(struct ts_shim *shim, uint32_t code, const char *ker
  */
 void ts_hip_registered(const void *wrapper, void **modules);
 void ts_hip_registered_function(void **modules, const void *host_function, const char *name);
+void ts_hip_registered_variable(void **modules, const void *variable, const char *name);
 void ts_hip_registered_managed(void *module);
 void ts_hip_unregistering(void **modules);
 

@@ -80,7 +80,7 @@ static void register_variable(void **modules, void *var, char *host_var, char *d
 			      int32_t ext, size_t size, int32_t constant, int32_t global)
 {
 	next_variable(modules, var, host_var, device_var, ext, size, constant, global);
-	ts_hip_code_add_function(&ts_loaded.hip.codes, var, modules, device_var);
+	ts_hip_code_add_variable(&ts_loaded.hip.codes, var, modules, device_var);
 }
 
 static void register_managed(void *module, void **pointer, void *init_value, const char *name,
@@ -109,6 +109,12 @@ void ts_hip_registered_function(void **modules, const void *host_function, const
 {
 	if (!is_by_table())
 		ts_hip_code_add_function(&ts_loaded.hip.codes, host_function, modules, name);
+}
+
+void ts_hip_registered_variable(void **modules, const void *variable, const char *name)
+{
+	if (!is_by_table())
+		ts_hip_code_add_variable(&ts_loaded.hip.codes, variable, modules, name);
 }
 
 void ts_hip_registered_managed(void *module)

@@ -39,11 +39,12 @@ struct ts_hip_dispatch {
 
 /* State of the process, not of a session: the runtime whose calls go through the wrappers. */
 struct ts_hip_runtime {
-	uint32_t wrapped;	      /* 1: a runtime has been claimed; others are left alone */
-	uint32_t way;		      /* TS_INTERFACE_HIP_TABLES or _SYMBOLS; 0: none */
-	uint32_t n_slots;	      /* of the table, its size included */
-	void *next[TS_HIP_MAX_SLOTS]; /* the runtime's own functions, by slot */
-	uint32_t compiler_wrapped;    /* 1: a table of the compiler's functions has been claimed */
+	uint32_t wrapped;		 /* 1: a runtime has been claimed; others are left alone */
+	uint32_t way;			 /* TS_INTERFACE_HIP_TABLES or _SYMBOLS; 0: none */
+	uint32_t n_slots;		 /* of the table, its size included */
+	void *next[TS_HIP_MAX_SLOTS];	 /* the runtime's own functions, by slot */
+	void *(*wrapper)(uint32_t slot); /* ts_hip_wrapper(), for calls that get rows */
+	uint32_t compiler_wrapped; /* 1: a table of the compiler's functions has been claimed */
 	struct ts_hip_codes codes;
 };
 

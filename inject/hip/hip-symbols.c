@@ -111,6 +111,11 @@ static bool fill_next(const void *function)
 		 TS_HIP_SLOT_hipGraphEventRecordNodeGetEvent},
 		{"hipGraphEventWaitNodeGetEvent", "hip_4.5",
 		 TS_HIP_SLOT_hipGraphEventWaitNodeGetEvent},
+		/* Its windows ask these. */
+		{"hipGetDevice", "hip_4.2", TS_HIP_SLOT_hipGetDevice},
+		{"hipMemGetAddressRange", "hip_4.2", TS_HIP_SLOT_hipMemGetAddressRange},
+		{"hipThreadExchangeStreamCaptureMode", "hip_5.0",
+		 TS_HIP_SLOT_hipThreadExchangeStreamCaptureMode},
 	};
 	struct ts_hip_runtime *runtime = &ts_loaded.hip;
 	void *handle;
@@ -388,7 +393,7 @@ SYMBOL void ts_hip_symbol___hipRegisterVar(void **modules, void *var, char *host
 	if (!next)
 		return;
 	next(modules, var, host_var, device_var, ext, size, constant, global);
-	ts_hip_registered_function(modules, var, device_var);
+	ts_hip_registered_variable(modules, var, device_var);
 }
 
 VERSION(__hipRegisterManagedVar, 4.2)

@@ -31,6 +31,14 @@ static inline void leave(struct ts_hip_frame *frame, int32_t result)
 
 #include "inject/generated-hip-wrappers.h"
 
+void *ts_hip_wrapper(uint32_t slot)
+{
+	for (size_t i = 0; i < TS_ARRAY_LEN(wrappers); i++)
+		if (wrappers[i].slot == slot)
+			return wrappers[i].function;
+	return NULL;
+}
+
 bool ts_hip_claim(uint32_t way)
 {
 	uint32_t none = 0;
@@ -39,6 +47,7 @@ bool ts_hip_claim(uint32_t way)
 					 __ATOMIC_RELAXED))
 		return false;
 	ts_loaded.hip.way = way;
+	ts_loaded.hip.wrapper = ts_hip_wrapper;
 	return true;
 }
 
@@ -46,14 +55,6 @@ void ts_hip_unclaim(void)
 {
 	ts_loaded.hip.way = 0;
 	__atomic_store_n(&ts_loaded.hip.wrapped, 0, __ATOMIC_RELAXED);
-}
-
-void *ts_hip_wrapper(uint32_t slot)
-{
-	for (size_t i = 0; i < TS_ARRAY_LEN(wrappers); i++)
-		if (wrappers[i].slot == slot)
-			return wrappers[i].function;
-	return NULL;
 }
 
 size_t ts_hip_wrap(void **table, size_t n_bytes)

@@ -26,6 +26,12 @@
 #define TS_NO_DEVICE UINT32_MAX
 
 /*
+ * In a session with CUDA and HIP, devices of the vendor that comes second begin here; its contexts
+ * lie as far above the others.
+ */
+#define TS_BESIDE_DEVICE 64u
+
+/*
  * Records of the lane only (capture level `replay`). The row of an operation has the same type
  * number.
  */

@@ -219,8 +219,8 @@ enum ts_lane_end {
 	TS_LANE_NO_MEMORY = 2,	/* no memory to track captured contents */
 	TS_LANE_YIELDED = 3,	/* CUPTI was yielded: operations are missing */
 	TS_LANE_STOPPED = 4,	/* recording was stopped: operations are missing */
-	TS_LANE_HIP_WINDOW = 8, /* the process uses HIP, for which there are no windows */
-	/* The process uses CUDA and HIP: a capture has the calls of one vendor. */
+	TS_LANE_HIP_WINDOW = 8, /* of older shims: HIP had no windows */
+	/* The process uses HIP and a library like CUPTI, whose calls are not captured. */
 	TS_LANE_TWO_VENDORS = 9,
 	/*
 	 * If the end has one of the values below, the lane's last operation is TS_OPERATION_END

@@ -41,6 +41,20 @@ int ts_exec_refuse(const struct ts_exec_io *io, const char *format, ...)
 	return TS_EXEC_E_REFUSED;
 }
 
+uint32_t ts_exec_first_devices(const struct ts_exec_program *program)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < program->n; i++) {
+		const struct ts_row_operation *operation = &program->operations[i];
+
+		if (operation->kind == TS_OPERATION_CONTEXT_CREATE &&
+		    operation->device < TS_BESIDE_DEVICE && operation->device >= n)
+			n = operation->device + 1;
+	}
+	return n;
+}
+
 int ts_exec_objects_add(struct ts_exec_objects *objects, const void *object, size_t n_bytes,
 			uint32_t *ret_i)
 {

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "proto/abi/record.h"
 #include "replay/exec/exec.h"
 #include "replay/state/state-map.h"
 
@@ -53,6 +54,18 @@ struct ts_exec_variables {
 /* Prints one line to io->text. Returns TS_EXEC_E_REFUSED. */
 int ts_exec_refuse(const struct ts_exec_io *io, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/*
+ * Returns the number of devices, of the vendor that came first, on which a program has contexts:
+ * its last one's number plus 1. 0: its devices are all of the second vendor.
+ */
+uint32_t ts_exec_first_devices(const struct ts_exec_program *program);
+/*
+ * Returns the place of a device among the executor's, n_first of which are the first vendor's.
+ */
+static inline uint32_t ts_exec_device_place(uint32_t device, uint32_t n_first)
+{
+	return device < TS_BESIDE_DEVICE ? device : device - TS_BESIDE_DEVICE + n_first;
+}
 /* Adds an object; *ret_i is its number. Returns 0, -ENOMEM, or -E2BIG at TS_EXEC_MAX_OBJECTS. */
 int ts_exec_objects_add(struct ts_exec_objects *objects, const void *object, size_t n_bytes,
 			uint32_t *ret_i);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """counters.py: does what it is told, a line at a time on stdin, and says so on stdout. What a launch computes depends on all launches
-before it, by memory and by a variable of the module that the host never asks for. Through libcuda by ctypes.
+before it, by memory and by a variable of the module that the host never asks for. Through libcuda by ctypes; with the argument
+`hip` through libamdhip64.
 
 	step N    N launches in turn in two streams, and a copy to the host after the last
 	push NAME, pop    a range around what follows (tracesmith/annotate.h, where the library is preloaded)
@@ -17,7 +18,10 @@ import sys
 import threading
 import time
 
-from driver import call, cuda, made, u32, u64, void
+if sys.argv[1:] == ['hip']:
+    from hipdriver import call, cuda, image, made, u32, u64, void
+else:
+    from driver import call, cuda, image, made, u32, u64, void
 
 N = 64
 THREAD_LOCAL = 1
@@ -67,7 +71,7 @@ class Program:
         call('cuCtxSetCurrent', made('cuDevicePrimaryCtxRetain', 0))
         self.streams = [made('cuStreamCreate', flags) for flags in (0, 1)]
         self.event = made('cuEventCreate', 0)
-        self.bump = made('cuModuleGetFunction', made('cuModuleLoadData', PTX), b'bump')
+        self.bump = made('cuModuleGetFunction', made('cuModuleLoadData', image(PTX)), b'bump')
         self.memory = made('cuMemAlloc_v2', ctypes.c_size_t(4 * N), kind=u64)
         call('cuMemsetD32_v2', self.memory, 1, ctypes.c_size_t(N))
         self.pinned = self.new_pinned()

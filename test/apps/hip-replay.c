@@ -19,16 +19,18 @@
 #define ROWS	4u
 #define DEFAULT 4 /* hipMemcpyDefault */
 
-/* data[i] += n + addend */
+/* data[i] += n + addend; each launch adds 1 to `counted`. */
 static const char ptx[] = ".version 7.0\n"
 			  ".target sm_75\n"
 			  ".address_size 64\n"
 			  ".visible .global .align 4 .u32 addend;\n"
+			  ".visible .global .align 4 .u32 counted;\n"
 			  ".visible .entry add( // n comes after data\n"
 			  "	.param .u64 .ptr .global .align 4 data,\n"
 			  "	.param .u32 n\n"
 			  ")\n"
 			  "{\n"
+			  "	.reg .pred %p<2>;\n"
 			  "	.reg .b32 %r<8>;\n"
 			  "	.reg .b64 %rd<6>;\n"
 			  "	ld.param.u64 %rd1, [data];\n"
@@ -45,12 +47,14 @@ static const char ptx[] = ".version 7.0\n"
 			  "	ld.global.u32 %r7, [addend];\n"
 			  "	add.u32 %r6, %r6, %r7;\n"
 			  "	st.global.u32 [%rd4], %r6;\n"
+			  "	setp.eq.u32 %p1, %r5, 0;\n"
+			  "	@%p1 red.global.add.u32 [counted], 1;\n"
 			  "	ret;\n"
 			  "}\n";
 
 /* Their addresses are keys, as those of hipcc's host functions and variables. */
 static const char add_handle;
-static uint32_t addend;
+static uint32_t addend, counted;
 
 static const struct ts_hip_dim3 grid = {4, 1, 1}, block = {64, 1, 1};
 static uint32_t *data;
@@ -62,14 +66,15 @@ __attribute__((constructor)) static void register_code(void)
 		.magic = TS_HIP_FAT_BINARY_MAGIC,
 		.version = TS_HIP_FAT_BINARY_VERSION,
 	};
-	static char kernel[] = "add", variable[] = "addend";
+	static char kernel[] = "add", names[2][8] = {"addend", "counted"};
 	void **handle;
 
 	wrapper.binary = hip_bundle_new(HIP_BUNDLE_PTX, ptx);
 	handle = __hipRegisterFatBinary(&wrapper);
 	__hipRegisterFunction(handle, &add_handle, kernel, kernel, -1u, NULL, NULL, NULL, NULL,
 			      NULL);
-	__hipRegisterVar(handle, &addend, variable, variable, 0, sizeof(addend), 0, 0);
+	__hipRegisterVar(handle, &addend, names[0], names[0], 0, sizeof(addend), 0, 0);
+	__hipRegisterVar(handle, &counted, names[1], names[1], 0, sizeof(counted), 0, 0);
 }
 
 static void check(int result, const char *call)
@@ -275,6 +280,18 @@ static void graphs(void *stream)
 	CHECK(hipGraphDestroy(graph));
 }
 
+/* The kernels alone have changed this variable. */
+static void expect_counted(uint32_t wanted)
+{
+	uint32_t got = 0;
+
+	CHECK(hipMemcpyFromSymbol(&got, &counted, sizeof(got), 0, TS_HIP_MEMCPY_DEVICE_TO_HOST));
+	if (got != wanted) {
+		fprintf(stderr, "counted: %u, not %u\n", got, wanted);
+		exit(1);
+	}
+}
+
 /* A kernel of one device adds to memory of the other; then both are reset. */
 static void peers(void)
 {
@@ -319,6 +336,7 @@ int main(int argc, char **argv)
 		CHECK(hipLaunchHostFunc(stream, (void *)(uintptr_t)on_host, &called));
 	CHECK(hipStreamSynchronize(stream));
 	CHECK(hipStreamDestroy(stream));
+	expect_counted(8);
 	if (n_devices > 1)
 		peers();
 	printf("hip-replay: done\n");

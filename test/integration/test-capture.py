@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs captured and done again: `tsctl record --capture replay`, then `tsctl replay --on vgpu`."""
+import glob
 import json
 import os
 import shutil
@@ -94,6 +95,14 @@ class Replay(harness.Case):
         path = self.capture([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'nodes.py')])
         session, = self.check_same(path)
         self.assertEqual((session['launches'], session['results']), (32, 22))
+
+    def test_graphs_that_change_host_memory(self):
+        """The memory is captured as it was before each launch. The shim's queries print nothing."""
+        argv = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'inplace.py')]
+        result, path = self.record(argv + (['hip'] if self.form in harness.HIP_FORMS else []), '-q', '--vgpu=small', '--capture', 'replay')
+        self.assertEqual((result.status, result.err), (0, ''), result)
+        session, = self.check_same(path)
+        self.assertEqual((session['launches'], session['results']), (8, 4))
 
     def odd(self, *what):
         return self.capture([sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'odd.py'), *what])
@@ -316,7 +325,7 @@ class Replay(harness.Case):
 class ReplayOverHip(harness.over_hip(
         Replay, 'test_saxpy', 'test_pipeline', 'test_threads', 'test_devices', 'test_network', 'test_graph', 'test_several_processes',
         'test_again_and_again', 'test_dry_run', 'test_copies_are_without', 'test_contents_are_stored_once', 'test_a_limit',
-        'test_a_killed_program')):
+        'test_a_killed_program', 'test_graphs_that_change_host_memory')):
     """The same, and what is HIP's own."""
 
     def test_each_release(self):
@@ -330,13 +339,13 @@ class ReplayOverHip(harness.over_hip(
 
     def test_calls_of_hips_own(self):
         """Variables, boxes, launches of every form, changed graphs, queries, pools, peers, by both ways into the runtime."""
-        for setting, launches, results in (('', 12, 13), (',hip=6.1', 12, 13)):
+        for setting, launches, results in (('', 12, 14), (',hip=6.1', 12, 14)):
             path = self.capture([harness.app('hip-replay')], '-f', vgpu='mi300:2' + setting)
             session, = self.check_same(path)
             self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (launches, results, 0))
             self.assertEqual(self.replay(path, '--check', 'all')[1][0].get('findings', []), [])
             variables = [row for row in harness.Trace(path).of('operation') if row['kind'] == 'variable']
-            self.assertEqual([(row['name'], row['bytes']) for row in variables], [('addend', 4)])
+            self.assertEqual([(row['name'], row['bytes']) for row in variables], [('addend', 4), ('counted', 4)])
 
     def test_what_is_not_captured(self):
         """The trace names each call once, and its timings are whole. So does the replay."""
@@ -364,26 +373,26 @@ class ReplayOverHip(harness.over_hip(
         self.assertEqual((status, session['refusal']['kind']), (DIFFERS, 'module_load'))
         self.assertIn("a bundle of HIP's code without PTX, which only an AMD GPU runs: use `--on hip`", session['refusal']['why'])
 
-    def test_two_vendors_are_refused(self):
-        """A capture has the calls of one vendor."""
+    def test_two_vendors(self):
+        """CUDA and HIP in one process, whichever is first: the replay has both on devices of their own."""
         for forms in (('hip', 'driver'), ('driver', 'hip')):
-            parts = [os.path.join(harness.APPS, 'libpart-pipeline-%s.so' % form) for form in forms]
-            result, path = self.record([harness.app('both'), 'after'] + parts, '--vgpu', '--capture', 'replay', '-f')
-            self.assertEqual(result.status, 0, result)
-            self.assertRegex(harness.tsctl('info', path).out, 'ended early: the process uses CUDA and HIP')
-
-    def test_windows_are_refused(self):
-        """The recording, the trace and the replay give the reason, and the timings are whole."""
-        for level in ('window', 'window,launches=1..2'):
-            result, path = self.record([harness.app('saxpy', 'hip')], '--vgpu', '--capture', level, '-f')
-            self.assertEqual(result.status, 0, result)
-            for text in (result.err, harness.tsctl('info', path).out):
-                self.assertRegex(text, r'(?i)ended early: the process uses HIP, which --capture window does not support')
-            self.check_truth(harness.Trace(path), self.truth())
-            for options in ((), ('--mode', 'dry-run'), ('--check',), ('--schedules', '2')):
-                status, sessions, result = self.replay(path, *options)
-                self.assertEqual((status, sessions, len(result.err.splitlines())), (BAD, [], 1), result)
-                self.assertIn('nothing was captured: the process uses HIP', result.err)
+            for when in ('after', 'at-once'):
+                parts = [os.path.join(harness.APPS, 'libpart-pipeline-%s.so' % form) for form in forms]
+                result, path = self.record([harness.app('both'), when] + parts, '--vgpu', '--capture', 'replay', '-f')
+                self.assertEqual(result.status, 0, result)
+                session, = self.check_same(path)
+                truths = [harness.truth_module.read('%s.%d' % (self.truth_path, i)) for i in range(2)]
+                self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)),
+                                 (sum(truth.n_launches() for truth in truths),
+                                  sum(truth.copies[harness.truth_module.D2H] for truth in truths), 0))
+                for truth in glob.glob(self.truth_path + '.*'):
+                    os.unlink(truth)
+        self.assertEqual(self.replay(path, '--check', 'all')[1][0].get('findings', []), [])
+        for executor in ('cuda', 'hip'):
+            env = harness.environment(LD_LIBRARY_PATH=harness.VGPU)
+            result = harness.tsctl('replay', '--on', executor, '--json', path, env=env)
+            self.assertEqual(result.status, DIFFERS, result)
+            self.assertIn('the process used CUDA and HIP: use `--on vgpu`', json.loads(result.out)['refusal']['why'])
 
 
 if __name__ == '__main__':

@@ -288,7 +288,7 @@ class HipDevice(harness.over_hip(Cuda, 'test_saxpy', 'test_pipeline', 'test_thre
         path = self.capture([harness.app('hip-replay')], vgpu='mi300:2')
         session, = self.same(path, vgpu='mi300:2')
         self.assertTrue(variables(session), session.get('notes'))
-        self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (12, 13, 0))
+        self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (12, 14, 0))
 
     def test_code_of_amd(self):
         """The device gets the code as it was captured."""

@@ -41,8 +41,8 @@ class Told:
     def __init__(self, case, capture):
         self.case, self.trace = case, case.path('recorded.sbt')
         self.process = subprocess.Popen(
-            [harness.TSCTL, 'record', '--vgpu=small', '-o', self.trace, '--capture', capture, '--'] +
-            COUNTERS, cwd=case.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            [harness.TSCTL, 'record', '--vgpu=small', '-o', self.trace, '--capture', capture, '--'] + COUNTERS +
+            (['hip'] if case.form in harness.HIP_FORMS else []), cwd=case.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, env=harness.record_environment(XDG_RUNTIME_DIR=case.folder))
         case.addCleanup(self.kill)
         self.answer('ready')
@@ -82,6 +82,8 @@ class Told:
 
 
 class Frames(harness.Case):
+    form = 'driver'
+
     def replay(self, path, *options, verdict='same', status=SAME):
         result = harness.tsctl('replay', '--on', 'vgpu', '--json', *options, path,
                                seconds=harness.SECONDS * (20 if ALL else 1))
@@ -120,17 +122,17 @@ class Frames(harness.Case):
             os.remove(path)
 
     def test_launches(self):
-        session = self.check_program([harness.app('pipeline', 'driver'), '5'], 6, 9)
+        session = self.check_program([harness.app('pipeline', self.form), '5'], 6, 9)
         self.assertEqual(session['launches'], 4)
 
     def test_launches_of_graphs(self):
-        self.check_program([harness.app('graph', 'driver'), '5'], 3, 4)
+        self.check_program([harness.app('graph', self.form), '5'], 3, 4)
 
     def test_launches_of_threads(self):
-        self.check_program([harness.app('threads', 'driver')], 9, 20)
+        self.check_program([harness.app('threads', self.form)], 9, 20)
 
     def test_launches_on_two_devices(self):
-        self.check_program([harness.app('devices', 'driver')], 2, 3)
+        self.check_program([harness.app('devices', self.form)], 2, 3)
 
     def test_one_launch_in_the_middle(self):
         program = Told(self, 'window,launches=8')
@@ -248,7 +250,8 @@ class Frames(harness.Case):
 
     def test_what_cannot_be_replayed(self):
         """It is named where it was in a window."""
-        for options, named in (('window,launches=3..5', []), ('window,launches=1..9', ['cuLaunchHostFunc'])):
+        call = 'hipLaunchHostFunc' if self.form in harness.HIP_FORMS else 'cuLaunchHostFunc'
+        for options, named in (('window,launches=3..5', []), ('window,launches=1..9', [call])):
             program = Told(self, options)
             program.tell('step', '2')
             program.tell('host')
@@ -256,7 +259,7 @@ class Frames(harness.Case):
             program.end()
             self.assertEqual(self.capture_of(program.trace).get('unsupported', []), named)
             told = harness.tsctl('info', program.trace)
-            self.assertEqual('cuLaunchHostFunc' in told.out, bool(named), told)
+            self.assertEqual(call in told.out, bool(named), told)
             os.remove(program.trace)
 
     def test_killed_in_a_window(self):
@@ -293,6 +296,55 @@ class Frames(harness.Case):
         self.assertEqual((both.status, len(both.err.splitlines())), (BAD, 1), both)
         self.assertIn('--kernel-events', both.err)
         program.end()
+
+
+class FramesOverHip(harness.over_hip(
+        Frames, 'test_launches', 'test_launches_of_graphs', 'test_launches_of_threads', 'test_launches_on_two_devices',
+        'test_one_launch_in_the_middle', 'test_start_and_stop', 'test_a_range', 'test_streams_captured_meanwhile', 'test_a_signal',
+        'test_what_cannot_be_replayed', 'test_killed_in_a_window')):
+    """The same, and what is HIP's own."""
+
+    def test_each_release(self):
+        """Both ways into the runtime, and each major version."""
+        for form, setting in (('hip5', ''), ('hip', ',hip=6.1'), ('hip7', '')):
+            path = self.record_window([harness.app('graph', form), '5'], 'window,launches=3..4', 'mi300' + setting)
+            self.assertEqual(self.replay(path)['launches'], 3)
+            os.remove(path)
+
+    def record_window(self, argv, level, vgpu):
+        result, path = self.record(argv, '--vgpu=' + vgpu, '--capture', level)
+        self.assertEqual(result.status, 0, result)
+        capture = self.capture_of(path)
+        self.assertEqual((capture.get('windows'), capture.get('unsupported', []), capture.get('ended')), (1, [], None), capture)
+        return path
+
+    def test_variables_of_registered_code(self):
+        """Kernels before the window changed one that the host reads later. The other has its value from the host."""
+        for setting in ('', ',hip=6.1'):
+            path = self.record_window([harness.app('hip-replay')], 'window,launches=7..99', 'mi300' + setting)
+            variables = [row for row in harness.Trace(path).of('operation') if row['kind'] == 'variable']
+            self.assertEqual(sorted((row['name'], row['bytes']) for row in variables), [('addend', 4), ('counted', 4)])
+            session = self.replay(path)
+            self.assertEqual((session['launches'], session['results'], session.get('unchecked', 0)), (4, 4, 0))
+            os.remove(path)
+
+    def test_two_vendors(self):
+        """A window has the work of CUDA and of HIP, and the memory of both."""
+        parts = [os.path.join(harness.APPS, 'libpart-pipeline-%s.so' % form) for form in ('driver', 'hip')]
+        path = self.record_window([harness.app('both'), 'at-once'] + parts, 'window,launches=150..179', 'small')
+        contexts = {row['context'] for row in harness.Trace(path).of('operation') if row['kind'] == 'launch'}
+        session = self.replay(path)
+        self.assertEqual((session['launches'], session.get('unsupported', [])), (30, []))
+        self.assertEqual(len(contexts), 2)
+
+    def test_copies_of_the_memory_have_rows(self):
+        path = self.record_window([harness.app('saxpy', 'hip'), '9'], 'window,launches=4..5', 'small')
+        trace = harness.Trace(path)
+        copies = {row['op_id'] for row in trace.of('api') if row['name'] == 'hipMemcpyDtoHAsync'}
+        rows = [row for row in trace.of('memcpy') if row['op_id'] in copies]
+        self.assertGreater(len(copies), 0)
+        self.assertEqual({row['op_id'] for row in rows}, copies)
+        self.assertEqual(trace.lost, {})
 
 
 # CUDA C++ alone: these have no form.

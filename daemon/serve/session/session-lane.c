@@ -184,8 +184,8 @@ const char *ts_session_lane_why(const struct ts_session *s)
 		[TS_LANE_TOO_MANY] = "the capture for replay reached its limit of operations",
 		[TS_LANE_HIP_WINDOW] = "the process uses HIP, which --capture window does not "
 				       "support: use --capture replay",
-		[TS_LANE_TWO_VENDORS] = "the process uses CUDA and HIP: a capture has the calls "
-					"of one of them",
+		[TS_LANE_TWO_VENDORS] = "the process uses HIP and another vendor's library, whose "
+					"calls are not captured",
 	};
 	/* Pairs with the producer's release. */
 	uint32_t ended = __atomic_load_n(&s->memory.control->lane_ended, __ATOMIC_ACQUIRE);

@@ -64,6 +64,10 @@ enum ts_capture_mode ts_hip_capture_mode(uint32_t id)
 
 enum ts_capture_work ts_hip_capture_work(uint32_t id)
 {
+	const uint32_t driver_call = driver_call_of(id);
+
+	if (driver_call)
+		return ts_capture_work(driver_call);
 	switch (ts_call_table_class(TS_API_HIP, id)) {
 	case TS_CUPTI_CLASS_LAUNCH:
 	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
@@ -71,6 +75,10 @@ enum ts_capture_work ts_hip_capture_work(uint32_t id)
 	case TS_CUPTI_CLASS_MEMCPY:
 	case TS_CUPTI_CLASS_MEMSET:
 		return TS_CAPTURE_WORK_COPY;
+	case TS_CUPTI_CLASS_STREAM:
+	case TS_CUPTI_CLASS_EVENT:
+		return ts_hip_capture_mode(id) == TS_CAPTURE_UNSUPPORTED ? TS_CAPTURE_WORK_OTHER
+									 : TS_CAPTURE_WORK_NOT;
 	default:
 		return TS_CAPTURE_WORK_NOT;
 	}
@@ -89,6 +97,18 @@ static void *context_handle(uint32_t device)
 	return (void *)(uintptr_t)(device + 1);
 }
 
+/* The number of a device's context in the trace; the device of a call. */
+static uint32_t context_of(const struct ts_capture *capture, uint32_t device)
+{
+	return capture->shim->hip.first_device + device + 1;
+}
+
+static uint32_t device_of_call(const struct ts_capture *capture,
+			       const struct ts_record_operation *model)
+{
+	return model->context - capture->shim->hip.first_device - 1;
+}
+
 static void put_context(struct ts_capture *capture, const struct ts_record_operation *model,
 			uint32_t device, bool is_new)
 {
@@ -99,12 +119,13 @@ static void put_context(struct ts_capture *capture, const struct ts_record_opera
 		return;
 	capture->hip.devices ^= bit;
 	operation.kind = is_new ? TS_OPERATION_CONTEXT_CREATE : TS_OPERATION_CONTEXT_DESTROY;
-	operation.context = device + 1;
-	operation.device = device;
+	operation.context = context_of(capture, device);
+	operation.device = capture->shim->hip.first_device + device;
 	operation.object = handle_of(context_handle(device));
 	(void)ts_lane_put(&capture->lane, &operation);
 	if (!is_new)
-		ts_memory_map_leave(&capture->memory, device + 1);
+		ts_memory_map_leave(&capture->memory, operation.context);
+	ts_window_context(capture, TS_CAPTURE_HIP, operation.object, operation.context, is_new);
 }
 
 /* Returns the device that a context of HIP stands for. Returns false if it is not known. */
@@ -147,7 +168,7 @@ static bool device_call(struct ts_capture *capture, uint32_t id, const void *par
 					       "peer access to a context that no call returned");
 		return true;
 	case TS_HIP_CALL_hipDeviceReset:
-		put_context(capture, model, model->context - 1, false);
+		put_context(capture, model, device_of_call(capture, model), false);
 		return true;
 	case TS_HIP_CALL_hipDevicePrimaryCtxReset:
 		put_context(
@@ -162,30 +183,35 @@ static bool device_call(struct ts_capture *capture, uint32_t id, const void *par
 
 /* ---- modules ---- */
 
-const char *ts_hip_capture_path(const void *params)
+const char *ts_hip_capture_path(uint32_t id, const void *params)
 {
-	return ((const struct hipModuleLoad_params *)params)->fname;
+	/* The first two arguments of both calls are alike. */
+	return id == TS_HIP_CALL_hipModuleLoad || id == TS_HIP_CALL_hipLibraryLoadFromFile
+		       ? ((const struct hipModuleLoad_params *)params)->fname
+		       : NULL;
 }
 
-static void put_image(struct ts_capture *capture, const struct hipModuleLoadData_params *p,
+/* driver_call: cuModuleLoadData() or cuLibraryLoadData(), whose arguments begin alike. */
+static void put_image(struct ts_capture *capture, uint32_t driver_call,
+		      const struct hipModuleLoadData_params *p,
 		      const struct ts_record_operation *model)
 {
 	const struct ts_cu_module_load_data_params as = {p->module, p->image};
 	const void *start;
 	size_t n_bytes = ts_capture_image_bytes(p->image, &start);
 
-	ts_capture_call(capture, DRIVER(cuModuleLoadData), &as, model);
+	ts_capture_call(capture, driver_call, &as, model);
 	ts_hip_capture_code(capture, *p->module, start, n_bytes);
 }
 
-static void put_file(struct ts_capture *capture, const struct hipModuleLoad_params *p,
-		     const struct ts_record_operation *model)
+static void put_file(struct ts_capture *capture, uint32_t driver_call,
+		     const struct hipModuleLoad_params *p, const struct ts_record_operation *model)
 {
 	const struct ts_cu_module_load_params as = {p->module, p->fname};
 	const void *image = NULL;
 	size_t n_bytes = ts_capture_file_take(p->fname, &image);
 
-	ts_capture_call(capture, DRIVER(cuModuleLoad), &as, model);
+	ts_capture_call(capture, driver_call, &as, model);
 	ts_hip_capture_code(capture, *p->module, image, n_bytes);
 }
 
@@ -194,18 +220,27 @@ static bool module_call(struct ts_capture *capture, uint32_t id, const void *par
 {
 	switch (id) {
 	case TS_HIP_CALL_hipModuleLoad:
-		put_file(capture, params, model);
+		put_file(capture, DRIVER(cuModuleLoad), params, model);
+		return true;
+	case TS_HIP_CALL_hipLibraryLoadFromFile:
+		put_file(capture, DRIVER(cuLibraryLoadFromFile), params, model);
 		return true;
 	/* The first two arguments of these calls are alike. */
 	case TS_HIP_CALL_hipModuleLoadData:
 	case TS_HIP_CALL_hipModuleLoadDataEx:
 	case TS_HIP_CALL_hipModuleLoadFatBinary:
-		put_image(capture, params, model);
+		put_image(capture, DRIVER(cuModuleLoadData), params, model);
+		return true;
+	case TS_HIP_CALL_hipLibraryLoadData:
+		put_image(capture, DRIVER(cuLibraryLoadData), params, model);
 		return true;
 	case TS_HIP_CALL_hipModuleUnload:
+	case TS_HIP_CALL_hipLibraryUnload:
 		ts_capture_call(capture, DRIVER(cuModuleUnload), params, model);
 		ts_hip_capture_code_drop(capture, *(void *const *)params);
 		return true;
+	/* A kernel of a library is a function, as hipKernelGetFunction() returns it. */
+	case TS_HIP_CALL_hipLibraryGetKernel:
 	case TS_HIP_CALL_hipModuleGetFunction: {
 		const struct hipModuleGetFunction_params *p = params;
 		const struct ts_cu_module_get_function_params as = {p->func, p->module, p->kname};
@@ -366,6 +401,13 @@ static bool launch_call(struct ts_capture *capture, uint32_t id, const void *par
 	return true;
 }
 
+static void use_before(void *userdata, uint32_t cbid, const void *as)
+{
+	struct ts_capture *capture = userdata;
+
+	ts_capture_before_launch(capture, cbid, as, capture->hip.model);
+}
+
 void ts_hip_capture_before_launch(struct ts_capture *capture, uint32_t id, const void *params,
 				  const struct ts_record_operation *model)
 {
@@ -373,8 +415,12 @@ void ts_hip_capture_before_launch(struct ts_capture *capture, uint32_t id, const
 	void *words[EXTRA_WORDS], *function;
 	struct launch launch;
 
-	if (!read_launch(id, params, &launch))
+	if (!read_launch(id, params, &launch)) {
+		capture->hip.model = model;
+		(void)as_driver_call(id, params, use_before, capture);
+		capture->hip.model = NULL;
 		return;
+	}
 	function = (void *)(uintptr_t)ts_hip_function_of(id, params);
 	ts_hip_capture_registered(capture, model, function);
 	own.stream = stream_of(id, params);
@@ -618,6 +664,25 @@ static bool put_symbol(struct ts_capture *capture, const struct ts_record_operat
 	return true;
 }
 
+/* Returns the variable that a copy changes or reads; NULL: another call. */
+static const void *symbol_of(uint32_t id, const void *params)
+{
+	switch (id) {
+	case TS_HIP_CALL_hipMemcpyToSymbol:
+	case TS_HIP_CALL_hipMemcpyToSymbol_spt:
+	case TS_HIP_CALL_hipMemcpyToSymbolAsync:
+	case TS_HIP_CALL_hipMemcpyToSymbolAsync_spt:
+		return ((const struct hipMemcpyToSymbol_params *)params)->symbol;
+	case TS_HIP_CALL_hipMemcpyFromSymbol:
+	case TS_HIP_CALL_hipMemcpyFromSymbol_spt:
+	case TS_HIP_CALL_hipMemcpyFromSymbolAsync:
+	case TS_HIP_CALL_hipMemcpyFromSymbolAsync_spt:
+		return ((const struct hipMemcpyFromSymbol_params *)params)->symbol;
+	default:
+		return NULL;
+	}
+}
+
 static bool symbol_call(struct ts_capture *capture, uint32_t id, const void *params,
 			const struct ts_record_operation *model)
 {
@@ -672,11 +737,25 @@ void ts_hip_capture_put(struct ts_capture *capture, uint32_t id, const void *par
 {
 	capture->hip.model = model;
 	if (id != TS_HIP_CALL_hipDeviceReset && id != TS_HIP_CALL_hipDevicePrimaryCtxReset)
-		put_context(capture, model, model->context - 1, true);
+		put_context(capture, model, device_of_call(capture, model), true);
 	(void)(as_driver_call(id, params, use, capture) ||
 	       launch_call(capture, id, params, model) || memory_call(capture, id, params, model) ||
 	       symbol_call(capture, id, params, model) || device_call(capture, id, params, model) ||
 	       module_call(capture, id, params, model) ||
 	       ts_hip_capture_graph_call(capture, id, params, model));
 	capture->hip.model = NULL;
+}
+
+void ts_hip_capture_put_objects(struct ts_capture *capture, uint32_t id, const void *params,
+				const struct ts_record_operation *model)
+{
+	const void *symbol = symbol_of(id, params);
+	struct launch launch;
+	uint64_t address;
+
+	put_context(capture, model, device_of_call(capture, model), true);
+	if (read_launch(id, params, &launch))
+		ts_hip_capture_registered(capture, model, ts_hip_function_of(id, params));
+	else if (symbol)
+		(void)put_symbol(capture, model, symbol, &address);
 }

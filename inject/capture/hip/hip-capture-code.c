@@ -2,8 +2,9 @@
 /*
  * Follows device code for the capture: which code a function belongs to, and the layout of its
  * arguments. HIP reports no layouts before 7.2, so they come from the code itself: from PTX, or
- * from the metadata of AMD's code. hip-capture-calls.c and hip-capture-graphs.c call this file,
- * with the lane's lock held. This file calls the files that read arguments, and hip/hip-code.c.
+ * from the metadata of AMD's code. The runtime is asked about code that cannot be read here.
+ * hip-capture-calls.c and hip-capture-graphs.c call this file, with the lane's lock held. This file
+ * calls the files that read arguments, and hip/hip-code.c.
  *
  * A program may free a module's image once it is loaded. So the part that describes the kernels is
  * copied. Code that the program registers has its image as long as it is registered.
@@ -11,6 +12,7 @@
 #include "inject/capture/hip/hip-capture.h"
 
 #include "inject/context.h"
+#include "inject/hip/hip-slots.h"
 #include "proto/abi/amdmetadata.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cupti_cbid.h"
@@ -76,15 +78,23 @@ static struct hip_function *function_of(struct ts_capture_hip *hip, const void *
 
 /* ---- descriptions ---- */
 
+/* The description of the kernels, and the code that it describes. */
 struct part {
 	const uint8_t *bytes;
 	size_t n_bytes;
 	enum kind kind;
+	const uint8_t *code;
+	size_t n_code;
 };
+
+static struct part part_of_text(const uint8_t *text, size_t n_bytes)
+{
+	return (struct part){text, n_bytes, KIND_PTX, text, n_bytes};
+}
 
 static struct part part_of_elf(const uint8_t *elf, size_t n_bytes)
 {
-	struct part part = {.kind = KIND_METADATA};
+	struct part part = {.kind = KIND_METADATA, .code = elf, .n_code = n_bytes};
 
 	if (ts_amd_elf_metadata(elf, n_bytes, &part.bytes, &part.n_bytes))
 		part.kind = KIND_NONE;
@@ -106,7 +116,7 @@ static struct part part_of_bundle(const uint8_t *bundle, size_t n_bytes)
 		    !ts_hip_code_can_read(bytes, entry.n_bytes))
 			continue;
 		if (ts_amd_is_ptx(&entry))
-			return (struct part){bytes, entry.n_bytes, KIND_PTX};
+			return part_of_text(bytes, entry.n_bytes);
 		if (!part.kind && memmem(entry.id, entry.n_id, TS_AMD_IDS, strlen(TS_AMD_IDS)))
 			part = part_of_elf(bytes, entry.n_bytes);
 	}
@@ -123,7 +133,7 @@ static struct part part_of(const uint8_t *image, size_t n_bytes)
 		return part_of_elf(image, n_bytes);
 	if (!memcmp(image, TS_HIP_BUNDLE_COMPRESSED_MAGIC, strlen(TS_HIP_BUNDLE_COMPRESSED_MAGIC)))
 		return (struct part){0};
-	return (struct part){image, n_bytes, KIND_PTX};
+	return part_of_text(image, n_bytes);
 }
 
 void ts_hip_capture_code(struct ts_capture *capture, const void *module, const void *image,
@@ -138,6 +148,7 @@ void ts_hip_capture_code(struct ts_capture *capture, const void *module, const v
 	*code = (struct hip_code){0};
 	if (image && n_bytes)
 		part = part_of(image, n_bytes);
+	ts_window_code(capture, part.code, part.n_code);
 	if (!part.kind || !ts_pages_grow(&code->text, part.n_bytes + 1))
 		return;
 	memcpy(code->text.at, part.bytes, part.n_bytes);
@@ -222,9 +233,21 @@ static struct hip_code *put_registered(struct ts_capture *capture,
 	ts_capture_call(capture, DRIVER(cuModuleLoadData), &load, model);
 	if (ts_hip_code_is_managed(&ts_loaded.hip.codes, image))
 		ts_capture_unsupported(capture, model, "managed variables of the program's code");
+	/* An image is no handle that the runtime knows. */
+	ts_window_module(capture, (uint64_t)(uintptr_t)image, 0, false, false);
 	ts_hip_capture_code(capture, image, start, n_bytes);
 	code->registered = number;
 	return code;
+}
+
+bool ts_hip_capture_has_code_of(struct ts_capture *capture, const void *symbol)
+{
+	const char *name;
+	uint32_t number;
+	const void *image = ts_hip_code_registered(&ts_loaded.hip.codes, symbol, &name, &number);
+	const struct hip_code *code = image ? code_of(&capture->hip, image) : NULL;
+
+	return code && code->registered == number;
 }
 
 void ts_hip_capture_registered(struct ts_capture *capture, const struct ts_record_operation *model,
@@ -316,6 +339,27 @@ static int read_arguments(const struct ts_capture_hip *hip, const struct hip_fun
 	return wanted.n;
 }
 
+/*
+ * Asks the runtime, for code that cannot be read here: a compressed bundle. Runtimes before 7.2 do
+ * not report arguments. The runtime knows a program's host function by another handle.
+ */
+static int ask_runtime(void *function, size_t index, size_t *offset, size_t *bytes)
+{
+	int32_t (*ask)(void *, size_t, size_t *, size_t *) = ts_hip_next(hipKernelGetParamInfo);
+	int32_t (*find)(void **, const void *) = ts_hip_next(hipGetFuncBySymbol);
+	const char *name;
+	uint32_t number;
+	int r;
+
+	if (!ask)
+		return NOT_KNOWN;
+	if (ts_hip_code_registered(&ts_loaded.hip.codes, function, &name, &number) &&
+	    (!find || find(&function, function)))
+		return NOT_KNOWN;
+	r = ask(function, index, offset, bytes);
+	return r && r != NO_ARGUMENT ? NOT_KNOWN : r;
+}
+
 int ts_hip_capture_argument(void *function, size_t index, size_t *offset, size_t *bytes)
 {
 	struct ts_capture_hip *hip = &ts_shim.capture.hip;
@@ -330,7 +374,7 @@ int ts_hip_capture_argument(void *function, size_t index, size_t *offset, size_t
 	if (!index)
 		hip->n_arguments = read_arguments(hip, one, arguments);
 	if (hip->n_arguments < 0)
-		return NOT_KNOWN;
+		return ask_runtime(function, index, offset, bytes);
 	if (index >= (size_t)hip->n_arguments)
 		return NO_ARGUMENT;
 	*offset = arguments[index].offset;

@@ -35,27 +35,27 @@ static int is_capturing(void *stream, int *ret_status)
 void ts_hip_capture_start(struct ts_shim *shim)
 {
 	struct ts_capture *capture = &shim->capture;
+	struct ts_capture_driver *driver;
 
 	if (__atomic_exchange_n(&capture->hip.is_begun, true, __ATOMIC_RELAXED))
 		return;
 	/* A capture with a part of the work would be replayed as if it were the whole. */
-	if (shim->hip.first_device || capture->shim) {
+	if (shim->cupti.vendor && shim->cupti.vendor->records) {
 		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
-		return;
-	}
-	if (shim->config.capture.is_window) {
-		ts_capture_refuse(shim, TS_LANE_HIP_WINDOW);
 		return;
 	}
 	if (!ts_capture_prepare(capture, shim, &shim->config.capture))
 		return;
-	capture->window.config = shim->config.capture;
-	capture->driver = (struct ts_capture_driver){
+	driver = &capture->drivers[TS_CAPTURE_HIP];
+	*driver = (struct ts_capture_driver){
 		.func_param = ts_hip_capture_argument,
 		.is_capturing = is_capturing,
+		.module_variable = ts_hip_capture_module_variable,
+		.library_variable = ts_hip_capture_library_variable,
 	};
-	ts_hip_capture_graph_driver(&capture->driver.graphs);
-	capture->shim = shim;
+	ts_hip_capture_graph_driver(&driver->graphs);
+	if (capture->window.is_tracked)
+		ts_hip_capture_window_driver(&capture->window.drivers[TS_CAPTURE_HIP]);
 	/* Release: pairs with the acquire in hip-calls.c. */
 	__atomic_store_n(&capture->hip.is_used, true, __ATOMIC_RELEASE);
 }
@@ -72,6 +72,12 @@ static void put_before(struct ts_capture *capture, const struct ts_captured_call
 	ts_hip_capture_before_launch(capture, call->id, call->params, model);
 }
 
+static void put_objects(struct ts_capture *capture, const struct ts_captured_call *call,
+			const struct ts_record_operation *model)
+{
+	ts_hip_capture_put_objects(capture, call->id, call->params, model);
+}
+
 /* Describes the call to capture.c. Returns false if nothing of it is captured. */
 static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint32_t device,
 		     struct ts_captured_call *ret_call)
@@ -80,14 +86,16 @@ static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint
 	static const uint64_t none;
 	const enum ts_capture_mode mode = ts_hip_capture_mode(id);
 
-	if (mode == TS_CAPTURE_NOT || !ts_lane_goes_on(&shim->capture.lane))
+	if (mode == TS_CAPTURE_NOT || !ts_lane_goes_on(&shim->capture.lane) ||
+	    ts_window_calls_driver())
 		return false;
 	*ret_call = (struct ts_captured_call){
+		.vendor = TS_CAPTURE_HIP,
 		.id = id,
 		.mode = mode,
 		.work = ts_hip_capture_work(id),
 		.name = names[id],
-		.path = id == TS_HIP_CALL_hipModuleLoad ? ts_hip_capture_path(params) : NULL,
+		.path = ts_hip_capture_path(id, params),
 		.stream_capture = ts_call_table_stream_capture(TS_API_HIP, id),
 		.context = shim->hip.first_device + device + 1,
 		.correlation = (uint32_t)ts_tls.call.op_id,
@@ -95,6 +103,7 @@ static bool describe(struct ts_shim *shim, uint32_t id, const void *params, uint
 		.params = params,
 		.put = put,
 		.put_before = put_before,
+		.put_objects = put_objects,
 	};
 	return true;
 }

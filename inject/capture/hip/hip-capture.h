@@ -14,7 +14,8 @@ struct ts_shim;
 
 /*
  * Starts the capture of HIP's calls, before the first recorded call; later calls do nothing. The
- * lane ends with a reason if the process uses CUDA, too, or if the settings ask for windows.
+ * lane ends with a reason if the process also uses a library like CUPTI, whose calls are not
+ * captured.
  */
 void ts_hip_capture_start(struct ts_shim *shim);
 
@@ -28,14 +29,17 @@ void ts_hip_capture_leave(struct ts_shim *shim, uint32_t id, const void *params,
 /* How a call is captured, and which work it is. */
 enum ts_capture_mode ts_hip_capture_mode(uint32_t id);
 enum ts_capture_work ts_hip_capture_work(uint32_t id);
-/* Returns the path that hipModuleLoad() gets. */
-const char *ts_hip_capture_path(const void *params);
+/* Returns the path of the file that a call loads; NULL: it loads none. */
+const char *ts_hip_capture_path(uint32_t id, const void *params);
 /* Puts the operations of a call. */
 void ts_hip_capture_put(struct ts_capture *capture, uint32_t id, const void *params,
 			const struct ts_record_operation *model);
 /* Puts what a launch that begins needs: its code, and the host memory that it gets. */
 void ts_hip_capture_before_launch(struct ts_capture *capture, uint32_t id, const void *params,
 				  const struct ts_record_operation *model);
+/* Puts the objects that work outside of a window uses: its device, its code, its variable. */
+void ts_hip_capture_put_objects(struct ts_capture *capture, uint32_t id, const void *params,
+				const struct ts_record_operation *model);
 
 /* ---- hip-capture-code.c ---- */
 
@@ -60,6 +64,11 @@ void ts_hip_capture_registered(struct ts_capture *capture, const struct ts_recor
  */
 void ts_hip_capture_variable(struct ts_capture *capture, const struct ts_record_operation *model,
 			     const void *symbol, uint64_t address, size_t n_bytes);
+/*
+ * Returns true if an operation loaded the code that a registered variable belongs to. Such code is
+ * in use.
+ */
+bool ts_hip_capture_has_code_of(struct ts_capture *capture, const void *symbol);
 /*
  * Gets the place of an argument of a function, as cuFuncGetParamInfo() does. Returns 0, 1 (no such
  * argument), or another number if the arguments are not known.
@@ -89,3 +98,13 @@ struct ts_hip_memcpy3d_parms;
 void ts_hip_capture_3d(const struct ts_hip_memcpy3d_parms *from, struct ts_cu_memcpy_3d *ret);
 /* Converts the arguments that a program packed itself, to CUDA's words. `words` has room for 5. */
 void **ts_hip_capture_extra(void **extra, void **words);
+
+/* ---- hip-capture-window.c ---- */
+
+/* Fills in the functions that a window needs. A function that the runtime lacks stays NULL. */
+void ts_hip_capture_window_driver(struct ts_window_driver *driver);
+/* Get the address and the size of a variable, as cuModuleGetGlobal() and cuLibraryGetGlobal(). */
+int ts_hip_capture_module_variable(uint64_t *ret_address, size_t *ret_bytes, void *module,
+				   const char *name);
+int ts_hip_capture_library_variable(uint64_t *ret_address, size_t *ret_bytes, void *library,
+				    const char *name);

@@ -74,6 +74,7 @@ struct cuda_state {
 	const struct ts_exec_program *program;
 	struct ts_exec_cuda_driver driver;
 	uint32_t n_devices;
+	uint32_t n_first_devices; /* ts_exec_first_devices() */
 	uint64_t memory_bytes[TS_EXEC_CUDA_MAX_DEVICES];
 	struct cuda_range *ranges; /* ascending, disjoint */
 	size_t n_ranges;

@@ -64,17 +64,21 @@ static int do_context(void *userdata, const struct ts_row_operation *operation,
 		      const struct ts_exec_io *io)
 {
 	struct cuda_state *state = userdata;
-	struct cuda_context context = {.device = operation->device};
+	struct cuda_context context = {
+		.device = ts_exec_device_place(operation->device, state->n_first_devices)};
 	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_CONTEXT, operation->context);
 	int32_t device;
 	int r;
 
-	if (operation->device >= state->n_devices)
+	if (operation->device >= TS_BESIDE_DEVICE && state->n_first_devices)
+		return ts_exec_refuse(
+			io, "the process used CUDA and HIP: use `--on vgpu`, which has both");
+	if (context.device >= state->n_devices)
 		return ts_exec_refuse(io, "device %u does not exist", operation->device);
 	if (i != TS_STATE_MAP_NONE && cuda_context_at(state, i)->handle)
 		return ts_exec_refuse(io, "context %u exists already", operation->context);
 	state->current = TS_EXEC_CUDA_NOBODY;
-	r = state->driver.device_get(&device, (int32_t)operation->device);
+	r = state->driver.device_get(&device, (int32_t)context.device);
 	r = r ?: state->driver.context_new(&context.handle, 0, device);
 	if (!r) {
 		r = state->driver.stream_new(&context.own, TS_CU_STREAM_NON_BLOCKING, 0);
@@ -391,6 +395,7 @@ static int look_at_devices(struct cuda_state *state, char *text)
 	size_t bytes;
 	int r = driver->init(0);
 
+	state->n_first_devices = ts_exec_first_devices(state->program);
 	r = r ?: driver->device_count(&n);
 	if (!r && !n)
 		r = TS_CU_ERROR_NO_DEVICE;

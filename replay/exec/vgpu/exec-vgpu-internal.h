@@ -13,6 +13,7 @@
 
 struct context {
 	struct ts_vgpu_context *vgpu; /* NULL: destroyed */
+	const struct ts_vgpu_shape *shape;
 	uint32_t peers;
 	uint64_t stack_bytes, heap_bytes;
 };
@@ -57,7 +58,7 @@ struct vgpu_state {
 	const struct ts_exec_program *program;
 	struct ts_vgpu *vgpu;
 	struct ts_vgpu_ptx_executor *executor;
-	const struct ts_vgpu_shape *shape;
+	uint32_t n_first_devices; /* of the vendor that came first, in a process of two */
 	struct ts_exec_layout layout;
 	struct ts_exec_allocations allocations;
 	struct ts_state_map handles;

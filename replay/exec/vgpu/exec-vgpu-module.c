@@ -11,9 +11,11 @@
 #define MAX_BLOCK_Z   64u
 #define MESSAGE_BYTES 160u
 
-static unsigned cc_of(const struct vgpu_state *state)
+static unsigned cc_of(const struct vgpu_state *state, uint32_t context)
 {
-	return state->shape->cc_major * 10 + state->shape->cc_minor;
+	const struct ts_vgpu_shape *shape = context_at(state, context)->shape;
+
+	return shape->cc_major * 10 + shape->cc_minor;
 }
 
 static void free_instance(struct vgpu_state *state, struct instance *instance)
@@ -23,8 +25,8 @@ static void free_instance(struct vgpu_state *state, struct instance *instance)
 			(void)ts_exec_vgpu_unplace(state, instance->addresses[i]);
 	free(instance->addresses);
 	if (state->compiled && instance->code)
-		ts_exec_compiled_give(state->compiled, instance->content, cc_of(state),
-				      instance->code);
+		ts_exec_compiled_give(state->compiled, instance->content,
+				      cc_of(state, instance->context), instance->code);
 	else
 		ts_vgpu_module_free(instance->code);
 	free(instance);
@@ -139,20 +141,21 @@ static int place_variables(struct vgpu_state *state, uint32_t module, struct ins
 	return r;
 }
 
-static int compile(struct vgpu_state *state, const struct module *module,
+static int compile(struct vgpu_state *state, const struct module *module, uint32_t context,
 		   const struct ts_exec_io *io, struct ts_vgpu_module **ret_code)
 {
 	char message[MESSAGE_BYTES];
 	int r;
 
 	if (state->compiled) {
-		*ret_code = ts_exec_compiled_take(state->compiled, module->content, cc_of(state));
+		*ret_code = ts_exec_compiled_take(state->compiled, module->content,
+						  cc_of(state, context));
 		if (*ret_code)
 			return 0;
 	}
 	r = (state->is_debugged ? ts_vgpu_module_new_named
-				: ts_vgpu_module_new)(module->image, cc_of(state), ret_code,
-						      message, sizeof(message));
+				: ts_vgpu_module_new)(module->image, cc_of(state, context),
+						      ret_code, message, sizeof(message));
 	return r > 0 ? ts_exec_refuse(io, "cannot compile the module: %s", message) : r;
 }
 
@@ -173,7 +176,7 @@ static int find_instance(struct vgpu_state *state, uint32_t i, uint32_t context,
 	instance = calloc(1, sizeof(*instance));
 	if (!instance)
 		return -ENOMEM;
-	r = compile(state, module, io, &instance->code);
+	r = compile(state, module, context, io, &instance->code);
 	if (r) {
 		free(instance);
 		return r;
@@ -297,7 +300,7 @@ int ts_exec_vgpu_launch(void *userdata, const struct ts_row_operation *operation
 	kernel = name ? ts_vgpu_module_kernel(instance->code, name) : NULL;
 	if (!kernel)
 		return ts_exec_refuse(io, "the module has no kernel with the captured name");
-	why = check_size(state->shape, operation, kernel);
+	why = check_size(context_at(state, stream.context)->shape, operation, kernel);
 	if (!why && n < kernel->params_bytes)
 		why = "the arguments of the launch are too short";
 	if (why)

@@ -26,13 +26,15 @@ static int do_context(void *userdata, const struct ts_row_operation *operation,
 	struct context context = {.stack_bytes = TS_VGPU_STACK_BYTES,
 				  .heap_bytes = TS_VGPU_HEAP_BYTES};
 	uint32_t i = ts_state_map_find(&state->handles, TS_EXEC_HANDLE_CONTEXT, operation->context);
+	const uint32_t place = ts_exec_device_place(operation->device, state->n_first_devices);
 	int r;
 
-	if (operation->device >= ts_vgpu_n_devices(state->vgpu))
+	if (place >= ts_vgpu_n_devices(state->vgpu))
 		return ts_exec_refuse(io, "device %u does not exist", operation->device);
 	if (i != TS_STATE_MAP_NONE && context_at(state, i)->vgpu)
 		return ts_exec_refuse(io, "context %u exists already", operation->context);
-	device = ts_vgpu_device_at(state->vgpu, operation->device);
+	device = ts_vgpu_device_at(state->vgpu, place);
+	context.shape = ts_vgpu_device_shape(device);
 	r = ts_exec_vgpu_result(state, io, ts_vgpu_context_new(device, &context.vgpu));
 	r = r ?: ts_exec_objects_add(&state->contexts, &context, sizeof(context), &i);
 	r = r ?: ts_state_map_set(&state->handles, TS_EXEC_HANDLE_CONTEXT, operation->context, i);
@@ -201,7 +203,7 @@ static int do_limit(void *userdata, const struct ts_row_operation *operation,
 	if (operation->value == LIMIT_STACK_SIZE && operation->bytes <= MAX_STACK_BYTES)
 		context->stack_bytes = operation->bytes;
 	else if (operation->value == LIMIT_HEAP_SIZE &&
-		 operation->bytes <= state->shape->memory_bytes)
+		 operation->bytes <= context->shape->memory_bytes)
 		context->heap_bytes = operation->bytes;
 	ts_vgpu_context_set_limits(context->vgpu, context->stack_bytes, context->heap_bytes);
 	return 0;
@@ -283,6 +285,41 @@ static void free_state(void *userdata)
 	free(state);
 }
 
+/* Returns a device of the session; NULL: it is of another one. */
+static const struct ts_sbt_device *own_device(const struct vgpu_state *state, size_t i)
+{
+	const struct ts_sbt_device *device = ts_sbt_reader_device_at(state->program->reader, i);
+
+	return device->session == state->program->session ? device : NULL;
+}
+
+/* Counts the devices of the vendor that came first. */
+static void count_first_devices(struct vgpu_state *state)
+{
+	const struct ts_sbt_device *device;
+
+	state->n_first_devices = ts_exec_first_devices(state->program);
+	for (size_t i = 0; i < ts_sbt_reader_n_devices(state->program->reader); i++) {
+		device = own_device(state, i);
+		if (device && device->row.device < TS_BESIDE_DEVICE &&
+		    device->row.device >= state->n_first_devices)
+			state->n_first_devices = device->row.device + 1;
+	}
+}
+
+static void choose_shape(struct ts_vgpu_shape *shape, const struct ts_row_device *row,
+			 const char *name)
+{
+	const struct ts_vgpu_shape *one;
+
+	for (size_t s = 0; name && (one = ts_vgpu_shape_at(s)); s++)
+		if (!strcmp(one->name, name)) {
+			*shape = *one;
+			if (row->n_multiprocessors - 1 < TS_VGPU_MAX_SM)
+				shape->n_sm = row->n_multiprocessors;
+		}
+}
+
 /*
  * Uses the recorded devices' shapes if the virtual GPU has them, else its default. Uses the
  * recorded numbers of devices and multiprocessors.
@@ -290,34 +327,32 @@ static void free_state(void *userdata)
 static void choose_devices(struct vgpu_state *state, struct ts_vgpu_spec *spec)
 {
 	struct ts_sbt_reader *reader = state->program->reader;
-	const struct ts_vgpu_shape *shape, *fallback = ts_vgpu_shape_at(0);
-	uint32_t n = 1;
+	const struct ts_sbt_device *device;
+	uint32_t n = 1, place;
 
 	for (uint32_t i = 0; i < TS_VGPU_MAX_DEVICES; i++)
-		spec->shapes[i] = *fallback;
+		spec->shapes[i] = *ts_vgpu_shape_at(0);
+	count_first_devices(state);
 	for (size_t i = 0; i < ts_sbt_reader_n_devices(reader); i++) {
-		const struct ts_sbt_device *device = ts_sbt_reader_device_at(reader, i);
-		const char *name = ts_sbt_reader_string(reader, device->row.name, NULL);
-
-		if (device->session != state->program->session ||
-		    device->row.device >= TS_VGPU_MAX_DEVICES)
+		device = own_device(state, i);
+		if (!device)
 			continue;
-		if (device->row.device >= n)
-			n = device->row.device + 1;
-		for (size_t s = 0; name && (shape = ts_vgpu_shape_at(s)); s++)
-			if (!strcmp(shape->name, name)) {
-				spec->shapes[device->row.device] = *shape;
-				if (device->row.n_multiprocessors - 1 < TS_VGPU_MAX_SM)
-					spec->shapes[device->row.device].n_sm =
-						device->row.n_multiprocessors;
-			}
+		place = ts_exec_device_place(device->row.device, state->n_first_devices);
+		if (place >= TS_VGPU_MAX_DEVICES)
+			continue;
+		if (place >= n)
+			n = place + 1;
+		choose_shape(&spec->shapes[place], &device->row,
+			     ts_sbt_reader_string(reader, device->row.name, NULL));
 	}
 	for (size_t i = 0; i < state->program->n; i++) {
 		const struct ts_row_operation *operation = &state->program->operations[i];
 
-		if (operation->kind == TS_OPERATION_CONTEXT_CREATE &&
-		    operation->device < TS_VGPU_MAX_DEVICES && operation->device >= n)
-			n = operation->device + 1;
+		if (operation->kind != TS_OPERATION_CONTEXT_CREATE)
+			continue;
+		place = ts_exec_device_place(operation->device, state->n_first_devices);
+		if (place < TS_VGPU_MAX_DEVICES && place >= n)
+			n = place + 1;
 	}
 	spec->n_devices = n;
 	spec->host_clock = true;
@@ -374,8 +409,6 @@ static int new_state(const struct ts_exec_program *program, const struct ts_exec
 	r = ts_exec_layout_init(&state->layout, program);
 	r = r ?: ts_exec_variables_init(&state->variables, program);
 	r = r ?: ts_exec_vgpu_result(state, &io, ts_vgpu_new(&spec, &state->vgpu));
-	if (!r)
-		state->shape = ts_vgpu_device_shape(ts_vgpu_device_at(state->vgpu, 0));
 	if (state->check)
 		ts_check_memory(state->check, any_bytes, state);
 	r = r ?: ts_vgpu_executor_new(state->vgpu, &executor, &state->executor);

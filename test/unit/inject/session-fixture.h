@@ -19,13 +19,15 @@ struct fixture {
 	int fd;
 };
 
-static inline void fixture_init(struct fixture *fixture, uint32_t n_shards, uint64_t ring_bytes,
-				uint64_t arena_bytes)
+/* lane_bytes: of the lane of captured operations; 0: there is none. */
+static inline void fixture_init_lane(struct fixture *fixture, uint32_t n_shards,
+				     uint64_t ring_bytes, uint64_t arena_bytes, uint64_t lane_bytes)
 {
 	struct ts_session_options options = {
 		.n_shards = n_shards,
 		.ring_bytes = ring_bytes,
 		.arena_bytes = arena_bytes,
+		.lane_bytes = lane_bytes,
 		.command = TS_COMMAND_RECORD,
 		.program = "fixture",
 	};
@@ -42,6 +44,12 @@ static inline void fixture_init(struct fixture *fixture, uint32_t n_shards, uint
 		     0);
 }
 
+static inline void fixture_init(struct fixture *fixture, uint32_t n_shards, uint64_t ring_bytes,
+				uint64_t arena_bytes)
+{
+	fixture_init_lane(fixture, n_shards, ring_bytes, arena_bytes, 0);
+}
+
 static inline void fixture_deinit(struct fixture *fixture)
 {
 	ts_producer_deinit(&fixture->producer);
@@ -56,12 +64,10 @@ static inline struct ts_shard *fixture_shard(const struct fixture *fixture, uint
 }
 
 /* Returns the i-th record of a shard that never wrapped; NULL: the shard has no such record. */
-static inline const struct ts_record *fixture_record(const struct fixture *fixture, uint32_t shard,
-						     uint32_t i)
+static inline const struct ts_record *fixture_record_of(const struct ts_shard *shard, uint32_t i)
 {
-	const uint8_t *ring =
-		(const uint8_t *)fixture_shard(fixture, shard) + sizeof(struct ts_shard);
-	uint64_t off = 0, head = fixture_shard(fixture, shard)->head;
+	const uint8_t *ring = (const uint8_t *)shard + sizeof(*shard);
+	uint64_t off = 0, head = shard->head;
 
 	for (; off < head; i--) {
 		const struct ts_record *record = (const struct ts_record *)(ring + off);
@@ -71,6 +77,12 @@ static inline const struct ts_record *fixture_record(const struct fixture *fixtu
 		off += record->n_words * 8u;
 	}
 	return NULL;
+}
+
+static inline const struct ts_record *fixture_record(const struct fixture *fixture, uint32_t shard,
+						     uint32_t i)
+{
+	return fixture_record_of(fixture_shard(fixture, shard), i);
 }
 
 /* Returns the definition of that type and id; NULL: the arena does not have it. */

@@ -116,6 +116,33 @@ TS_TEST(registered_code)
 	fixture_deinit(&fixture);
 }
 
+TS_TEST(registered_variables)
+{
+	static const struct ts_hip_fat_binary_wrapper wrapper = {TS_HIP_FAT_BINARY_MAGIC,
+								 TS_HIP_FAT_BINARY_VERSION, in_file,
+								 NULL};
+	static const char name[] = "counted";
+	const char *found = NULL;
+	uint32_t number = 0, place = 0;
+
+	begin();
+	ts_check(!ts_hip_code_next_variable(codes, &place));
+	ts_hip_code_register(codes, &wrapper, &handles[0]);
+	ts_hip_code_add_function(codes, &handles[1], &handles[0], "_Z1kv");
+	ts_hip_code_add_variable(codes, &handles[2], &handles[0], name);
+	/* Functions are not among the variables. */
+	ts_check(ts_hip_code_next_variable(codes, &place) == &handles[2]);
+	ts_check(!ts_hip_code_next_variable(codes, &place));
+	ts_check(ts_hip_code_registered(codes, &handles[2], &found, &number) == in_file);
+	ts_check(found == name && number == ts_hip_code_of(codes, &handles[0]));
+	/* Its code is gone: the variable belongs to none. */
+	ts_hip_code_unregister(codes, &handles[0]);
+	place = 0;
+	ts_check(ts_hip_code_next_variable(codes, &place) == &handles[2]);
+	ts_check(!ts_hip_code_registered(codes, &handles[2], &found, &number));
+	fixture_deinit(&fixture);
+}
+
 TS_TEST(modules_in_memory)
 {
 	static const char *const whole[] = {"bundle", "zlib-2", "zstd-2", "zlib-3"};

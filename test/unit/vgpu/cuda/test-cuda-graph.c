@@ -94,6 +94,9 @@ CONFORM(kernel_nodes)
 	ok(cuGraphKernelNodeGetAttribute(node, TS_CU_LAUNCH_ATTRIBUTE_PRIORITY, &got));
 	refuses(ERROR_INVALID_VALUE,
 		cuGraphKernelNodeGetAttribute(node, TS_CU_LAUNCH_ATTRIBUTE_PRIORITY, NULL));
+	got.cluster_dim.x = 7;
+	ok(cuGraphKernelNodeGetAttribute(node, TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &got));
+	ts_check_int(got.cluster_dim.x, 0);
 	ok(cuGraphKernelNodeCopyAttributes(node, node));
 	want(ERROR_INVALID_VALUE, cuGraphKernelNodeCopyAttributes(node, NULL));
 	exec = executable();

@@ -249,6 +249,10 @@ static int kernel_get_attribute(void *node, int32_t attr,
 	case TS_CU_LAUNCH_ATTRIBUTE_PRIORITY:
 		value_out->priority = n->work.kernel.priority;
 		return 0;
+	case TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		/* No launch has clusters, so no node has their size. */
+		value_out->cluster_dim.x = value_out->cluster_dim.y = value_out->cluster_dim.z = 0;
+		return 0;
 	default:
 		return NOT_SERVED("attributes of kernel nodes except cooperative and priority",
 				  ON_A_REAL_GPU);
