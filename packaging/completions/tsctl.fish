@@ -18,7 +18,11 @@ function __tsctl_complete
     set -l typed (__tsctl_typed | string collect -a)
     set -l before (commandline -opc)
     set -l program (string replace -r '^~/' $HOME/ -- $before[1])
-    set -l line (string replace -r '^~/' $HOME/ -- $before[2..-1]) $typed
+    set -l line
+    # Without a text, string would read stdin.
+    set -q before[2]
+    and set line (string replace -r '^~/' $HOME/ -- $before[2..-1])
+    set -a line "$typed"
     for record in ($program complete --cursor=(math (count $before) - 1) $line 2>/dev/null | string split0)
         switch $record
             case ':files*'
