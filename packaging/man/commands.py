@@ -167,7 +167,6 @@ def command_options(page, command, texts, placeholders, has_vgpu):
             raise Wrong('%s: no help and no text for %s of %s' % (texts.path, option_name(group[0]), name))
         first = [helped(text, placeholders)] if text else [extra.pop(0)]
         page.tagged(tag, first[0], extra)
-    # In a build of the readers alone, `tsctl record` is only an explanation.
     own = {option for option in own if options and not any(option == option_name(known) for known in command['options'])}
     if own:
         raise Wrong('%s: tsctl %s has no option %s' % (texts.path, name, ', '.join(sorted(own))))
@@ -198,6 +197,10 @@ def command_page(page, command, texts, variables, has_vgpu, edits):
     if name == 'replay':
         page.section_head('Edits')
         description(page, edits.split('\n'), placeholders)
+    if texts.options.get(name) and not command['options']:
+        # In a build of the readers alone, the command is only an explanation.
+        see_also(page, ['tsctl(1)', 'tracesmith(7)'])
+        return
     page.section_head('Exit status')
     status = texts.section(name, 'Exit status')
     if status:
