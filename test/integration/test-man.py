@@ -243,6 +243,15 @@ class Agreement(unittest.TestCase):
         for part in re.split(r'\n\n|\n(?= {2}--)', result.out):
             self.assertIn(words(re.sub('^(Usage|Example): ', '', part)), everything)
 
+    def test_settings_of_the_service(self):
+        """The daemon accepts the options of the examples, in the page and in Debian's file."""
+        with open(os.path.join(harness.SOURCE, 'packaging/debian/default/tracesmithd'), encoding='utf-8') as file:
+            texts = [self.text('tracesmithd.conf.5'), file.read()]
+        for text in texts:
+            options, = re.findall('TRACESMITHD_OPTIONS="(.*)"', text)
+            result = harness.run([harness.DAEMON, *options.split(), '--version'])
+            self.assertEqual((result.status, result.err), (0, ''), options)
+
     def test_variables(self):
         """A variable that tsctl reads, and that a document describes, is in tsctl(1)."""
         page = '\n'.join(sections(self.text('tsctl.1'))['ENVIRONMENT'])
