@@ -115,9 +115,10 @@ class Release(unittest.TestCase):
                 self.assertTrue(status['running'], status)
                 answer = json.loads(tree.tsctl('info', '--json', '--session', '1', TRACESMITH_CONTROL=control))
                 self.assertEqual(answer['counts']['kernel'], 50, tree.name)
-                served = json.loads(tree.tsctl('state', '--json', '--at', '1ms', '--session', '1', '--served', TRACESMITH_CONTROL=control))
-                self.assertIn('at_ns', served, tree.name)
             path = self.wait_for_trace(folder)
+            for tree in (self.old, self.new):
+                served = json.loads(tree.tsctl('view', '--stats', '--json', '--served', path, TRACESMITH_CONTROL=control))
+                self.assertEqual(served, json.loads(tree.tsctl('view', '--stats', '--json', path)), tree.name)
         finally:
             process.terminate()
             self.assertEqual(process.wait(SECONDS), 0, process.stderr.read())
