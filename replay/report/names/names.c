@@ -322,8 +322,9 @@ const char *ts_name_loss_text(const char *reason)
 				     "ones are unknown"},
 		{TS_LOSS_CUPTI_DROPPED, "CUPTI dropped activity records without a reason"},
 		{TS_LOSS_NO_BUFFER, "the program had no memory for CUPTI's activity buffers"},
-		{TS_LOSS_ZERO_TIMESTAMP, "operations without times: they never ended, or the GPU had "
-					 "no room for their times"},
+		{TS_LOSS_ZERO_TIMESTAMP,
+		 "operations without times: they never ended, or the GPU had "
+		 "no room for their times"},
 		{TS_LOSS_UNFINISHED, "calls and operations that still ran when the recording "
 				     "ended"},
 		{TS_LOSS_UNTIMED,

@@ -35,6 +35,7 @@ fn options(reader: &Reader, limits: Limits<'_>) -> ts_ask_options {
         max_bytes: limits.max_bytes,
         n_threads: limits.n_threads,
         device_bytes: limits.device_bytes,
+        progress: ptr::null_mut(),
     }
 }
 
@@ -98,8 +99,6 @@ pub fn ask(
             line.as_mut_ptr(),
         )
     };
-    // The question ended the reader's flag.
-    reader.use_cancel();
     answer(result, &json, &line)
 }
 
@@ -128,8 +127,5 @@ pub fn diff(before: &[&Reader], after: &[&Reader], options_json: &CStr) -> Resul
     let result = unsafe {
         ts_ask_json_diff(c_sides.as_ptr(), options_json.as_ptr(), &options, json.as_mut_ptr(), line.as_mut_ptr())
     };
-    for reader in sides.concat() {
-        reader.use_cancel();
-    }
     answer(result, &json, &line)
 }

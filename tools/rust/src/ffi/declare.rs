@@ -20,6 +20,7 @@ macro_rules! opaque {
 
 opaque! {
     ts_sbt_reader ts_sbt_cursor ts_sbt_arrays ts_sbt_columns ts_sbt_totals ts_symbols ts_modules ts_sbt_writer ts_sbt_session_writer ts_client
+    ts_replay_progress
     ProtobufCMessage
 }
 
@@ -168,6 +169,7 @@ structs! {
         max_bytes: usize,
         n_threads: u32,
         device_bytes: u64,
+        progress: *mut ts_replay_progress,
     }
     ts_export_options {
         session: u32,
@@ -224,7 +226,7 @@ extern "C" {
     pub fn ts_sbt_reader_file_bytes(reader: *const ts_sbt_reader) -> u64;
     pub fn ts_sbt_reader_tail_bytes(reader: *const ts_sbt_reader) -> u64;
     pub fn ts_sbt_reader_format(reader: *const ts_sbt_reader) -> *const c_char;
-    pub fn ts_sbt_reader_cancel(reader: *mut ts_sbt_reader, flag: *const c_int);
+    pub fn ts_sbt_reader_cancel(reader: *mut ts_sbt_reader, flag: *const c_int) -> *const c_int;
     pub fn ts_sbt_reader_string(reader: *mut ts_sbt_reader, id: u32, ret_n_bytes: *mut usize) -> *const c_char;
     pub fn ts_sbt_reader_stack(
         reader: *mut ts_sbt_reader,

@@ -51,8 +51,6 @@ pub fn export(
     let mut report = MaybeUninit::<ts_export_report>::zeroed();
     // SAFETY: reader, options and descriptor live longer than the call; zeroes are the defaults of the pointers.
     let result = unsafe { ts_export_fd(reader.as_ptr(), format, &options, fd.as_raw_fd(), report.as_mut_ptr()) };
-    // The export may have ended the reader's flag.
-    reader.use_cancel();
     if result != 0 {
         return Err(reader.why(result));
     }

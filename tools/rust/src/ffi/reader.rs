@@ -132,8 +132,7 @@ impl Reader {
         self.use_cancel();
     }
 
-    /// Passes the flag to the library again: a question ends it.
-    pub(super) fn use_cancel(&self) {
+    fn use_cancel(&self) {
         let flag = self.cancel_flag();
         // SAFETY: `self.cancel` keeps the flag while the library has the pointer.
         unsafe { ts_sbt_reader_cancel(self.as_ptr(), flag) };

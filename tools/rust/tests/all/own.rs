@@ -3,7 +3,7 @@
 
 use std::fs::File;
 
-use tracesmith::rows::{Api, Counter, Device, Kernel, Mark, Memory, Range, RowType, Session, Thread};
+use tracesmith::rows::{Api, Counter, Device, Kernel, Mark, Memory, Memset, Range, RowType, Session, Thread};
 use tracesmith::values::api_domain;
 use tracesmith::{Cancel, Columns, ErrorKind, FileState, Filter, StackId, StringId, Trace, Writer, NO_DEVICE};
 
@@ -167,9 +167,10 @@ fn filters_select() {
         // A column that was not selected is no empty slice.
         assert!(columns.get(Kernel::END_NS).unwrap_err().to_string().contains("end_ns was not selected"));
     }
-    // Rows of kernels have no thread, and calls no name.
+    // Rows of kernels have no thread, and sets no name. Names of calls are not in the trace.
     assert_eq!(trace.columns::<Kernel>(&Filter::new().thread(1)).unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(trace.columns::<Api>(&Filter::new().name("x")).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(trace.columns::<Memset>(&Filter::new().name("x")).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(trace.columns::<Api>(&Filter::new().name("*")).unwrap().len(), 0);
     assert_eq!(trace.rows::<Api>(&Filter::new().thread(1)).unwrap().count(), 200);
     assert_eq!(trace.rows::<Api>(&Filter::new().name("*")).unwrap().count(), 0);
     assert!(trace.columns::<Memory>(&Filter::new()).unwrap_err().to_string().contains("alloc, free"));
