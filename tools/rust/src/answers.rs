@@ -72,6 +72,15 @@ answer! {
         hip_version: Option<u32>,
         /// With "hip_events": largest error of these times.
         hip_time_error_ns: Option<u64>,
+        /// Id of the batch job, from the process's environment; absent: unknown, as each of the
+        /// following.
+        job: Option<String>,
+        /// Number of the process in its job, from 0.
+        rank: Option<u32>,
+        /// Number of processes of the job.
+        ranks: Option<u32>,
+        /// Number of the process on its machine, from 0.
+        local_rank: Option<u32>,
     }
 }
 

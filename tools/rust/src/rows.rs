@@ -56,7 +56,7 @@ row_types! {
 
 row! {
     /// An outermost call of a function of the vendor's interface. Rows of type `api`.
-    Api "api" span [Api] () {
+    Api "api" span [Api] (call) {
         /// Start, in nanoseconds of CLOCK_MONOTONIC.
         start_ns: u64 = START_NS "start_ns" 1 0 TimeStart;
         /// End, in nanoseconds of CLOCK_MONOTONIC.
@@ -919,6 +919,18 @@ row! {
         /// Duration in nanoseconds; largest error of the times of GPU work that HIP's events give;
         /// 0: no such times.
         hip_time_error_ns: u64 = HIP_TIME_ERROR_NS "hip_time_error_ns" 22 112 Duration;
+        /// Text; string: the id of the batch job; 0: unknown.
+        job: StringId = JOB "job" 23 120 String;
+        /// TS_JOB_*: `rank` and `local_rank` are known.
+        job_flags: u32 = JOB_FLAGS "job_flags" 24 124 Flags;
+        /// Number of the process in its job, from 0.
+        rank: u32 = RANK "rank" 25 128 Number;
+        /// Number of processes of the job; 0: unknown.
+        n_ranks: u32 = N_RANKS "n_ranks" 26 132 Number;
+        /// Number of the process on its machine, from 0.
+        local_rank: u32 = LOCAL_RANK "local_rank" 27 136 Number;
+        #[doc(hidden)]
+        reserved: u32;
     }
 }
 

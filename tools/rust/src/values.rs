@@ -10,7 +10,8 @@ pub mod clock {
     pub const NONE: u32 = 0;
     /// TS_CLOCK_MONOTONIC: ns.
     pub const MONOTONIC: u32 = 1;
-    /// TS_CLOCK_TSC: x86 TSC ticks; only if the kernel's clocksource is the TSC.
+    /// TS_CLOCK_TSC: Ticks of the processor's counter: the TSC on x86, CNTVCT_EL0 on aarch64. Only
+    /// if it is the kernel's clocksource.
     pub const TSC: u32 = 2;
     /// TS_CLOCK_REALTIME: ns.
     pub const REALTIME: u32 = 3;
