@@ -70,7 +70,7 @@ class Sources(unittest.TestCase):
     def test_declarations_are_those_of_the_headers(self):
         ours = re.findall(r'pub fn (ts_\w+)\(([^)]*)\)(?:\s*-> ([^;]+))?;', text_of(os.path.join(CRATE, 'src', 'ffi', 'declare.rs')))
         self.assertGreater(len(ours), 60)
-        headers = [path for folder in ('sbt', 'replay/report', 'proto/client', 'proto/rpc', 'tools/export')
+        headers = [path for folder in ('sbt', 'replay/report', 'replay/report/names', 'proto/client', 'proto/rpc', 'tools/export')
                    for path in glob.glob(os.path.join(harness.SOURCE, folder, '*.h'))] + [os.path.join(harness.BUILD, 'proto/rpc/tracesmith.pb-c.h')]
         text = re.sub(r'/\*.*?\*/', ' ', '\n'.join(map(text_of, headers)), flags=re.S)
         text = re.sub(r'^#.*(\\\n.*)*$', ' ', text, flags=re.M)

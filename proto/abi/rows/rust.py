@@ -76,9 +76,10 @@ def type_lines(types):
 
 
 def row_lines(row):
-    named = any((field.name, field.role) == ('name', 'STRING') for field in row.fields)
+    # Calls are named by their numbers.
+    named = 'call' if row.name == 'api' else 'name' if any((field.name, field.role) == ('name', 'STRING') for field in row.fields) else ''
     lines = ['', 'row! {'] + doc_lines(row_doc(row), '    ')
-    lines.append('    %s "%s" %s [%s] (%s) {' % (camel(row.name), row.name, row.kind, ' '.join(camel(each) for each in row.types), 'name' if named else ''))
+    lines.append('    %s "%s" %s [%s] (%s) {' % (camel(row.name), row.name, row.kind, ' '.join(camel(each) for each in row.types), named))
     for each in row.layout:
         if not hasattr(each, 'role'):
             lines += ['        #[doc(hidden)]', '        %s: %s;' % (each.name, plain_type(each.kind))]

@@ -227,6 +227,20 @@ impl Trace {
         self.ask(&questions::Timeline::default())
     }
 
+    /// Draws the timeline as SVG, as `tsctl timeline --format svg`, `width` pixels wide; 0: the default width.
+    pub fn draw_timeline(&self, width: u32) -> Result<String> {
+        self.draw(questions::Timeline::NAME, width)
+    }
+
+    /// Draws the memory over time as SVG, as `tsctl memory --format svg`.
+    pub fn draw_memory(&self, width: u32) -> Result<String> {
+        self.draw(questions::Memory::NAME, width)
+    }
+
+    fn draw(&self, question: &str, width: u32) -> Result<String> {
+        ffi::picture(&self.reader, &ffi::c_text(question, "the question")?, &ffi::c_text("", "the options")?, width)
+    }
+
     /// Returns sums by name with percentiles, as `tsctl view --stats --json`.
     pub fn stats(&self) -> Result<TraceStats> {
         self.ask(&questions::Stats::default())

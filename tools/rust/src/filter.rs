@@ -41,7 +41,7 @@ impl Filter {
     }
 
     /// Rows with a name of this pattern: `*` matches any text, `?` any character. Names of kernels are those of
-    /// the compiler (mangled). Rows of types without a name do not match.
+    /// the compiler (mangled), names of calls those of [`call_name`](crate::call_name). Rows of types without a name do not match.
     pub fn name(mut self, pattern: &str) -> Filter {
         self.name = Some(pattern.to_string());
         self

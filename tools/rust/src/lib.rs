@@ -50,7 +50,7 @@ pub use self::{
     filter::Filter,
     json::Value,
     live::Client,
-    row::{Column, ColumnInfo, EventRow, Role, Row, StackId, StringId},
+    row::{call_name, Column, ColumnInfo, EventRow, Role, Row, StackId, StringId},
     symbols::{Frame, Symbols},
     table::{AnyColumn, Block, Blocks, Columns, Events, Item, Rows, Summary, Total},
     trace::{FileState, Trace},

@@ -121,6 +121,17 @@ impl<R, T> fmt::Debug for Column<R, T> {
     }
 }
 
+/// The number of a call's name: its low half is ts_call_number() of `sbt/columns.h`.
+pub(crate) fn call_key(domain: u16, cbid: u16) -> u64 {
+    1 << 32 | u64::from(domain) << 16 | u64::from(cbid)
+}
+
+/// Returns the name of a vendor's call, by the columns of an [`Api`](crate::rows::Api) row: "cudaLaunchKernel"; a call that the library does
+/// not know is "runtime#999".
+pub fn call_name(domain: u16, cbid: u16) -> String {
+    crate::ffi::call_name(domain, cbid)
+}
+
 pub(crate) mod sealed {
     /// Only `row!` implements it, for structs with C's layout that are valid with any bytes. The unsafe
     /// code of `ffi` depends on that.
@@ -137,6 +148,12 @@ pub trait Row: sealed::Sealed + Copy + Default + Send + Sync + fmt::Debug + 'sta
     /// Returns the id of the row's name, if rows of this type have one.
     fn name_id(&self) -> Option<StringId> {
         None
+    }
+
+    /// Returns a number of the row's name: of a call, or of a text.
+    #[doc(hidden)]
+    fn name_key(&self) -> Option<u64> {
+        self.name_id().map(|id| id.0.into())
     }
 
     /// Returns name, offset and width of each field of the struct, for tests.
@@ -266,6 +283,12 @@ macro_rules! row_types {
                     $(AnyEvent::$event(row) => crate::row::Row::name_id(row),)*
                 }
             }
+
+            pub(crate) fn name_key(&self) -> Option<u64> {
+                match self {
+                    $(AnyEvent::$event(row) => crate::row::Row::name_key(row),)*
+                }
+            }
         }
     };
 }
@@ -300,9 +323,7 @@ macro_rules! row {
                 role: crate::row::Role::$role,
             },)?)*];
 
-            $(fn name_id(&self) -> Option<StringId> {
-                Some(self.$named)
-            })?
+            $(row!(@$named);)?
 
             fn layout() -> Vec<(&'static str, usize, usize)> {
                 let row = $name::default();
@@ -335,6 +356,16 @@ macro_rules! row {
         }
     };
     (@definition $name:ident) => {};
+    (@name) => {
+        fn name_id(&self) -> Option<StringId> {
+            Some(self.name)
+        }
+    };
+    (@call) => {
+        fn name_key(&self) -> Option<u64> {
+            Some(crate::row::call_key(self.domain, self.cbid))
+        }
+    };
 }
 
 pub(crate) use {row, row_types};

@@ -56,7 +56,7 @@ row_types! {
 
 row! {
     /// An outermost call of a function of the vendor's interface. Rows of type `api`.
-    Api "api" span [Api] () {
+    Api "api" span [Api] (call) {
         /// Start, in nanoseconds of CLOCK_MONOTONIC.
         start_ns: u64 = START_NS "start_ns" 1 0 TimeStart;
         /// End, in nanoseconds of CLOCK_MONOTONIC.

@@ -9,7 +9,7 @@ use std::ops::Deref;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi;
-use crate::row::{Column, EventRow, Row, StringId};
+use crate::row::{Column, EventRow, Row};
 use crate::rows::{AnyEvent, RowType};
 
 /// A row with its session and its type. The row's fields are those of the item, too.
@@ -35,7 +35,7 @@ impl<R> Deref for Item<R> {
 struct Walk<'t> {
     cursor: ffi::Cursor<'t>,
     /// None: any name.
-    names: Option<HashSet<StringId>>,
+    names: Option<HashSet<u64>>,
     is_at_end: bool,
 }
 
@@ -44,7 +44,7 @@ impl Walk<'_> {
     fn next<T>(
         &mut self,
         read: impl Fn(&ffi::RawRow<'_>) -> Option<T>,
-        name: impl Fn(&T) -> Option<StringId>,
+        name: impl Fn(&T) -> Option<u64>,
     ) -> Option<Result<T>> {
         while !self.is_at_end {
             match self.cursor.next() {
@@ -82,7 +82,7 @@ pub struct Rows<'t, R> {
 }
 
 impl<'t, R: EventRow> Rows<'t, R> {
-    pub(crate) fn new(cursor: ffi::Cursor<'t>, names: Option<Vec<StringId>>) -> Rows<'t, R> {
+    pub(crate) fn new(cursor: ffi::Cursor<'t>, names: Option<Vec<u64>>) -> Rows<'t, R> {
         let names = names.map(|names| names.into_iter().collect());
         Rows { walk: Walk { cursor, names, is_at_end: false }, row: PhantomData }
     }
@@ -95,7 +95,7 @@ impl<R: EventRow> Iterator for Rows<'_, R> {
         let read = |raw: &ffi::RawRow<'_>| {
             Some(Item { session: raw.session(), row_type: raw.row_type()?, row: raw.read::<R>()? })
         };
-        self.walk.next(read, |item| item.row.name_id())
+        self.walk.next(read, |item| item.row.name_key())
     }
 }
 
@@ -107,7 +107,7 @@ pub struct Events<'t> {
 }
 
 impl<'t> Events<'t> {
-    pub(crate) fn new(cursor: ffi::Cursor<'t>, names: Option<Vec<StringId>>) -> Events<'t> {
+    pub(crate) fn new(cursor: ffi::Cursor<'t>, names: Option<Vec<u64>>) -> Events<'t> {
         let names = names.map(|names| names.into_iter().collect());
         Events { walk: Walk { cursor, names, is_at_end: false } }
     }
@@ -120,7 +120,7 @@ impl Iterator for Events<'_> {
         let read = |raw: &ffi::RawRow<'_>| {
             Some(Item { session: raw.session(), row_type: raw.row_type()?, row: AnyEvent::read(raw)? })
         };
-        self.walk.next(read, |item| item.row.name_id())
+        self.walk.next(read, |item| item.row.name_key())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::ffi;
 use crate::filter::{matches, Filter};
-use crate::row::{EventRow, Row, StackId, StringId};
+use crate::row::{call_key, call_name, EventRow, Row, StackId, StringId};
 use crate::rows::{self, RowType};
 use crate::table::{AnyColumn, Blocks, Columns, Events, Item, Rows, Summary, Total};
 
@@ -322,6 +322,7 @@ impl Trace {
             return Err(Error::from_errno(22, format!("rows of type {} have another struct", row_type.name())));
         }
         let names = self.wanted_names(&[row_type], filter)?;
+        let names = names.map(|keys| keys.iter().map(|key| *key as u32).collect::<Vec<_>>());
         let c_names: Vec<_> = columns.iter().map(|column| column.c_name()).collect();
         ffi::Columns::new(&self.reader, row_type, &filter.selection, &c_names, names.as_deref()).map(Columns::new)
     }
@@ -365,26 +366,37 @@ impl Trace {
             .collect())
     }
 
-    /// Returns the ids of the filter's names in rows of these types, ascending; None: any name.
-    fn wanted_names(&self, types: &[RowType], filter: &Filter) -> Result<Option<Vec<StringId>>> {
+    /// Returns the numbers of the filter's names in rows of these types, ascending; None: any name.
+    fn wanted_names(&self, types: &[RowType], filter: &Filter) -> Result<Option<Vec<u64>>> {
         let pattern = match &filter.name {
             Some(pattern) => pattern,
             None => return Ok(None),
         };
-        let mut ids = Vec::new();
+        let mut keys = Vec::new();
         for row_type in types {
             let selection = ffi::Selection { session: filter.selection.session, ..Default::default() };
-            if row_type.columns().iter().any(|column| column.name() == "name") {
+            if *row_type == RowType::Api {
+                let names = ["domain\0", "cbid\0"];
+                let columns =
+                    Columns::<rows::Api>::new(ffi::Columns::new(&self.reader, *row_type, &selection, &names, None)?);
+                let calls = columns.get(rows::Api::DOMAIN)?.iter().zip(columns.get(rows::Api::CBID)?);
+                keys.extend(calls.map(|(domain, cbid)| call_key(*domain, *cbid)));
+            } else if row_type.columns().iter().any(|column| column.name() == "name") {
                 let columns = ffi::Columns::new(&self.reader, *row_type, &selection, &["name\0"], None)?;
-                ids.extend_from_slice(columns.name_ids());
+                keys.extend(columns.name_ids().iter().map(|id| u64::from(id.0)));
             }
+            // Most rows repeat a name.
+            keys.sort_unstable();
+            keys.dedup();
         }
-        ids.sort_unstable();
-        ids.dedup();
         let mut wanted = Vec::new();
-        for id in ids {
-            if matches(pattern, &self.string(id)?) {
-                wanted.push(id);
+        for key in keys {
+            let name = match key >> 32 {
+                0 => self.string(StringId(key as u32))?,
+                _ => call_name((key >> 16) as u16, key as u16).into(),
+            };
+            if matches(pattern, &name) {
+                wanted.push(key);
             }
         }
         Ok(Some(wanted))

@@ -26,29 +26,30 @@ extern "C" fn no_memory() {
     std::process::abort();
 }
 
-fn options(reader: &Reader, limits: Limits<'_>) -> ts_ask_options {
-    ts_ask_options {
-        no_memory: Some(no_memory),
-        cancel: reader.cancel_flag(),
-        // The library adds to the number atomically.
-        n_rows: limits.n_rows.map_or(ptr::null_mut(), |n_rows| n_rows as *const AtomicU64 as *mut u64),
-        max_bytes: limits.max_bytes,
-        n_threads: limits.n_threads,
-        device_bytes: limits.device_bytes,
-        progress: ptr::null_mut(),
-    }
+fn options(reader: &Reader, limits: Limits<'_>) -> Padded<ts_ask_options> {
+    // SAFETY: all zero is the default of all members but no_memory (ask-json.h).
+    let mut options = unsafe { Padded::<ts_ask_options>::zeroed() };
+    options.no_memory = Some(no_memory);
+    options.cancel = reader.cancel_flag();
+    // The library adds to the number atomically.
+    options.n_rows = limits.n_rows.map_or(ptr::null_mut(), |n_rows| n_rows as *const AtomicU64 as *mut u64);
+    options.max_bytes = limits.max_bytes;
+    options.n_threads = limits.n_threads;
+    options.device_bytes = limits.device_bytes;
+    options
 }
 
 /// A text of the library, which is freed.
-pub(super) struct Json(ts_json);
+pub(super) struct Json(Padded<ts_json>);
 
 impl Json {
     pub(super) fn new() -> Json {
-        Json(ts_json { data: ptr::null_mut(), n_bytes: 0, n_allocated: 0, error: 0 })
+        // SAFETY: json.h: all zero is an empty text.
+        Json(unsafe { Padded::zeroed() })
     }
 
     pub(super) fn as_mut_ptr(&mut self) -> *mut ts_json {
-        &mut self.0
+        self.0.as_mut_ptr()
     }
 
     pub(super) fn copy(&self) -> String {
@@ -64,7 +65,7 @@ impl Json {
 impl Drop for Json {
     fn drop(&mut self) {
         // SAFETY: json.h: all zero is an empty text; the text is freed once.
-        unsafe { ts_json_deinit(&mut self.0) }
+        unsafe { ts_json_deinit(self.0.as_mut_ptr()) }
     }
 }
 
@@ -94,11 +95,36 @@ pub fn ask(
             reader.path().as_ptr(),
             question.as_ptr(),
             options_json.as_ptr(),
-            &options,
+            options.as_ptr(),
             json.as_mut_ptr(),
             line.as_mut_ptr(),
         )
     };
+    // A library before this version ends the reader's flag.
+    reader.use_cancel();
+    answer(result, &json, &line)
+}
+
+/// Draws the answer to "timeline" or "memory" as SVG.
+pub fn picture(reader: &Reader, question: &CStr, options_json: &CStr, width: u32) -> Result<String, Error> {
+    let mut line: [c_char; WHY_BYTES] = [0; WHY_BYTES];
+    let mut json = Json::new();
+    let options = options(reader, Limits::default());
+    // SAFETY: as in ask().
+    let result = unsafe {
+        ts_ask_picture(
+            reader.as_ptr(),
+            0,
+            reader.path().as_ptr(),
+            question.as_ptr(),
+            options_json.as_ptr(),
+            width,
+            options.as_ptr(),
+            json.as_mut_ptr(),
+            line.as_mut_ptr(),
+        )
+    };
+    reader.use_cancel();
     answer(result, &json, &line)
 }
 
@@ -125,7 +151,16 @@ pub fn diff(before: &[&Reader], after: &[&Reader], options_json: &CStr) -> Resul
     let options = options(first, Limits::default());
     // SAFETY: as in ask(); the sides have as many readers as they state, each once.
     let result = unsafe {
-        ts_ask_json_diff(c_sides.as_ptr(), options_json.as_ptr(), &options, json.as_mut_ptr(), line.as_mut_ptr())
+        ts_ask_json_diff(
+            c_sides.as_ptr(),
+            options_json.as_ptr(),
+            options.as_ptr(),
+            json.as_mut_ptr(),
+            line.as_mut_ptr(),
+        )
     };
+    for reader in sides.concat() {
+        reader.use_cancel();
+    }
     answer(result, &json, &line)
 }

@@ -30,33 +30,30 @@ impl Columns {
         row_type: RowType,
         selection: &Selection,
         c_names: &[&'static str],
-        names: Option<&[StringId]>,
+        names: Option<&[u32]>,
     ) -> Result<Columns, Error> {
-        let mut options = ts_sbt_columns_options {
-            type_: row_type as u32,
-            session: selection.session,
-            columns: 0,
-            from_ns: selection.from_ns,
-            to_ns: selection.to_ns,
-            filter: selection.filter,
-            device: selection.device,
-            context: selection.context,
-            stream: selection.stream,
-            thread: selection.thread,
-            n_names: 0,
-            names: ptr::null(),
-        };
+        // SAFETY: all zero is the default (columns.h).
+        let mut options = unsafe { Padded::<ts_sbt_columns_options>::zeroed() };
+        options.type_ = row_type as u32;
+        options.session = selection.session;
+        options.from_ns = selection.from_ns;
+        options.to_ns = selection.to_ns;
+        options.filter = selection.filter;
+        options.device = selection.device;
+        options.context = selection.context;
+        options.stream = selection.stream;
+        options.thread = selection.thread;
         for c_name in c_names {
             options.columns |= index(row_type, c_name).map_or(0, |index| 1 << index);
         }
         if let Some(names) = names {
-            // StringId is a transparent u32. An empty slice has a pointer that is not NULL, which selects no row.
-            options.names = names.as_ptr().cast();
+            // An empty slice has a pointer that is not NULL, which selects no row.
+            options.names = names.as_ptr();
             options.n_names = u32::try_from(names.len()).unwrap_or(u32::MAX);
         }
         let mut pointer = ptr::null_mut();
         // SAFETY: options and names live longer than the call.
-        let result = unsafe { ts_sbt_columns_new(reader.as_ptr(), &options, &mut pointer) };
+        let result = unsafe { ts_sbt_columns_new(reader.as_ptr(), options.as_ptr(), &mut pointer) };
         reader.check(result)?;
         let columns = Columns { pointer: NonNull::new(pointer).expect("new columns"), row_type };
         // SAFETY: the columns live.

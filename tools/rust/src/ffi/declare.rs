@@ -20,7 +20,6 @@ macro_rules! opaque {
 
 opaque! {
     ts_sbt_reader ts_sbt_cursor ts_sbt_arrays ts_sbt_columns ts_sbt_totals ts_symbols ts_modules ts_sbt_writer ts_sbt_session_writer ts_client
-    ts_replay_progress
     ProtobufCMessage
 }
 
@@ -49,6 +48,50 @@ macro_rules! structs {
     };
 }
 
+/// A struct with zeroes behind it. A newer library may have appended members: it reads zeroes, which are each member's default,
+/// and writes to memory that is there.
+#[repr(C)]
+pub struct Padded<T> {
+    value: T,
+    zeroes: [u64; 32],
+}
+
+impl<T> Padded<T> {
+    /// Makes a struct of zeroes.
+    ///
+    /// # Safety
+    /// Zeroes are a valid T.
+    pub unsafe fn zeroed() -> Padded<T> {
+        // SAFETY: as above.
+        unsafe { std::mem::MaybeUninit::zeroed().assume_init() }
+    }
+}
+
+impl<T> std::ops::Deref for Padded<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> Padded<T> {
+    pub fn as_ptr(&self) -> *const T {
+        (self as *const Padded<T>).cast()
+    }
+
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        (self as *mut Padded<T>).cast()
+    }
+}
+
+impl<T> std::ops::DerefMut for Padded<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+pub const CALL_NAME_BYTES: usize = 32; // TS_CALL_NAME_BYTES
 pub const TYPES: usize = 64; // TS_ROW_COUNT
 pub const LOSSES: usize = 32; // TS_LOSS_COUNT
 pub const WEIGHTS: usize = 6; // TS_EXPORT_N_WEIGHTS
@@ -169,7 +212,7 @@ structs! {
         max_bytes: usize,
         n_threads: u32,
         device_bytes: u64,
-        progress: *mut ts_replay_progress,
+        progress: *mut c_void,
     }
     ts_export_options {
         session: u32,
@@ -212,6 +255,7 @@ extern "C" {
     pub fn ts_row_schema(type_: c_uint) -> *const ts_row_schema;
     pub fn ts_row_column(schema: *const ts_row_schema, name: *const c_char) -> c_int;
     pub fn ts_loss_reason_name(reason: c_uint) -> *const c_char;
+    pub fn ts_name_call(domain: u32, cbid: u32, buffer: *mut c_char) -> *const c_char;
 
     pub fn ts_sbt_reader_open(fd: c_int, ret_reader: *mut *mut ts_sbt_reader, ret_error: *mut ts_sbt_error) -> c_int;
     pub fn ts_sbt_reader_free(reader: *mut ts_sbt_reader);
@@ -329,6 +373,17 @@ extern "C" {
         path: *const c_char,
         question: *const c_char,
         options_json: *const c_char,
+        options: *const ts_ask_options,
+        answer: *mut ts_json,
+        ret_why: *mut c_char,
+    ) -> c_int;
+    pub fn ts_ask_picture(
+        reader: *mut ts_sbt_reader,
+        session: u32,
+        path: *const c_char,
+        question: *const c_char,
+        options_json: *const c_char,
+        width: u32,
         options: *const ts_ask_options,
         answer: *mut ts_json,
         ret_why: *mut c_char,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Exports: `tools/export/export.h`.
 
-use std::mem::MaybeUninit;
 use std::os::unix::io::{AsRawFd, BorrowedFd};
-use std::ptr;
 
 use super::declare::*;
 use super::reader::{Reader, Selection};
@@ -29,33 +27,25 @@ pub fn export(
     selection: &Selection,
     fd: BorrowedFd<'_>,
 ) -> Result<Exported, Error> {
-    let options = ts_export_options {
-        session: selection.session,
-        types,
-        from_ns: selection.from_ns,
-        to_ns: selection.to_ns,
-        weight,
-        mangled,
-        no_leaf: false,
-        processes: false,
-        threads: false,
-        lines: false,
-        names: ptr::null(),
-        step: None,
-        user: ptr::null_mut(),
-        generator: ptr::null(),
-        width: 0,
-        title: ptr::null(),
-        cancel: reader.cancel_flag(),
-    };
-    let mut report = MaybeUninit::<ts_export_report>::zeroed();
+    // SAFETY: all zero is the default, and the pointers may be NULL (export.h).
+    let mut options = unsafe { Padded::<ts_export_options>::zeroed() };
+    options.session = selection.session;
+    options.types = types;
+    options.from_ns = selection.from_ns;
+    options.to_ns = selection.to_ns;
+    options.weight = weight;
+    options.mangled = mangled;
+    options.cancel = reader.cancel_flag();
+    // SAFETY: numbers, booleans and bytes.
+    let mut report = unsafe { Padded::<ts_export_report>::zeroed() };
     // SAFETY: reader, options and descriptor live longer than the call; zeroes are the defaults of the pointers.
-    let result = unsafe { ts_export_fd(reader.as_ptr(), format, &options, fd.as_raw_fd(), report.as_mut_ptr()) };
+    let result =
+        unsafe { ts_export_fd(reader.as_ptr(), format, options.as_ptr(), fd.as_raw_fd(), report.as_mut_ptr()) };
+    // The export may have ended the reader's flag.
+    reader.use_cancel();
     if result != 0 {
         return Err(reader.why(result));
     }
-    // SAFETY: zeroes are a valid report, and the library has filled it.
-    let report = unsafe { MaybeUninit::assume_init(report) };
     if report.damaged {
         return Err(texts::why(reader.path(), report.damage.code, &report.damage));
     }

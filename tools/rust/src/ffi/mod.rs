@@ -32,13 +32,13 @@ mod writer;
 
 #[cfg(feature = "library")]
 pub use self::{
-    ask::{ask, diff, Limits},
+    ask::{ask, diff, picture, Limits},
     client::Client,
     columns::{Arrays, Columns},
     export::export,
     reader::{Cursor, Reader, Selection, Summary},
     rows::RawRow,
     symbols::Symbols,
-    texts::{c_path, c_text, loss_name},
+    texts::{c_path, c_text, call_name, loss_name},
     writer::{SessionWriter, Writer},
 };

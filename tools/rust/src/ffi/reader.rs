@@ -2,7 +2,7 @@
 //! Readers, cursors and totals of `sbt/reader.h`.
 
 use std::ffi::{CStr, CString};
-use std::mem::{size_of, ManuallyDrop, MaybeUninit};
+use std::mem::{size_of, ManuallyDrop};
 use std::os::raw::{c_char, c_int, c_void};
 use std::os::unix::io::{AsRawFd, BorrowedFd};
 use std::ptr::{self, NonNull};
@@ -53,19 +53,19 @@ pub struct Selection {
 }
 
 impl Selection {
-    fn cursor_options(&self, types: u64) -> ts_sbt_cursor_options {
-        ts_sbt_cursor_options {
-            types,
-            session: self.session,
-            filter: self.filter,
-            from_ns: self.from_ns,
-            to_ns: self.to_ns,
-            device: self.device,
-            context: self.context,
-            stream: self.stream,
-            thread: self.thread,
-            resume: ptr::null(),
-        }
+    fn cursor_options(&self, types: u64) -> Padded<ts_sbt_cursor_options> {
+        // SAFETY: all zero is the default (reader.h).
+        let mut options = unsafe { Padded::<ts_sbt_cursor_options>::zeroed() };
+        options.types = types;
+        options.session = self.session;
+        options.filter = self.filter;
+        options.from_ns = self.from_ns;
+        options.to_ns = self.to_ns;
+        options.device = self.device;
+        options.context = self.context;
+        options.stream = self.stream;
+        options.thread = self.thread;
+        options
     }
 }
 
@@ -77,12 +77,11 @@ impl Reader {
     pub fn open(fd: BorrowedFd<'_>, path: CString) -> Result<Reader, Error> {
         rows::check_library()?;
         let mut pointer = ptr::null_mut();
-        let mut error = MaybeUninit::<ts_sbt_error>::zeroed();
+        // SAFETY: numbers and bytes.
+        let mut error = unsafe { Padded::<ts_sbt_error>::zeroed() };
         // SAFETY: the descriptor is open, and both results have their place.
         let result = unsafe { ts_sbt_reader_open(fd.as_raw_fd(), &mut pointer, error.as_mut_ptr()) };
         if result != 0 {
-            // SAFETY: zeroes are a valid error, and the library may have filled it.
-            let error = unsafe { error.assume_init() };
             return Err(texts::why(&path, result, &error));
         }
         let pointer = NonNull::new(pointer).expect("an opened reader");
@@ -132,7 +131,8 @@ impl Reader {
         self.use_cancel();
     }
 
-    fn use_cancel(&self) {
+    /// Passes the flag to the library again: a question ends it.
+    pub(super) fn use_cancel(&self) {
         let flag = self.cancel_flag();
         // SAFETY: `self.cancel` keeps the flag while the library has the pointer.
         unsafe { ts_sbt_reader_cancel(self.as_ptr(), flag) };
@@ -228,9 +228,10 @@ impl Reader {
 
     /// Returns the frames and flags of a stack; they live as long as a text does.
     pub fn stack(&self, session: u32, id: StackId) -> Result<(&[u64], u32), Error> {
-        let mut stack = ts_sbt_stack { frames: ptr::null(), n_frames: 0, flags: 0 };
+        // SAFETY: numbers and a pointer that may be NULL.
+        let mut stack = unsafe { Padded::<ts_sbt_stack>::zeroed() };
         // SAFETY: the function accepts any ids.
-        let result = unsafe { ts_sbt_reader_stack(self.as_ptr(), session, id.0, &mut stack) };
+        let result = unsafe { ts_sbt_reader_stack(self.as_ptr(), session, id.0, stack.as_mut_ptr()) };
         self.check(result)?;
         if stack.frames.is_null() || stack.n_frames == 0 {
             return Ok((&[], stack.flags));
@@ -241,9 +242,10 @@ impl Reader {
 
     /// Copies a blob, because the library keeps it only until the next call. The second value has its flags.
     pub fn blob(&self, session: u32, number: u32) -> Result<(Vec<u8>, u32), Error> {
-        let mut blob = ts_sbt_blob { bytes: ptr::null(), n_bytes: 0, flags: 0, hash: [0; 2] };
+        // SAFETY: numbers and a pointer that may be NULL.
+        let mut blob = unsafe { Padded::<ts_sbt_blob>::zeroed() };
         // SAFETY: the function accepts any numbers.
-        let result = unsafe { ts_sbt_reader_blob(self.as_ptr(), session, number, &mut blob) };
+        let result = unsafe { ts_sbt_reader_blob(self.as_ptr(), session, number, blob.as_mut_ptr()) };
         self.check(result)?;
         if blob.bytes.is_null() || blob.n_bytes == 0 {
             return Ok((Vec::new(), blob.flags));
@@ -336,12 +338,12 @@ impl Reader {
     }
 
     pub fn summary(&self, session: u32) -> Result<Summary, Error> {
-        let mut summary = MaybeUninit::<ts_sbt_summary>::zeroed();
+        // SAFETY: numbers.
+        let mut summary = Box::new(unsafe { Padded::<ts_sbt_summary>::zeroed() });
         // SAFETY: the struct has its place.
         let result = unsafe { ts_sbt_reader_summary(self.as_ptr(), session, summary.as_mut_ptr()) };
         self.check(result)?;
-        // SAFETY: the library filled it; zeroes are valid, too.
-        Ok(Summary(Box::new(unsafe { summary.assume_init() })))
+        Ok(Summary(summary))
     }
 
     pub fn n_blocks(&self) -> usize {
@@ -353,7 +355,7 @@ impl Reader {
         let options = selection.cursor_options(types);
         let mut pointer = ptr::null_mut();
         // SAFETY: the options live longer than the call, and have no `resume`.
-        let result = unsafe { ts_sbt_cursor_new(self.as_ptr(), &options, &mut pointer) };
+        let result = unsafe { ts_sbt_cursor_new(self.as_ptr(), options.as_ptr(), &mut pointer) };
         self.check(result)?;
         Ok(Cursor { pointer: NonNull::new(pointer).expect("a new cursor"), reader: self })
     }
@@ -362,7 +364,7 @@ impl Reader {
         let options = selection.cursor_options(types);
         let mut pointer = ptr::null_mut();
         // SAFETY: the options live longer than the call, and have no `resume`.
-        let result = unsafe { ts_sbt_totals_new(self.as_ptr(), &options, &mut pointer) };
+        let result = unsafe { ts_sbt_totals_new(self.as_ptr(), options.as_ptr(), &mut pointer) };
         self.check(result)?;
         let totals = Totals { pointer: NonNull::new(pointer).expect("new totals") };
         // SAFETY: the totals live.
@@ -374,7 +376,7 @@ impl Reader {
 }
 
 /// Totals of a trace or a session.
-pub struct Summary(Box<ts_sbt_summary>);
+pub struct Summary(Box<Padded<ts_sbt_summary>>);
 
 impl Summary {
     pub fn count(&self, row_type: RowType) -> u64 {
@@ -411,9 +413,10 @@ pub struct Cursor<'t> {
 impl Cursor<'_> {
     /// Returns the next row, which is valid until the next call; None: no more rows.
     pub fn next(&mut self) -> Result<Option<RawRow<'_>>, Error> {
-        let mut row = ts_sbt_row { type_: 0, session: 0, schema: ptr::null(), any: ptr::null() };
+        // SAFETY: numbers and pointers that may be NULL.
+        let mut row = unsafe { Padded::<ts_sbt_row>::zeroed() };
         // SAFETY: cursor and reader live.
-        match unsafe { ts_sbt_cursor_next(self.pointer.as_ptr(), &mut row) } {
+        match unsafe { ts_sbt_cursor_next(self.pointer.as_ptr(), row.as_mut_ptr()) } {
             0 => {
                 // SAFETY: the schema of a returned row is constant, and the row has its length until the next call.
                 let raw = unsafe { RawRow::new(row.type_, row.session, (*row.schema).row_bytes as usize, row.any) };

@@ -66,6 +66,13 @@ pub(super) fn plain(path: &CStr, result: c_int) -> Error {
     Error::new(result, format!("{}: {text}", shown(path)), None)
 }
 
+/// Returns the name of a vendor's call as tsctl prints it.
+pub fn call_name(domain: u16, cbid: u16) -> String {
+    let mut buffer: [c_char; CALL_NAME_BYTES] = [0; CALL_NAME_BYTES];
+    // SAFETY: the buffer has the length that the header requires; the result is never NULL, and is constant or in the buffer.
+    unsafe { copy_text(ts_name_call(domain.into(), cbid.into(), buffer.as_mut_ptr())) }
+}
+
 /// Returns the name of a loss reason, which is its key in `lost` of `tsctl info --json`.
 pub fn loss_name(reason: u32) -> Option<&'static str> {
     // SAFETY: the function accepts any number, and returns NULL or a constant text.

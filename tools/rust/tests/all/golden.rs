@@ -246,6 +246,11 @@ fn exports_are_those_of_tsctl() {
     if let Some(wanted) = tsctl(&["export", "--format", "folded"], &path) {
         assert_eq!(text, wanted);
     }
+    for (own, command) in [(trace.draw_timeline(0), "timeline"), (trace.draw_memory(0), "memory")] {
+        if let Some(wanted) = tsctl(&[command, "--format", "svg"], &path) {
+            assert_eq!(own.unwrap(), wanted);
+        }
+    }
     let full = trace.export(&export, std::fs::File::create("/dev/full").unwrap()).unwrap_err();
     assert_eq!(full.code(), -28, "{full}");
 

@@ -3,9 +3,11 @@
 
 use std::fs::File;
 
-use tracesmith::rows::{Api, Counter, Device, Kernel, Mark, Memory, Memset, Range, RowType, Session, Thread};
+use tracesmith::rows::{Api, Counter, Device, Kernel, Mark, Memory, Range, RowType, Session, Thread};
 use tracesmith::values::api_domain;
-use tracesmith::{Cancel, Columns, ErrorKind, FileState, Filter, StackId, StringId, Trace, Writer, NO_DEVICE};
+use tracesmith::{
+    call_name, Cancel, Columns, ErrorKind, FileState, Filter, StackId, StringId, Trace, Writer, NO_DEVICE,
+};
 
 use crate::Path;
 
@@ -167,12 +169,19 @@ fn filters_select() {
         // A column that was not selected is no empty slice.
         assert!(columns.get(Kernel::END_NS).unwrap_err().to_string().contains("end_ns was not selected"));
     }
-    // Rows of kernels have no thread, and sets no name. Names of calls are not in the trace.
+    // Rows of kernels have no thread.
     assert_eq!(trace.columns::<Kernel>(&Filter::new().thread(1)).unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(trace.columns::<Memset>(&Filter::new().name("x")).unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(trace.columns::<Api>(&Filter::new().name("*")).unwrap().len(), 0);
+    assert_eq!(trace.columns::<Counter>(&Filter::new().name("x")).unwrap().len(), 0);
+    assert_eq!(trace.columns::<Memory>(&Filter::new()).unwrap_err().code(), -22);
     assert_eq!(trace.rows::<Api>(&Filter::new().thread(1)).unwrap().count(), 200);
-    assert_eq!(trace.rows::<Api>(&Filter::new().name("*")).unwrap().count(), 0);
+    // Calls have names, too, and numbers of calls are no ids of texts.
+    let launches = Filter::new().name("cuLaunch*").session(1);
+    assert_eq!(trace.rows::<Api>(&launches).unwrap().count(), 100);
+    assert_eq!(trace.columns::<Api>(&launches).unwrap().len(), 100);
+    assert_eq!(trace.columns::<Api>(&Filter::new().name("cuMem*")).unwrap().len(), 0);
+    assert_eq!(trace.events(&[], &launches).unwrap().count(), 100);
+    assert_eq!(trace.rows::<Api>(&Filter::new().name("kernel_*")).unwrap().count(), 0);
+    assert_eq!((call_name(1, 307), call_name(2, 9999)), ("cuLaunchKernel".to_string(), "runtime#9999".to_string()));
     assert!(trace.columns::<Memory>(&Filter::new()).unwrap_err().to_string().contains("alloc, free"));
     assert_eq!(trace.select_of::<Memory>(RowType::Free, &Filter::new(), &[]).unwrap().len(), 2);
     assert!(trace.select_of::<Memory>(RowType::Mark, &Filter::new(), &[]).is_err());
