@@ -364,6 +364,6 @@ if __name__ == '__main__':
         SEED = int(sys.argv[where + 1])
         del sys.argv[where:where + 2]
     for program_name, program_arguments in PROGRAMS.items():
-        for how in () if not ALL else [None] if program_name in UNFORMED else harness.FORMS:
+        for how in () if not ALL else [None] if program_name in UNFORMED else harness.FORMS + ('hip',):
             add(program_name, how, program_arguments)
     harness.main()
