@@ -334,7 +334,9 @@ class FramesOverHip(harness.over_hip(
         path = self.record_window([harness.app('both'), 'at-once'] + parts, 'window,launches=150..179', 'small')
         contexts = {row['context'] for row in harness.Trace(path).of('operation') if row['kind'] == 'launch'}
         session = self.replay(path)
-        self.assertEqual((session['launches'], session.get('unsupported', [])), (30, []))
+        self.assertEqual(session.get('unsupported', []), [])
+        # The other thread may open or close the window between the count of a launch and the launch.
+        self.assertIn(session['launches'], range(28, 31))
         self.assertEqual(len(contexts), 2)
 
     def test_copies_of_the_memory_have_rows(self):
@@ -364,6 +366,6 @@ if __name__ == '__main__':
         SEED = int(sys.argv[where + 1])
         del sys.argv[where:where + 2]
     for program_name, program_arguments in PROGRAMS.items():
-        for how in () if not ALL else [None] if program_name in UNFORMED else harness.FORMS:
+        for how in () if not ALL else [None] if program_name in UNFORMED else harness.FORMS + ('hip',):
             add(program_name, how, program_arguments)
     harness.main()

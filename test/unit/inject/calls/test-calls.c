@@ -34,28 +34,6 @@ TS_TEST(cheap_and_frequent_calls_are_not_watched)
 }
 
 /*
- * Launches that a replay cannot repeat are marked as unsupported. A cluster of one block counts as
- * no cluster. A programmatic launch is supported, because it may begin early but need not.
- */
-TS_TEST(launches_that_cannot_be_done_again_are_named)
-{
-	union ts_cu_launch_attribute_value value = {.cluster_dim = {1, 1, 1}};
-
-	ts_check(!ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value));
-	value.cluster_dim.y = 2;
-	ts_check_str(ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
-		     "launches in clusters of blocks");
-	ts_check_str(ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, &value),
-		     "launches that record an event");
-	ts_check_str(ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
-					     &value),
-		     "launches that record an event");
-	ts_check(!ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-					  &value));
-	ts_check(!ts_capture_launch_lacks(TS_CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
-}
-
-/*
  * Calls that give kernels memory of which the capture has no record are unsupported. Supported are
  * queries, and calls that make objects that the shim captures at their use.
  */

@@ -61,4 +61,7 @@ TS_TEST(cooperation_and_events)
 	ts_check_str(put(TS_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT,
 			 (union ts_cu_launch_attribute_value){0}, &launch),
 		     "launches that record an event");
+	ts_check_str(put(TS_CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
+			 (union ts_cu_launch_attribute_value){0}, &launch),
+		     "launches that record an event");
 }
