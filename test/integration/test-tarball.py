@@ -54,6 +54,12 @@ def digest(path):
         return hashlib.sha256(file.read()).hexdigest()
 
 
+def contents(path):
+    """{name: digest} of the regular files."""
+    with tarfile.open(path) as archive:
+        return {entry.name: hashlib.sha256(archive.extractfile(entry).read()).hexdigest() for entry in archive if entry.isreg()}
+
+
 class Moved(harness.Case):
     """The build tree's files in a folder whose name the loader's lists cannot contain."""
 
@@ -135,6 +141,7 @@ class Archive(harness.Case):
         first = self.make(self.sources('one'))
         second = self.make(self.sources('another/place'))
         print('%s: %d bytes' % (os.path.basename(first), os.path.getsize(first)), file=sys.stderr)
+        self.assertEqual(contents(first), contents(second))
         self.assertEqual(digest(first), digest(second))
         with tarfile.open(first) as archive:
             entries = archive.getmembers()

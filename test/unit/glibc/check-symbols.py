@@ -6,8 +6,8 @@ usage: check-symbols.py TABLE [--shim] FILE ...
        check-symbols.py TABLE --tree FOLDER
 
 TABLE is packaging/glibc/moved.txt. With --shim, a file needs libc.so.6 only, its references to functions of other libraries are weak and
-have no version, and its loaded segments are smaller than 300 KB. With --tree, the files are all programs and libraries of the folder: the shims by their names, and no file needs a
-library that is neither in the folder nor glibc's.
+have no version, and its loaded segments are smaller than 300 KB. With --tree, the files are all programs and libraries of the folder, the
+shims by their names and without the size, and no file needs a library that is neither in the folder nor glibc's.
 """
 import os
 import re
@@ -69,8 +69,11 @@ def findings(path, table, is_shim):
             yield 'needs %s of %s' % (node, library)
     if is_shim and needed != {'libc.so.6'}:
         yield 'needs ' + ', '.join(sorted(needed))
+
+
+def size_findings(path):
     n_bytes = sum(int(size, 16) for size in SEGMENT.findall(readelf('-l', path)))
-    if is_shim and not 0 < n_bytes < SHIM_BYTES:
+    if not 0 < n_bytes < SHIM_BYTES:
         yield '%d bytes, at most %d: it is mapped into every program' % (n_bytes, SHIM_BYTES)
 
 
@@ -100,6 +103,7 @@ def main():
         is_shim = paths[:1] == ['--shim']
         paths = paths[is_shim:]
         found = [(path, finding) for path in paths for finding in findings(path, table, is_shim)]
+        found += [(path, finding) for path in paths if is_shim for finding in size_findings(path)]
     for path, finding in found:
         print('%s: %s' % (path, finding), file=sys.stderr)
     return 1 if found or not paths else 0
