@@ -24,7 +24,7 @@ int ts_kernel_hub_new(const struct ts_kernel_config *config, bool keep,
 	ts_kernel_config_names(config->programs & ~(1u << TS_BPF_SAMPLES), names, sizeof(names));
 	if (*names)
 		snprintf(hub->missing, sizeof(hub->missing),
-			 "%s: this tracesmithd was built without eBPF (x86-64, libbpf and clang)",
+			 "%s: this tracesmithd has no eBPF; it needs x86-64, libbpf and clang",
 			 names);
 	*ret_hub = hub;
 	return 0;

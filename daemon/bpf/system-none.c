@@ -10,7 +10,7 @@
 int ts_system_new(bool pairs, struct ts_system **ret_system, char why[TS_SYSTEM_WHY_BYTES])
 {
 	snprintf(why, TS_SYSTEM_WHY_BYTES,
-		 "this tracesmithd was built without eBPF (x86-64, libbpf and clang)");
+		 "this tracesmithd has no eBPF; it needs x86-64, libbpf and clang");
 	return -ENOTSUP;
 }
 

@@ -130,10 +130,14 @@ int ts_confine_landlock(void)
 	return r;
 }
 
-/* Calls that name a file or examine one. libelf and libdw try them and continue without. */
+/*
+ * Calls that name a file or examine one. libelf and libdw try them and continue without. A machine
+ * without the older call of a pair has no rule for it.
+ */
 static const int refused_calls[] = {
-	SCMP_SYS(open),	    SCMP_SYS(openat), SCMP_SYS(stat),  SCMP_SYS(lstat),	 SCMP_SYS(access),
-	SCMP_SYS(readlink), SCMP_SYS(ioctl),  SCMP_SYS(statx), SCMP_SYS(getcwd),
+	SCMP_SYS(open),	      SCMP_SYS(openat),	   SCMP_SYS(stat),	 SCMP_SYS(lstat),
+	SCMP_SYS(access),     SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat), SCMP_SYS(ioctl),	   SCMP_SYS(statx),	 SCMP_SYS(getcwd),
 };
 
 static const int allowed_calls[] = {

@@ -490,6 +490,7 @@ TS_TEST(closes_of_connections_that_never_return)
 
 	if (getuid())
 		ts_skip("needs several uids");
+	ts_skip_emulated("prctl(PR_SET_CHILD_SUBREAPER)");
 	ts_check_int(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	fuse_mount_writeback(&fuse, page, sizeof(page));
 	daemon_max_fds = FEW_FDS;
@@ -557,6 +558,7 @@ TS_TEST(query_about_a_silent_file)
 
 	if (getuid())
 		ts_skip("needs several uids");
+	ts_skip_emulated("seccomp(), so no worker runs");
 	fuse_mount(&fuse, "file", 4);
 	begin_for_all(&s, NULL, NULL);
 	attack_begin(&attack, &fuse, 1);

@@ -10,6 +10,13 @@
 
 #include "test/unit/ptx/conformance.h"
 
+/* A type of 128 bits. */
+#if defined(__aarch64__)
+typedef long double float128;
+#else
+typedef __float128 float128;
+#endif
+
 typedef uint64_t u64;
 typedef uint32_t u32;
 
@@ -57,26 +64,26 @@ static int tie_side;
  * Returns the exact value of a code of a small format without its sign; infinity counts as the next
  * power of two.
  */
-static inline __float128 code_value(u64 code, int exponent_bits, int mantissa_bits)
+static inline float128 code_value(u64 code, int exponent_bits, int mantissa_bits)
 {
 	u64 hidden = UINT64_C(1) << mantissa_bits;
 	int e = (int)(code >> mantissa_bits), bias = (1 << (exponent_bits - 1)) - 1;
 	unsigned __int128 bits = (unsigned __int128)((e ? e : 1) - bias - mantissa_bits + 0x3fff)
 				 << 112;
-	__float128 power;
+	float128 power;
 
 	memcpy(&power, &bits, sizeof(power));
-	return (__float128)((code & (hidden - 1)) | (e ? hidden : 0)) * power;
+	return (float128)((code & (hidden - 1)) | (e ? hidden : 0)) * power;
 }
 
 /*
  * Rounds a wide value exactly to a small format. Uses a search, so it is independent of the engine.
  */
-static inline u64 round_to(__float128 x, int exponent_bits, int mantissa_bits, int mode)
+static inline u64 round_to(float128 x, int exponent_bits, int mantissa_bits, int mode)
 {
 	u64 top = ((UINT64_C(1) << exponent_bits) - 1) << mantissa_bits, lo = 0, hi = top;
 	bool negative = x < 0;
-	__float128 below, above, magnitude = negative ? -x : x;
+	float128 below, above, magnitude = negative ? -x : x;
 
 	if (x != x)
 		return top | ((UINT64_C(1) << mantissa_bits) - 1);
@@ -92,7 +99,7 @@ static inline u64 round_to(__float128 x, int exponent_bits, int mantissa_bits, i
 	below = code_value(lo, exponent_bits, mantissa_bits);
 	above = code_value(lo + 1, exponent_bits, mantissa_bits);
 	if (lo < top && magnitude != below) {
-		__float128 down = magnitude - below, up = above - magnitude;
+		float128 down = magnitude - below, up = above - magnitude;
 		bool away = mode == FE_TONEAREST  ? up < down || (up == down &&
 								  (tie_side ? tie_side > 0 : lo & 1))
 			    : mode == FE_UPWARD	  ? !negative
@@ -114,12 +121,12 @@ static inline u64 sign_zero(u64 r, bool negative, int bits)
 	return r ? r : (u64)negative << (bits - 1);
 }
 
-static inline u64 to_half(__float128 x, bool negative, int mode)
+static inline u64 to_half(float128 x, bool negative, int mode)
 {
 	return sign_zero(round_to(x, 5, 10, mode), negative, 16);
 }
 
-static inline u64 to_bf(__float128 x, bool negative, int mode)
+static inline u64 to_bf(float128 x, bool negative, int mode)
 {
 	return sign_zero(round_to(x, 8, 7, mode), negative, 16);
 }
@@ -148,21 +155,21 @@ static inline u64 quiet(u64 h, double (*value)(u64))
 	return value(h) != value(h) ? 0x7fff : h;
 }
 
-static inline u64 add16(double x, double y, u64 (*to)(__float128, bool, int))
+static inline u64 add16(double x, double y, u64 (*to)(float128, bool, int))
 {
 	volatile double s = x + y;
 
-	return to((__float128)x + y, sign_of(s), FE_TONEAREST);
+	return to((float128)x + y, sign_of(s), FE_TONEAREST);
 }
 
-static inline u64 mul16(double x, double y, u64 (*to)(__float128, bool, int))
+static inline u64 mul16(double x, double y, u64 (*to)(float128, bool, int))
 {
-	return to((__float128)x * y, sign_of(x) != sign_of(y), FE_TONEAREST);
+	return to((float128)x * y, sign_of(x) != sign_of(y), FE_TONEAREST);
 }
 
-static inline u64 fma16(double x, double y, double z, u64 (*to)(__float128, bool, int))
+static inline u64 fma16(double x, double y, double z, u64 (*to)(float128, bool, int))
 {
-	__float128 p = (__float128)x * y, s = p + z, t = s - p, lost = (p - (s - t)) + (z - t);
+	float128 p = (float128)x * y, s = p + z, t = s - p, lost = (p - (s - t)) + (z - t);
 
 	u64 r;
 
