@@ -33,7 +33,7 @@ class Files(unittest.TestCase):
     def test_instructions(self):
         lines = re.sub(r'\\\n(\s*#.*\n)*', ' ', re.sub(r'^#.*\n', '', text('packaging', 'container', 'Dockerfile'), flags=re.MULTILINE))
         words = [line.split(None, 1) for line in lines.split('\n') if line.strip()]
-        known = {'ARG', 'FROM', 'WORKDIR', 'COPY', 'RUN', 'LABEL', 'USER', 'VOLUME', 'STOPSIGNAL', 'CMD'}
+        known = {'ARG', 'FROM', 'WORKDIR', 'COPY', 'RUN', 'LABEL', 'USER', 'STOPSIGNAL', 'CMD'}
         self.assertEqual({name for name, _ in words} - known, set())
         self.assertEqual(len([1 for name, _ in words if name == 'FROM']), 2)
         user, = [rest for name, rest in words if name == 'USER']
@@ -122,7 +122,8 @@ class Image(unittest.TestCase):
         container = self.container(self.image)
         self.assertEqual(self.inside(container, 'id', '-u').strip(), '65010')
         self.inside(container, 'tsctl', 'record', '--vgpu', '-q', '-o', '/tmp/run.sbt', '--', 'tsctl', 'benchmark', '--launch', '50')
-        self.assertEqual(json.loads(self.inside(container, 'tsctl', 'info', '--json', '/tmp/run.sbt'))['counts']['kernel'], 50)
+        # The program launches further kernels first, to warm up.
+        self.assertGreaterEqual(json.loads(self.inside(container, 'tsctl', 'info', '--json', '/tmp/run.sbt'))['counts']['kernel'], 50)
         self.assertIn('Nothing was lost', self.inside(container, 'tsctl', 'info', '/tmp/run.sbt'))
         self.assertNotIn('not found', self.inside(container, 'sh', '-c', 'ldd /usr/bin/ts* /usr/bin/tracesmithd /usr/libexec/tracesmith/*'))
 
