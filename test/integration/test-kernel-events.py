@@ -51,6 +51,10 @@ def duration(row):
     return row['end_ns'] - row['start_ns']
 
 
+# TS_GAP_MAX_PARTS (replay/state/gaps/gaps.h).
+GAP_PARTS = 256
+
+
 def undisturbed(test):
     """
     A test that compares times which a program measured with what the kernel told. What a busy machine does to a thread where
@@ -265,12 +269,14 @@ class Delays(harness.Case):
         self.assertLess(abs(told - measured), max(measured // 20, 50000), gap)
         return gap, parts
 
-    # On a busy machine a gap may have more causes than a report lists.
-    @undisturbed
     def test_gaps_add_up(self):
+        def count(parts):
+            return sum(1 + count(part.get('waker_did', [])) for part in parts)
+
         for gap in self.gaps['longest']:
             self.assertEqual(sum(part['ns'] for part in gap['parts']), gap['end_ns'] - gap['start_ns'])
-            self.assertFalse(gap['truncated'])
+            # On a busy machine a gap may have more causes than a report lists.
+            self.assertTrue(not gap['truncated'] or count(gap['parts']) >= GAP_PARTS, gap)
             self.assertEqual(gap.get('unsure', []), [])
         self.assertEqual(self.gaps['gaps'], len(self.gaps['longest']))
         self.assertEqual(sum(part['ns'] for part in self.gaps['parts']), self.gaps['gaps_ns'])
