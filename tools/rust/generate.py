@@ -5,7 +5,7 @@
 src/rows.rs     from proto/abi/rows/rows.table, by proto/abi/rows/make.py
 src/answers.rs, src/questions.rs
                 from proto/rpc/tracesmith.proto: the messages of answers and questions
-src/values.rs   from the headers: the enums of the rows' columns
+src/values.rs   from the headers: the enums and flags of the rows' columns
 
 The files are committed, because users of the crate have neither Python nor the tree. With --check, prints the names of the files
 that differ, and returns 1 if there is one.
@@ -53,8 +53,8 @@ use crate::ask::{diff_question, part, question};
 use crate::json::Value;
 '''
 VALUES_HEAD = '''// SPDX-License-Identifier: Apache-2.0
-//! Values of columns: the enums that `proto/abi/rows/rows.table` names. A module is an enum, its constants
-//! have the names of C without the common prefix.
+//! Values of columns: the enums and the flags that `proto/abi/rows/rows.table` names. A module is an enum or a
+//! set of flags, its constants have the names of C without the common prefix.
 //!
 //! `tools/rust/generate.py` makes this file, and a test compares.
 '''
@@ -212,6 +212,28 @@ def enum_lines(name, body, comment):
     return lines + ['}']
 
 
+def flag_lines():
+    """The flags that the columns of rows.table refer to, as TS_JOB_*: a module for each prefix."""
+    lines, headers = [], without_comments('\n'.join(map(read, HEADERS)))
+    for prefix in sorted(set(re.findall(r'\b(TS_[A-Z_]+_)\*', read('proto/abi/rows/rows.table')))):
+        found = re.findall(r'(?:\0([^\0]*)\0\n)?#define[ \t]+%s(\w+)[ \t\\\n]+\(?(\d+)u(?: << (\d+))?\)?[ \t]*(?:\0([^\0]*)\0)?\n' % prefix, headers)
+        # The names of streams are values of another column.
+        found = [each for each in found if not (prefix == 'TS_OPERATION_' and each[1].startswith('STREAM_'))]
+        if not found:
+            sys.exit('no header has flags %s*' % prefix)
+        # A comment before the first flag is about all of them, unless it is "flags: the first one's", or only introduces them.
+        is_own, shared = found[0][0].startswith('flags: '), found[0][0]
+        shared = '' if is_own or re.search(r'flags:?$', shared) else shared
+        lines += [''] + doc_lines('Flags %s\\*%s.' % (prefix, (': ' + escaped(shared).rstrip('.')) if shared else ''), '')
+        lines.append('pub mod %s {' % (prefix[len('TS_'):].lower() + 'flags'))
+        for i, (above, name, number, shift, beside) in enumerate(found):
+            comment = re.sub('^flags: ', '', beside or (above if i or is_own else ''))
+            lines += doc_lines('%s%s: %s' % (prefix, name, escaped(comment).rstrip('.') + '.') if comment else '%s%s.' % (prefix, name), '    ')
+            lines.append('    pub const %s: u32 = %d;' % (name, int(number) << int(shift or 0)))
+        lines.append('}')
+    return lines
+
+
 def values():
     lines = VALUES_HEAD.rstrip('\n').split('\n')
     # The enums that the columns of rows.table refer to.
@@ -224,6 +246,7 @@ def values():
                 continue
             wanted.remove(name)
             lines += enum_lines(name, body, comment)
+    lines += flag_lines()
     if wanted:
         sys.exit('no header has %s' % ', '.join(sorted(wanted)))
     return lines

@@ -126,8 +126,8 @@ pub(crate) fn call_key(domain: u16, cbid: u16) -> u64 {
     1 << 32 | u64::from(domain) << 16 | u64::from(cbid)
 }
 
-/// Returns the name of a vendor's call, by the columns of an [`Api`](crate::rows::Api) row: "cudaLaunchKernel"; a call that the library does
-/// not know is "runtime#999".
+/// Returns the name of a vendor's call, by the columns of an [`Api`](crate::rows::Api) row: "cudaLaunchKernel". The
+/// name of a call that the library does not know is "runtime#999".
 pub fn call_name(domain: u16, cbid: u16) -> String {
     crate::ffi::call_name(domain, cbid)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values of columns: the enums that `proto/abi/rows/rows.table` names. A module is an enum, its constants
-//! have the names of C without the common prefix.
+//! Values of columns: the enums and the flags that `proto/abi/rows/rows.table` names. A module is an enum or a
+//! set of flags, its constants have the names of C without the common prefix.
 //!
 //! `tools/rust/generate.py` makes this file, and a test compares.
 
@@ -385,4 +385,106 @@ pub mod image_result {
     pub const BAD_FILE: u32 = 4;
     /// TS_IMAGE_NOT_TRIED: the time limit was reached, or no confined process could read the file.
     pub const NOT_TRIED: u32 = 5;
+}
+
+/// Flags TS_API_\*.
+pub mod api_flags {
+    /// TS_API_EXPECTS_DEVICE: succeeded, and such calls make device rows.
+    pub const EXPECTS_DEVICE: u32 = 1;
+    /// TS_API_MAY_BEGIN_EARLY: The kernel may begin before its predecessor in the stream has ended:
+    /// programmatic stream serialization.
+    pub const MAY_BEGIN_EARLY: u32 = 2;
+}
+
+/// Flags TS_BLOCK_IO_\*.
+pub mod block_io_flags {
+    /// TS_BLOCK_IO_OPEN: the I/O had not ended at the session's end; end_ns is the session's end.
+    pub const OPEN: u32 = 1;
+    /// TS_BLOCK_IO_SYNC: the kernel marked it: a thread waits for this I/O.
+    pub const SYNC: u32 = 2;
+    /// TS_BLOCK_IO_READAHEAD: read ahead, not yet requested.
+    pub const READAHEAD: u32 = 4;
+    /// TS_BLOCK_IO_METADATA: metadata of the file system.
+    pub const METADATA: u32 = 8;
+}
+
+/// Flags TS_DEVICE_\*.
+pub mod device_flags {
+    /// TS_DEVICE_VIRTUAL: TraceSmith's virtual GPU.
+    pub const VIRTUAL: u32 = 1;
+    /// TS_DEVICE_MODEL_CLOCK: a virtual GPU whose operations last as long as its cost model
+    /// computes.
+    pub const MODEL_CLOCK: u32 = 2;
+    /// TS_DEVICE_TIMED_KERNELS: a virtual GPU that timed kernels and did not compute them
+    /// (kernels=timed).
+    pub const TIMED_KERNELS: u32 = 4;
+}
+
+/// Flags TS_INTERFACE_\*: Ways into a vendor's runtime.
+pub mod interface_flags {
+    /// TS_INTERFACE_CUPTI: CUPTI's callbacks and activity records.
+    pub const CUPTI: u32 = 1;
+    /// TS_INTERFACE_HIP_TABLES: the dispatch tables of HIP's runtime.
+    pub const HIP_TABLES: u32 = 2;
+    /// TS_INTERFACE_HIP_TRACER: GPU times by hipRegisterTracerCallback().
+    pub const HIP_TRACER: u32 = 4;
+    /// TS_INTERFACE_HIP_SYMBOLS: functions that stand before HIP's.
+    pub const HIP_SYMBOLS: u32 = 8;
+    /// TS_INTERFACE_HIP_ACTIVITY: GPU times by hipInitActivityCallback().
+    pub const HIP_ACTIVITY: u32 = 16;
+    /// TS_INTERFACE_HIP_EVENTS: GPU times of samples, by pairs of events.
+    pub const HIP_EVENTS: u32 = 32;
+    /// TS_INTERFACE_ROCPROFILER_SDK: GPU times by AMD's rocprofiler-sdk.
+    pub const ROCPROFILER_SDK: u32 = 64;
+    /// TS_INTERFACE_PTI: Bit of a library like CUPTI: this one shifted by its enum ts_pti_id.
+    pub const PTI: u32 = 256;
+}
+
+/// Flags TS_JOB_\*: The known fields of a struct ts_job.
+pub mod job_flags {
+    /// TS_JOB_RANK.
+    pub const RANK: u32 = 1;
+    /// TS_JOB_LOCAL_RANK.
+    pub const LOCAL_RANK: u32 = 2;
+}
+
+/// Flags TS_OFF_CPU_\*.
+pub mod off_cpu_flags {
+    /// TS_OFF_CPU_OPEN: off the CPU at the session's end, which is end_ns.
+    pub const OPEN: u32 = 1;
+}
+
+/// Flags TS_OPERATION_\*.
+pub mod operation_flags {
+    /// TS_OPERATION_ASYNC.
+    pub const ASYNC: u32 = 1;
+    /// TS_OPERATION_SRC_HOST.
+    pub const SRC_HOST: u32 = 2;
+    /// TS_OPERATION_DST_HOST.
+    pub const DST_HOST: u32 = 4;
+    /// TS_OPERATION_COOPERATIVE.
+    pub const COOPERATIVE: u32 = 8;
+    /// TS_OPERATION_MEMORY_PINNED.
+    pub const MEMORY_PINNED: u32 = 16;
+    /// TS_OPERATION_MEMORY_MANAGED.
+    pub const MEMORY_MANAGED: u32 = 32;
+    /// TS_OPERATION_SYNC_CONTEXT.
+    pub const SYNC_CONTEXT: u32 = 64;
+    /// TS_OPERATION_SYNC_STREAM.
+    pub const SYNC_STREAM: u32 = 128;
+    /// TS_OPERATION_SYNC_EVENT.
+    pub const SYNC_EVENT: u32 = 256;
+    /// TS_OPERATION_UNORDERED: another thread was in a call: it is unknown which call came first.
+    pub const UNORDERED: u32 = 512;
+    /// TS_OPERATION_OF_GRAPH: belongs to the GRAPH_LAUNCH before it.
+    pub const OF_GRAPH: u32 = 1024;
+    /// TS_OPERATION_MEMORY_MAPPED: memory was mapped by cuMemMap(), or unmapped.
+    pub const MEMORY_MAPPED: u32 = 2048;
+}
+
+/// Flags TS_SAMPLE_\*.
+pub mod sample_flags {
+    /// TS_SAMPLE_KERNEL: the thread was in the kernel, which the stack's innermost frame had
+    /// called.
+    pub const KERNEL: u32 = 1;
 }
