@@ -67,6 +67,14 @@ class Sources(unittest.TestCase):
                 self.assertTrue(any('SAFETY:' in each or '# Safety' in each for each in above), '%s:%d: unsafe without a reason' % (path, i + 1))
         self.assertGreater(n, 50)
 
+    def test_values_are_those_of_the_headers(self):
+        values = re.findall(r'/// (TS_\w+)[.:][^\n]*\n(?:    ///[^\n]*\n)*    pub const \w+: u32 = (\d+);', text_of(os.path.join(CRATE, 'src', 'values.rs')))
+        self.assertGreater(len(values), 150)
+        program = '#include "sbt/schema.h"\n#include "proto/abi/session.h"\n' + ''.join('_Static_assert(%s == %su, "");\n' % pair for pair in values)
+        result = subprocess.run([*os.environ.get('CC', 'cc').split(), '-fsyntax-only', '-x', 'c', *['-I' + include for include in INCLUDES], '-'],
+                                input=program.encode(), stderr=subprocess.PIPE, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, b''))
+
     def test_declarations_are_those_of_the_headers(self):
         ours = re.findall(r'pub fn (ts_\w+)\(([^)]*)\)(?:\s*-> ([^;]+))?;', text_of(os.path.join(CRATE, 'src', 'ffi', 'declare.rs')))
         self.assertGreater(len(ours), 60)
