@@ -39,7 +39,7 @@ struct ts_stack_start {
 			 : "memory")
 #define TS_STACK_WALKS true
 #elif defined(__aarch64__)
-/* x30 is clobbered so that the function saves it before: a walk reads return addresses in memory. */
+/* x30 is clobbered, so the function saves it before: a walk reads return addresses in memory. */
 #define TS_STACK_HERE(start)                                                          \
 	__asm__ volatile("adr %0, 1f\n1:\tmov %1, sp\n\tmov %2, x29"                  \
 			 : "=&r"((start)->pc), "=&r"((start)->sp), "=&r"((start)->bp) \

@@ -8,9 +8,9 @@
  * it, because the shim's link thread has descriptors of its own. The thread must still exist, and
  * the descriptor must be open.
  *
- * clone() with CLONE_VM and CLONE_VFORK, and another signal than SIGCHLD at the end: the shim starts
- * a private daemon by it (inject/process/spawn-detached.c). Here fork() does it, so the caller does
- * not get the child's error.
+ * clone() with CLONE_VM and CLONE_VFORK, and another signal than SIGCHLD at the end: the shim
+ * starts a private daemon by it (inject/process/spawn-detached.c). Here fork() does it, so the
+ * caller does not get the child's error.
  *
  * seccomp_init() and seccomp_load() of libseccomp: the daemon's worker does not run without a
  * filter. Here the filter is left out, so an emulated worker is not confined.

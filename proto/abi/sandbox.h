@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System calls that TraceSmith makes in the application's process under a seccomp filter. It makes
- * no others. `tsctl devices` prints the list for its machine, and inject/README.md has it as a table
- * for x86-64. A test runs a program under a filter that kills it for every other call.
+ * no others. `tsctl devices` prints the list for its machine, and inject/README.md has it as a
+ * table for x86-64. A test runs a program under a filter that kills it for every other call.
  *
  * 	X(name, start, why)
  *

@@ -27,6 +27,8 @@ DEBIAN = os.path.join(PACKAGING, 'debian')
 NAMES = ('libtracesmith0', 'libtracesmith-dev', 'tracesmith', 'tracesmith-service', 'tracesmith-vgpu', 'python3-tracesmith')
 MIRROR = 'http://deb.debian.org/debian'
 SKIPPED = 77
+# The preloaded library is mapped into every program.
+SHIM_BYTES = 750000
 # Debian's rules for uploads to its archive, which these packages do not go to.
 NO_UPLOAD = ('initial-upload-closes-no-bugs', 'bad-distribution-in-changes-file')
 # What debian/rules moves. The libdir of a build may be another one than a package's.
@@ -246,6 +248,12 @@ class Packages(unittest.TestCase):
         self.assertEqual({name for name in packages if name.endswith('-dbgsym')},
                          {name + '-dbgsym' for name in ('libtracesmith0', 'tracesmith', 'tracesmith-vgpu')})
         sizes(packages)
+        listed = output('dpkg-deb', '-c', packages['tracesmith'])
+        shims = re.findall(r'(\d+) \S+ \S+ \S+/(libtsinject(?:-pti)?\.so)$', listed, re.M)
+        self.assertEqual(len(shims), 2, listed)
+        for n_bytes, name in shims:
+            print('%-26s %9s bytes' % (name, n_bytes), flush=True)
+            self.assertLess(int(n_bytes), SHIM_BYTES, name)
 
     def test_2_lintian(self):
         check_lintian(self, glob.glob(os.path.join(self.first, '*.changes')))
