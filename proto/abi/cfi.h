@@ -251,8 +251,9 @@ static inline void ts_cfi_set_cfa_register(struct ts_cfi_state *state, uint64_t 
 
 /*
  * Sets the CFA by one of the two expressions in use on x86-64. In a function that aligns its stack,
- * compilers keep the CFA in a word at an offset from the frame pointer. Linkers describe a PLT entry
- * by the instruction's position in its 16 bytes: after the push, the offset is 8 bytes larger.
+ * compilers keep the CFA in a word at an offset from the frame pointer. Linkers describe an entry
+ * of the PLT by the instruction's position in its 16 bytes: after the push, the offset is 8 bytes
+ * larger.
  */
 static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
 					     struct ts_cfi_input *program, uintptr_t address)
@@ -628,7 +629,7 @@ static inline struct ts_cfi_rule ts_cfi_to_rule(const struct ts_cfi_state *state
 	}
 	if (!ts_cfi_set_ra(state, machine, &rule))
 		return rule;
-	rule.kind = is_at_bp ? TS_CFI_REALIGNED_BP : state->kind;
+	rule.kind = is_at_bp ? (uint8_t)TS_CFI_REALIGNED_BP : state->kind;
 	rule.cfa_off = (int32_t)state->cfa_off;
 	return rule;
 }
@@ -636,8 +637,8 @@ static inline struct ts_cfi_rule ts_cfi_to_rule(const struct ts_cfi_state *state
 static inline void ts_cfi_interpret(struct ts_cfi_query *query, uintptr_t at)
 {
 	struct ts_cfi_state initial = {ts_cfi_registers(query->machine), .kind = TS_CFI_UNKNOWN};
-	struct ts_cfi_description description = {.address = query->address,
-						 .machine = query->machine};
+	struct ts_cfi_description description = {.machine = query->machine,
+						 .address = query->address};
 	struct ts_cfi_state state;
 
 	if (!ts_cfi_read_description(query, at, &description))
