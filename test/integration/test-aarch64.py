@@ -49,7 +49,7 @@ NOT_RUN = {
     'unit-inject-hip': 'qemu-user ignores MADV_WIPEONFORK, which ends the session in a forked child',
     'unit-inject-shim': 'has limits of time that the emulator does not meet',
     'unit-inject-python': LIBRARY,
-    'unit-inject-tsan': 'ThreadSanitizer has no room for its memory under qemu-user',
+    'unit-inject-tsan': "ThreadSanitizer's runtime is not in the sysroot",
     'unit-library-abi': 'compares with the interface of x86-64',
 }
 
