@@ -251,8 +251,9 @@ static inline void ts_cfi_set_cfa_register(struct ts_cfi_state *state, uint64_t 
 
 /*
  * Sets the CFA by one of the two expressions in use on x86-64. In a function that aligns its stack,
- * compilers keep the CFA in a word at an offset from the frame pointer. Linkers describe a PLT entry
- * by the instruction's position in its 16 bytes: after the push, the offset is 8 bytes larger.
+ * compilers keep the CFA in a word at an offset from the frame pointer. Linkers describe a PLT
+ * entry by the instruction's position in its 16 bytes: after the push, the offset is 8 bytes
+ * larger.
  */
 static inline void ts_cfi_set_cfa_expression(struct ts_cfi_state *state,
 					     struct ts_cfi_input *program, uintptr_t address)
