@@ -95,7 +95,6 @@ TS_TEST(descriptors_are_closed)
 	int status = 0;
 	pid_t pid;
 
-	ts_skip_emulated("descriptors that a program cannot close");
 	snprintf(text, sizeof(text), "test -e /proc/self/fd/%d && ! test -e /proc/self/fd/%d", low,
 		 high);
 	ts_check_int(posix_spawn_file_actions_init(&actions), 0);
