@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Runs a program for aarch64 by qemu-user: run.sh FOLDER PROGRAM [ARG ...]. FOLDER is the one that setup.sh makes. The program is in
-# namespaces of its own, with a binfmt_misc (Linux 6.7) and an /etc/ld.so.preload. So the programs that it starts run, too, and the
-# machine's settings stay untouched. On a machine without that, it runs alone: what it starts is not found. Tests read TS_EMULATED.
+# namespaces of its own, with a binfmt_misc (Linux 6.7), an /etc/ld.so.preload and the sysroot's libraries. So the programs that it
+# starts run, too, and the machine's settings stay untouched. On a machine without that, it runs alone: what it starts is not found.
+# Tests read TS_EMULATED.
 folder=$1
 shift
 
@@ -44,6 +45,7 @@ alone)
 	if {
 		mount -t binfmt_misc none /proc/sys/fs/binfmt_misc &&
 			mount -t overlay none -o "lowerdir=$folder/etc:/etc" /etc &&
+			mount -t overlay none -o "lowerdir=$folder/sysroot/usr/lib:/usr/lib" /usr/lib &&
 			echo ":qemu-aarch64:M::$magic:$mask:$(command -v qemu-aarch64-static):PF" >/proc/sys/fs/binfmt_misc/register
 	} 2>/dev/null; then
 		TS_EMULATED=all

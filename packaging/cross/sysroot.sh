@@ -59,5 +59,5 @@ done
 find "$root/usr" -type l -lname '/*' | while read -r link; do
 	ln -sfn "$root$(readlink "$link")" "$link"
 done
-rm -rf "$root/usr/share" "$root.apt"
+rm -rf "${root:?}/usr/share" "$root.apt"
 echo "$mark" >"$root/.complete"

@@ -39,6 +39,7 @@ CHECKS = {
     'rpm': ('packages-rpm', [], 7200),
     'container': ('packages-container', [], 7200),
     'homebrew': ('packages-homebrew', [], 3600),
+    'aarch64': ('integration-aarch64', [], 14400),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
 

@@ -558,7 +558,6 @@ TS_TEST(query_about_a_silent_file)
 
 	if (getuid())
 		ts_skip("needs several uids");
-	ts_skip_emulated("seccomp(), so no worker runs");
 	fuse_mount(&fuse, "file", 4);
 	begin_for_all(&s, NULL, NULL);
 	attack_begin(&attack, &fuse, 1);

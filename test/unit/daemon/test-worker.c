@@ -117,6 +117,7 @@ TS_TEST(walls)
 	static void (*const fatal[])(void) = {try_connect, try_unix,  try_exec, try_fork,
 					      try_code,	   try_trace, try_kill};
 
+	ts_skip_emulated("seccomp()");
 	if (TS_TEST_SANITIZED)
 		ts_skip("a sanitizer's runtime does not live inside the walls");
 	ts_check_int(status_of(try_open, 256u << 20), 0);
@@ -263,6 +264,7 @@ TS_TEST(confined)
 	struct ts_worker *worker = new_worker(0);
 	pid_t pid;
 
+	ts_skip_emulated("seccomp()");
 	ts_check_int(ask_small(worker), 0);
 	pid = ts_worker_pid(worker);
 	ts_check(pid > 0);
@@ -359,6 +361,7 @@ TS_TEST(too_large)
 	Ts__Rpc__WorkerAnswer *answer;
 	int fd = memory_file("1 1 x\n", 6);
 
+	ts_skip_emulated("limit of memory");
 	for (uint32_t i = 0; i < TS_WORKER_MAX_ADDRESSES; i++)
 		addresses[i] = (UINT64_C(1) << 60) + i;
 	ts_check_int(ask_map(worker, fd, addresses, TS_WORKER_MAX_ADDRESSES, WAIT_MS, &answer),
@@ -398,6 +401,7 @@ TS_TEST(absent)
 	struct ts_worker_options options = {.path = "/nonexistent/tracesmith-worker"};
 	struct ts_worker *worker;
 
+	ts_skip_emulated("vfork() that shares memory");
 	ts_check_int(ts_worker_new(&options, &worker), 0);
 	ts_check_int(ask_small(worker), -ENOENT);
 	ts_check_str(ts_worker_why(worker), "No such file or directory");
@@ -494,7 +498,7 @@ static struct own own_file(void)
 }
 
 #if defined(__aarch64__)
-#define READ_PC "adr %0, ."
+#define READ_PC "adr %0, . + 4"
 #else
 #define READ_PC "lea 0(%%rip), %0"
 #endif

@@ -69,10 +69,10 @@ TS_TEST(stat_gives_what_glibc_gives)
 	int (*lstat_of)(const char *, struct stat *) =
 		(int (*)(const char *, struct stat *))theirs("lstat64");
 	struct stat ours, wanted;
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 
-	ts_check_int(stat("/proc/self/exe", &ours), 0);
-	ts_check_int(stat_of("/proc/self/exe", &wanted), 0);
+	ts_check_int(stat("/etc/passwd", &ours), 0);
+	ts_check_int(stat_of("/etc/passwd", &wanted), 0);
 	check_same(&ours, &wanted);
 	ts_check_int(fstat(fd, &ours), 0);
 	check_same(&ours, &wanted);

@@ -417,7 +417,7 @@ TS_TEST(widths)
 struct halves {
 	const char *op;
 	double (*value)(u64);
-	u64 (*to)(__float128, bool, int);
+	u64 (*to)(float128, bool, int);
 	double (*f)(double);
 	double relative, absolute; /* the ISA's bound: 2^-9.9, and 2^-10.987 for f16 */
 	bool flushes;
