@@ -4,6 +4,7 @@
 
     packages.py spec VERSION DATE          packaging/rpm/tracesmith.spec.in with its packages, on stdout
     packages.py lists ROOT FOLDER [NAME=PATH ...]   a file list for each RPM package, of what is installed under ROOT
+    packages.py python FOLDER              the Python package, as its wheel has it, without what is pip's
     packages.py debian-install             each Debian package's file patterns, as in debian/PACKAGE.install
     packages.py debian-check FOLDER        compares FOLDER/control and FOLDER/*.install with the table
     packages.py check BUILD                compares the table with all that `meson install` of a build folder installs
@@ -16,6 +17,8 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+import zipfile
 from collections import namedtuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -159,6 +162,15 @@ def lists(root, folder, given):
     return differences
 
 
+def python_package(folder):
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'tools', 'python'))
+    import build_backend  # pylint: disable=import-outside-toplevel
+    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(os.path.join(place, build_backend.build_wheel(place))) as wheel:
+        # RECORD lists what pip may remove, and the command `tracesmith` is pip's.
+        wheel.extractall(folder, [name for name in wheel.namelist() if not name.endswith(('/RECORD', '/entry_points.txt'))])
+
+
 def debian_install():
     found = {}
     for package in read()[0]:
@@ -248,6 +260,8 @@ def main():
         sys.stdout.write(spec(*arguments))
     elif what == 'lists':
         differences = lists(arguments[0], arguments[1], arguments[2:])
+    elif what == 'python':
+        python_package(*arguments)
     elif what == 'debian-install':
         for name, patterns in debian_install().items():
             print('%s:\n\t%s' % (name, '\n\t'.join(patterns)))

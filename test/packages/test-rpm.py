@@ -198,8 +198,9 @@ class Packages(unittest.TestCase):
         self.assertIn('Nothing was lost', root.run('tsctl', 'info', '/tmp/run.sbt'))
         # The folder of RPM systems is not among those of Debian's Python.
         modules = [path for path in run(['rpm', '-qpl', self.by_name['python3-tracesmith']]).split() if path.endswith('/tracesmith')][0]
-        program = 'import tracesmith; trace = tracesmith.open("/tmp/run.sbt"); print(len(trace.kernels))'
-        self.assertEqual(root.run('python3', '-c', program, environment={'PYTHONPATH': os.path.dirname(modules)}), '1\n')
+        program = 'import tracesmith; trace = tracesmith.open("/tmp/run.sbt"); print(len(trace.kernels), tracesmith.__version__)'
+        version = run(['rpm', '-qp', '--qf', '%{version}', self.by_name['python3-tracesmith']])
+        self.assertEqual(root.run('python3', '-c', program, environment={'PYTHONPATH': os.path.dirname(modules)}), '1 %s\n' % version)
         # systemd makes these folders and drops rights; the user and the command are the unit's.
         command = re.search(r'^ExecStart=(.*)$', root.run('cat', '/usr/lib/systemd/system/tracesmithd.service'), re.MULTILINE).group(1)
         script = '''set -e
