@@ -161,6 +161,13 @@ AFTERWARDS = {
 # By the command line: why it does not run, and words that files have to have for it.
 NOT_RUN = {
     'sh packaging/demo.sh': ('installs packages and builds', (('packaging/demo.sh', 'tsctl'),)),
+    'sh packaging/deb.sh': ('installs packages and builds: the soak of test-deb.py', (('packaging/deb.sh', 'build/deb'),)),
+    'sudo apt install ./build/deb/libtracesmith0_*.deb ./build/deb/tracesmith_*.deb ./build/deb/tracesmith-vgpu_*.deb': (
+        'the soak of test-deb.py installs the packages', (('packaging/debian/control', 'Package: libtracesmith0'),
+                                                          ('packaging/debian/control', 'Package: tracesmith-vgpu'))),
+    'meson dist': ('needs a clone without changes', (('packaging/meson.build', 'add_dist_script'),)),
+    'meson dist -C build --no-tests': ('needs a clone without changes', (('packaging/meson.build', 'add_dist_script'),)),
+    '--revision 2': ('an option of deb.sh', (('packaging/deb.sh', '--revision'),)),
     'sh packaging/test.sh': ('runs this test', (('packaging/test.sh', 'passed'),)),
     'sh packaging/test.sh gcc': ('runs this test', (('packaging/test.sh', '\tgcc'),)),
     'test-golden.py --update': ('changes the source tree', (('test/integration/test-golden.py', "'--update'"),)),
