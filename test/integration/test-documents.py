@@ -167,6 +167,13 @@ NOT_RUN = {
                                                           ('packaging/debian/control', 'Package: tracesmith-vgpu'))),
     'meson dist': ('needs a clone without changes', (('packaging/meson.build', 'add_dist_script'),)),
     'meson dist -C build --no-tests': ('needs a clone without changes', (('packaging/meson.build', 'add_dist_script'),)),
+    '--no-tests': ('an option of meson dist', ()),
+    'sh packaging/tarball.sh': ('builds the archive: the soak of test-tarball.py', (('packaging/tarball.sh', 'build/tarball'),)),
+    'sh packaging/cross/setup.sh': ('downloads a sysroot: the soak of test-aarch64.py', (('packaging/cross/setup.sh', 'build/aarch64'),)),
+    'ninja -C build/aarch64/tree': ('the soak of test-aarch64.py', (('packaging/cross/setup.sh', '/tree'),)),
+    'sh packaging/cross/run.sh "$PWD/build/aarch64" build/aarch64/tree/tools/tsctl/tsctl version': (
+        'the soak of test-aarch64.py', (('packaging/cross/run.sh', 'qemu'),)),
+    'python3 test/soak/run.py aarch64': ('builds for aarch64', (('test/soak/run.py', "'aarch64'"),)),
     '--revision 2': ('an option of deb.sh', (('packaging/deb.sh', '--revision'),)),
     'sh packaging/test.sh': ('runs this test', (('packaging/test.sh', 'passed'),)),
     'sh packaging/test.sh gcc': ('runs this test', (('packaging/test.sh', '\tgcc'),)),
