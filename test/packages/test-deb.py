@@ -262,7 +262,9 @@ class Packages(unittest.TestCase):
         for name, path in built(self.first).items():
             with self.subTest(package=name), tempfile.TemporaryDirectory(dir=self.folder) as folder:
                 output('dpkg-deb', '-R', path, folder)
-                found = run('grep', '-rlaF', '-e', 'obj-x86_64-linux-gnu/../', '-e', os.path.realpath(self.first) + '/', '-e', SOURCE + '/', folder)
+                # Debug symbols name files from the top of the tree. meson leaves the end of a replaced RUNPATH in a program.
+                folders = [os.path.realpath(self.first) + '/', SOURCE + '/'] + ([] if name.endswith('-dbgsym') else ['obj-x86_64-linux-gnu/tools'])
+                found = run('grep', '-rlaF', *('--regexp=' + path for path in folders), folder)
                 self.assertEqual(found.stdout, '')
 
     def test_4_two_builds_are_identical(self):
