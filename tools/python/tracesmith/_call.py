@@ -112,7 +112,8 @@ def interruptible(work: Callable[[Any], Result], tell: Optional[Callable[[], Non
         # Thread.start() would wait for the thread, and Ctrl-C could come before it runs.
         _thread.start_new_thread(run, ())
         is_started = True
-        while not done.wait(LOOK_S if tell else None):
+        # The kernel may give the signal to another thread, which ends no wait of this one.
+        while not done.wait(LOOK_S):
             if tell:
                 tell()
     except BaseException as error:
