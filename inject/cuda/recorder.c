@@ -368,7 +368,7 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 	struct ts_cupti *cupti = &shim->cupti;
 	enum ts_empty_reason reason;
 
-	/* Of the libraries like CUPTI, a capture has the calls of CUDA alone. */
+	/* A capture has calls of CUDA only, and of no other library like CUPTI. */
 	if (!cupti->vendor->records)
 		ts_capture_start(&shim->capture, shim, &shim->config.capture);
 	else if (__atomic_load_n(&shim->capture.hip.is_used, __ATOMIC_ACQUIRE))

@@ -8,8 +8,8 @@ import re
 import markdown
 import roff
 
-PLACEHOLDER = re.compile(r'[A-Z][A-Z]*\b')
-# In a help text: code, an option, a placeholder.
+METAVAR = re.compile(r'[A-Z][A-Z]*\b')
+# In a help text: code, an option, the name of an argument.
 MARKED = re.compile(r'`[^`]+`|(?<![\w-])--?[a-zA-Z][\w-]*|\b[A-Z][A-Z]*\b')
 VGPU = 'Requires the virtual GPU (Debian: package tracesmith-vgpu).'
 REFERENCE = re.compile(r'(.*)\((\d)\)$')
@@ -65,8 +65,8 @@ def see_also(page, names):
     page.paragraph(', '.join(map(page_reference, names)))
 
 
-def helped(text, placeholders):
-    """A line of help as roff: code and options bold, placeholders italic."""
+def helped(text, metavars):
+    """A line of help as roff: code and options bold, names of arguments italic."""
     out, at = [], 0
     for match in MARKED.finditer(text):
         word = match.group(0)
@@ -75,7 +75,7 @@ def helped(text, placeholders):
         if word[0] in '`-':
             out.append(roff.bold(word.strip('`')))
         else:
-            out.append(roff.italic(word) if word in placeholders else roff.escape(word))
+            out.append(roff.italic(word) if word in metavars else roff.escape(word))
     return ''.join(out) + roff.escape(text[at:])
 
 
@@ -94,11 +94,11 @@ def synopsis(page, usages):
             page.lines.append('.br')
         parts = re.split(r'([A-Z][A-Z]*|[a-z-][\w-]*)', usage)
         page.lines.append(roff.safe(''.join(
-            roff.escape(part, True) if i % 2 == 0 else roff.italic(part) if PLACEHOLDER.match(part) else roff.bold(part)
+            roff.escape(part, True) if i % 2 == 0 else roff.italic(part) if METAVAR.match(part) else roff.bold(part)
             for i, part in enumerate(parts))))
 
 
-def description(page, lines, placeholders):
+def description(page, lines, metavars):
     """Paragraphs, and lists of lines that begin with two blanks: a term, its description."""
     i = 0
     while i < len(lines):
@@ -108,11 +108,11 @@ def description(page, lines, placeholders):
             term, text = re.match(r'  (\S.*?)\s{2,}(.*)', lines[i]).groups()
             n = markdown.run(lines, i + 1, lambda line: line.startswith('    '))
             text = ' '.join([text] + [line.strip() for line in lines[i + 1:i + 1 + n]])
-            page.tagged(roff.bold(term), helped(text, placeholders))
+            page.tagged(roff.bold(term), helped(text, metavars))
             i += 1 + n
         else:
             n = markdown.run(lines, i, lambda line: line.strip() and not line.startswith('  '))
-            page.paragraph(helped(' '.join(lines[i:i + n]), placeholders))
+            page.paragraph(helped(' '.join(lines[i:i + n]), metavars))
             i += n
 
 
@@ -143,7 +143,7 @@ def option_name(option):
     return option.get('name') or option['letter']
 
 
-def command_options(page, command, texts, placeholders, has_vgpu):
+def command_options(page, command, texts, metavars, has_vgpu):
     name = command['name']
     options = [option for option in command['options'] if not option['is_hidden'] and (has_vgpu or not option['is_for_vgpu'])]
     own = dict(texts.options.get(name, {}))
@@ -165,7 +165,7 @@ def command_options(page, command, texts, placeholders, has_vgpu):
                 extra.append(markdown.inline(block.value))
         if not text and not extra:
             raise Wrong('%s: no help and no text for %s of %s' % (texts.path, option_name(group[0]), name))
-        first = [helped(text, placeholders)] if text else [extra.pop(0)]
+        first = [helped(text, metavars)] if text else [extra.pop(0)]
         page.tagged(tag, first[0], extra)
     own = {option for option in own if options and not any(option == option_name(known) for known in command['options'])}
     if own:
@@ -185,18 +185,18 @@ DEFAULT_STATUS = [['0', 'success'], ['2', 'bad usage or bad input']]
 def command_page(page, command, texts, variables, has_vgpu, edits):
     name = command['name']
     usages, rest = usage_and_rest(command['text'])
-    placeholders = set(PLACEHOLDER.findall(' '.join(usages + [option.get('metavar', '') for option in command['options']])))
+    metavars = set(METAVAR.findall(' '.join(usages + [option.get('metavar', '') for option in command['options']])))
     page.section_head('Name')
     page.prose(r'tsctl\-%s \- %s' % (roff.escape(name, True), roff.escape(command['summary'])))
     synopsis(page, usages)
     if 'alias' in command:
         page.paragraph('%s is another name of the command.' % roff.bold('tsctl ' + command['alias']))
     page.section_head('Description')
-    description(page, rest, placeholders)
-    command_options(page, command, texts, placeholders, has_vgpu)
+    description(page, rest, metavars)
+    command_options(page, command, texts, metavars, has_vgpu)
     if name == 'replay':
         page.section_head('Edits')
-        description(page, edits.split('\n'), placeholders)
+        description(page, edits.split('\n'), metavars)
     if texts.options.get(name) and not command['options']:
         # In a build of the readers alone, the command is only an explanation.
         see_also(page, ['tsctl(1)', 'tracesmith(7)'])
@@ -312,8 +312,8 @@ def daemon_page(page, text, texts, variables):
                 page.section_head('Options')
                 is_options = True
             for left, described in part:
-                placeholders = set(PLACEHOLDER.findall(left))
-                page.tagged(daemon_tag(left), helped(described, placeholders))
+                metavars = set(METAVAR.findall(left))
+                page.tagged(daemon_tag(left), helped(described, metavars))
         elif kind == 'prose':
             if part.startswith('These options limit'):
                 page.section_head('Limits')
