@@ -3,9 +3,8 @@
 """run-programs.py [--build DIR] [--jobs N] [--keep DIR] [NAME ...]: programs over frameworks on a real NVIDIA GPU.
 
 Each program of test/gpu/programs runs alone and under `tsctl record`: the same output and status, a whole trace, no loss. The kernels of
-gpt.py are those that torch.profiler counts. Captures of some programs are replayed on the device. All runs together take two minutes on a
-machine with 16 processors. --keep DIR keeps the traces. Skipped, with the reason, without a device; a program is skipped if a module that
-it imports is missing. modern.cu and wild.cu need nvcc.
+gpt.py are those that torch.profiler counts. Captures of some programs are replayed on the device. --keep DIR keeps the traces. Skipped,
+with the reason, without a device; a program is skipped if a module that it imports is missing. modern.cu and wild.cu need nvcc.
 """
 import argparse
 import collections
