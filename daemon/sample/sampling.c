@@ -3,7 +3,7 @@
  * The sampler process; daemon/main.c calls ts_sampler_main() for TS_SAMPLER_ARGUMENT. The process
  * takes the rights of the session's user and samples the threads of the session (threads.h).
  *
- * The process handles the samples of 100 ms together. It walks the copied native stack
+ * The process handles the samples of 150 ms together. It walks the copied native stack
  * (remote-unwind.h), finds the functions of the Python stack (remote-python.h), and sends both
  * stacks, merged, to the daemon. The kernel has read the frames of the Python stack (pyring.h). If
  * it cannot, each sample wakes the process, which copies these frames at once (pyframes.h) and does
@@ -28,7 +28,11 @@
 #include "daemon/util/spawn.h"
 #include "proto/abi/clock.h"
 
-#define WAIT_MS 100
+/*
+ * Samples of this time are handled together. The ring of a thread that runs all the time, with
+ * short copies of its stack, is half full a moment later.
+ */
+#define WAIT_MS 150
 /* Time between small messages: one message costs as much as a sample. */
 #define SEND_NS	   UINT64_C(100000000)
 #define SEND_BYTES (TS_SAMPLER_MESSAGE_BYTES / 2)
@@ -302,6 +306,7 @@ static int begin(struct sampling *sampling)
 	int r = take_rights(process) ? E_RIGHTS : 0;
 
 	sampling->options.program_fd = -1;
+	sampling->options.wait_ms = WAIT_MS;
 	sampling->options.wake_fd = TS_SPAWN_FD;
 
 	/* This is set after the change of rights, because that change clears it. */
@@ -464,7 +469,7 @@ static int run(struct sampling *sampling)
 		const struct ts_sampled_calls calls = calls_of(sampling);
 		bool is_woken;
 
-		r = ts_sampled_threads_wait(sampling->threads, WAIT_MS, &calls, &is_woken);
+		r = ts_sampled_threads_wait(sampling->threads, &calls, &is_woken);
 		/* Drain the rings first, because a word may replace them. */
 		r = r ?: take_all(sampling);
 		if (!r && is_woken)

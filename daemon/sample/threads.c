@@ -24,6 +24,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
 #include "daemon/util/daemon-error.h"
@@ -36,7 +37,10 @@
 #define RESCAN_NS	 UINT64_C(1000000000)
 #define RECORD_BYTES	 (64u * 1024)
 #define LEARNING_SAMPLES 40u /* 0.2 s of processor time */
-#define FLAT_BYTES	 (TS_SAMPLE_FLAT_STACK_BYTES / 4 * 3)
+/* What an event is of: no number of a thread. */
+#define EVENT_WAKE  0u
+#define EVENT_TIMER UINT32_MAX
+#define FLAT_BYTES  (TS_SAMPLE_FLAT_STACK_BYTES / 4 * 3)
 #if defined(__x86_64__)
 #define REGISTERS                                                          \
 	(UINT64_C(1) << PERF_REG_X86_BP | UINT64_C(1) << PERF_REG_X86_SP | \
@@ -64,7 +68,7 @@ struct ts_sampled_threads {
 	pid_t pid;
 	struct ts_sampled_options options;
 	uint64_t scanned_ns;
-	int epoll_fd;
+	int epoll_fd, timer_fd;
 	bool user_only, off;
 	bool scan;	  /* a thread was created */
 	bool mapped;	  /* code was mapped */
@@ -278,15 +282,27 @@ static int scan(struct ts_sampled_threads *threads)
 	return threads->n_live ? 0 : first ?: -ESRCH;
 }
 
-/* Watches wake_fd; its data is no thread's number. */
-static int watch(const struct ts_sampled_threads *threads)
+/*
+ * Watches wake_fd, and a timer. The timer is set once: a time limit of each epoll_wait() would set
+ * a timer for each sample.
+ */
+static int watch(struct ts_sampled_threads *threads)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	const long ms = threads->options.wait_ms;
+	struct timespec period = {ms / 1000, ms % 1000 * 1000000};
+	const struct itimerspec timer = {period, period};
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = EVENT_WAKE};
 
-	return threads->options.wake_fd >= 0 && epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD,
-							  threads->options.wake_fd, &event) < 0
-		       ? -errno
-		       : 0;
+	if (threads->options.wake_fd >= 0 &&
+	    epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD, threads->options.wake_fd, &event) < 0)
+		return -errno;
+	/* The timer is not read: at an edge, each expiry is an event. */
+	event = (struct epoll_event){.events = EPOLLIN | EPOLLET, .data.u32 = EVENT_TIMER};
+	threads->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (threads->timer_fd < 0 || timerfd_settime(threads->timer_fd, 0, &timer, NULL) < 0 ||
+	    epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD, threads->timer_fd, &event) < 0)
+		return -errno;
+	return 0;
 }
 
 int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
@@ -304,6 +320,7 @@ int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
 	threads->options = *options;
 	for (uint32_t i = 0; i < TS_SAMPLED_MAX; i++)
 		threads->threads[i].fd = -1;
+	threads->timer_fd = -1;
 	threads->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	r = threads->epoll_fd < 0 ? -errno : watch(threads);
 	r = r ?: scan(threads);
@@ -334,6 +351,7 @@ void ts_sampled_threads_free(struct ts_sampled_threads *threads)
 	for (uint32_t i = 0; i < TS_SAMPLED_MAX; i++)
 		if (threads->threads[i].tid)
 			close_thread(threads, &threads->threads[i]);
+	ts_closep(&threads->timer_fd);
 	ts_closep(&threads->epoll_fd);
 	ts_map_deinit(&threads->by_tid);
 	free(threads);
@@ -617,29 +635,24 @@ static bool take_readiness(struct ts_sampled_threads *threads, uint32_t tid,
 	return sampled->seen - sampled->page->data_tail > sampled->ring_bytes / 2;
 }
 
-int ts_sampled_threads_wait(struct ts_sampled_threads *threads, int timeout_ms,
+int ts_sampled_threads_wait(struct ts_sampled_threads *threads,
 			    const struct ts_sampled_calls *calls, bool *ret_woken)
 {
-	uint64_t now = ts_clock_monotonic_ns(), until = now + (uint64_t)timeout_ms * 1000000;
-	bool is_half_full = false;
+	bool is_over = false;
 
 	*ret_woken = false;
-	while (!is_half_full && !*ret_woken) {
+	while (!is_over) {
 		struct epoll_event events[64];
-		int n = epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events),
-				   now < until ? (int)((until - now + 999999) / 1000000) : 0);
+		int n = epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), -1);
 
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		for (int i = 0; i < n; i++) {
-			if (events[i].data.u32)
-				is_half_full |= take_readiness(threads, events[i].data.u32, calls);
-			else
-				*ret_woken = true;
+			*ret_woken |= events[i].data.u32 == EVENT_WAKE;
+			is_over |= events[i].data.u32 == EVENT_WAKE ||
+				   events[i].data.u32 == EVENT_TIMER ||
+				   take_readiness(threads, events[i].data.u32, calls);
 		}
-		now = ts_clock_monotonic_ns();
-		if (now >= until)
-			break;
 	}
 	return 0;
 }

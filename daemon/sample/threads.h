@@ -51,6 +51,7 @@ struct ts_sampled_options {
 	uint64_t period_ns; /* processor time of a thread per sample */
 	bool prompt;	    /* true: each sample wakes ts_sampled_threads_wait() */
 	int program_fd;	    /* eBPF program that runs at each sample; -1: none */
+	uint32_t wait_ms;   /* the longest time that ts_sampled_threads_wait() waits */
 	int wake_fd;	    /* also wakes ts_sampled_threads_wait() when readable; -1: none */
 };
 
@@ -78,11 +79,11 @@ void ts_sampled_threads_free(struct ts_sampled_threads *threads); /* NULL is fin
 int ts_sampled_threads_try(void);
 
 /*
- * Waits until a ring is half full, until wake_fd is readable (*ret_woken), or for timeout_ms.
- * Meanwhile calls `prompted` for each new sample, if the options request that. Returns 0 or the
- * negative errno of epoll_wait(2).
+ * Waits until a ring is half full, until wake_fd is readable (*ret_woken), or for wait_ms since the
+ * last time. Meanwhile calls `prompted` for each new sample, if the options request that. Returns 0
+ * or the negative errno of epoll_wait(2).
  */
-int ts_sampled_threads_wait(struct ts_sampled_threads *threads, int timeout_ms,
+int ts_sampled_threads_wait(struct ts_sampled_threads *threads,
 			    const struct ts_sampled_calls *calls, bool *ret_woken);
 /*
  * Calls `sampled` for each sample. If `sampled` returns a value other than 0, that value is
