@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lists Python stacks, and reads those that sample.bpf.c writes into a ring buffer map. sampling.c
- * calls this module. The kernel defines the layout of the map (Documentation/bpf/ringbuf.rst). A page has the
- * consumer's position, the next page the producer's position. Then the data follows, mapped twice
- * in a row, so that no record is split.
+ * calls this module. The kernel defines the layout of the map (Documentation/bpf/ringbuf.rst). A
+ * page has the consumer's position, the next page the producer's position. Then the data follows,
+ * mapped twice in a row, so that no record is split.
  */
 #include "daemon/sample/pyring.h"
 

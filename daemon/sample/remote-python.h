@@ -51,8 +51,8 @@ const char *ts_remote_python_why(const struct ts_remote_python *python);
 int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_python_stack *stack,
 			  bool *ret_has_frames);
 /*
- * Fills the settings of the eBPF program (daemon/bpf/sample.h) and of pyframes.h. False: the process has no readable
- * interpreter.
+ * Fills the settings of the eBPF program (daemon/bpf/sample.h) and of pyframes.h. False: the
+ * process has no readable interpreter.
  */
 bool ts_remote_python_config(const struct ts_remote_python *python,
 			     struct ts_bpf_python *ret_config);

@@ -37,7 +37,7 @@
 #define RESCAN_NS	 UINT64_C(1000000000)
 #define RECORD_BYTES	 (64u * 1024)
 #define LEARNING_SAMPLES 40u /* 0.2 s of processor time */
-/* What an event is of: no number of a thread. */
+/* Data of events that belong to no thread. */
 #define EVENT_WAKE  0u
 #define EVENT_TIMER UINT32_MAX
 #define FLAT_BYTES  (TS_SAMPLE_FLAT_STACK_BYTES / 4 * 3)
