@@ -37,6 +37,7 @@
 #define RESCAN_NS	 UINT64_C(1000000000)
 #define RECORD_BYTES	 (64u * 1024)
 #define LEARNING_SAMPLES 40u /* 0.2 s of processor time */
+#define LINE_BYTES	 64u /* of the processor's cache */
 /* Data of events that belong to no thread. */
 #define EVENT_WAKE  0u
 #define EVENT_TIMER UINT32_MAX
@@ -436,6 +437,19 @@ static void prompt(struct sampled *sampled, const struct ts_sampled_calls *calls
 	}
 }
 
+/*
+ * Begins to load the stack into the cache, as deep as the thread's stacks were so far. Another
+ * processor wrote it, and the walk would wait for each of its words.
+ */
+static void fetch_stack(const struct ts_thread_sample *sample, size_t depth_bytes)
+{
+	size_t n = depth_bytes < sample->n_stack_bytes ? depth_bytes : sample->n_stack_bytes;
+
+	n = n < TS_SAMPLE_FLAT_STACK_BYTES ? n : TS_SAMPLE_FLAT_STACK_BYTES;
+	for (size_t i = 0; i < n; i += LINE_BYTES)
+		__builtin_prefetch((const uint8_t *)sample->stack + i);
+}
+
 static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, bool in_kernel,
 		       const struct ts_sampled_calls *calls)
 {
@@ -469,6 +483,7 @@ static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, 
 		sample.stack = bytes;
 		sample.n_stack_bytes = n_dumped < n_stack ? n_dumped : n_stack;
 	}
+	fetch_stack(&sample, sampled->depth_bytes);
 	r = calls->sampled(calls->data, &sample, &depth_bytes);
 	sampled->n_samples++;
 	if (depth_bytes > sampled->depth_bytes)
