@@ -36,6 +36,16 @@ struct session_lane {
 	bool ended;		/* the capture has ended: later records are ignored */
 };
 
+/* Rows of the types from 1 (TS_RECORD_API) to 5 (TS_RECORD_SYNC) gather in batches. */
+#define SESSION_BATCHES	   6u
+#define SESSION_BATCH_ROWS 64u
+
+/* Rows of one type that are in no block yet. */
+struct session_batch {
+	uint32_t n;
+	_Alignas(8) uint8_t rows[SESSION_BATCH_ROWS * TS_ROW_MAX_BYTES];
+};
+
 struct ts_session {
 	struct ts_recording *recording;
 	struct ts_memory memory;
@@ -71,6 +81,8 @@ struct ts_session {
 	struct ts_halves *halves;
 	struct ts_rows rows;
 	struct session_shard *shards;
+	struct session_batch batches[SESSION_BATCHES]; /* by type */
+	uint32_t n_batched;			       /* rows in all batches */
 	struct session_lane lane;
 	struct ts_loss_seen lost_control;
 	uint64_t *checkpoint; /* session_checkpoint, then one position per shard */
@@ -173,6 +185,7 @@ int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t c
 		    uint64_t from_ns);
 void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count);
 void ts_session_count_row(struct ts_session *s, unsigned type);
+void ts_session_count_rows(struct ts_session *s, unsigned type, uint64_t n);
 int ts_session_add_loss(struct ts_session *s, const struct ts_row_loss *row);
 /* Releases all drained ring space without a write. Used if only padding was drained. */
 void ts_session_release(struct ts_session *s);
@@ -197,6 +210,17 @@ void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms);
  */
 bool ts_session_flushed(struct ts_session *s);
 int ts_session_look_for_losses(struct ts_session *s);
+
+/*
+ * session-records.c: makes rows of a shard's records. ts_session_take_record() takes the record at
+ * the position `at`; its row may wait in a batch. ts_session_put_batches() adds the waiting rows:
+ * before the records of another shard, and before shard->position moves on. After an error the rows
+ * in the batches are forgotten; their records are still in the ring.
+ */
+int ts_session_take_record(struct ts_session *s, struct session_shard *shard,
+			   const struct ts_record *record, uint64_t at);
+int ts_session_put_batches(struct ts_session *s);
+void ts_session_forget_batches(struct ts_session *s);
 /* Wakes the main thread through options.notify_fd. */
 void ts_session_notify(struct ts_session *s);
 
