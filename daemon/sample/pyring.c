@@ -101,7 +101,8 @@ static void keep(struct ts_python_ring *ring, const struct ts_bpf_python_stack *
 	const size_t n_head = offsetof(struct ts_bpf_python_stack, frames);
 	struct ts_bpf_python_stack *copy;
 
-	if (n < sizeof(*stack) || stack->n > TS_BPF_PYTHON_FRAMES)
+	if (n < n_head || stack->n > TS_BPF_PYTHON_FRAMES ||
+	    n < n_head + stack->n * sizeof(stack->frames[0]))
 		return;
 	while (ring->n_pending && (ring->n_pending == PENDING_MAX ||
 				   stack->time_ns - ring->pending[0]->time_ns > STALE_NS))

@@ -538,6 +538,24 @@ int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_p
 	return 0;
 }
 
+/* Returns the number of bytes up to the end of the last field that is read of a frame. */
+static uint16_t frame_bytes(const struct ts_python_layout *layout)
+{
+	const struct {
+		uint16_t off, n;
+	} fields[] = {
+		{layout->frame_code, 8},	{layout->frame_previous, 8},
+		{layout->frame_instruction, 8}, {layout->frame_owner, 1},
+		{layout->frame_is_entry, 1},
+	};
+	uint16_t n = 0;
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(fields); i++)
+		if (fields[i].off != TS_PYTHON_NONE && fields[i].off + fields[i].n > n)
+			n = (uint16_t)(fields[i].off + fields[i].n);
+	return n;
+}
+
 bool ts_remote_python_config(const struct ts_remote_python *python,
 			     struct ts_bpf_python *ret_config)
 {
@@ -560,7 +578,9 @@ bool ts_remote_python_config(const struct ts_remote_python *python,
 		.frame_instruction = layout->frame_instruction,
 		.frame_owner = layout->frame_owner,
 		.frame_is_entry = layout->frame_is_entry,
+		.frame_bytes = frame_bytes(layout),
 		.offset = layout->offset,
+		.chunks = layout->minor >= 11,
 		.shims = layout->shims,
 		.entries = layout->entries,
 	};
