@@ -36,14 +36,19 @@ struct session_lane {
 	bool ended;		/* the capture has ended: later records are ignored */
 };
 
-/* Rows of the types from 1 (TS_RECORD_API) to 5 (TS_RECORD_SYNC) gather in batches. */
+/* The types from 1 (TS_RECORD_API) to 5 (TS_RECORD_SYNC). */
 #define SESSION_BATCHES	   6u
 #define SESSION_BATCH_ROWS 64u
 
-/* Rows of one type that are in no block yet. */
-struct session_batch {
-	uint32_t n;
-	_Alignas(8) uint8_t rows[SESSION_BATCH_ROWS * TS_ROW_MAX_BYTES];
+/* Rows of these types that are in no block yet. */
+struct session_batches {
+	uint32_t n_all;
+	uint32_t n[SESSION_BATCHES]; /* by type */
+	struct ts_row_api api[SESSION_BATCH_ROWS];
+	struct ts_row_kernel kernel[SESSION_BATCH_ROWS];
+	struct ts_row_memcpy memcpy_[SESSION_BATCH_ROWS];
+	struct ts_row_memset memset_[SESSION_BATCH_ROWS];
+	struct ts_row_sync sync[SESSION_BATCH_ROWS];
 };
 
 struct ts_session {
@@ -81,8 +86,7 @@ struct ts_session {
 	struct ts_halves *halves;
 	struct ts_rows rows;
 	struct session_shard *shards;
-	struct session_batch batches[SESSION_BATCHES]; /* by type */
-	uint32_t n_batched;			       /* rows in all batches */
+	struct session_batches batches;
 	struct session_lane lane;
 	struct ts_loss_seen lost_control;
 	uint64_t *checkpoint; /* session_checkpoint, then one position per shard */

@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the rows of a shard's records. session-round.c calls this module for each record, and at
- * the end of each copy of the ring. Rows of the frequent types gather in a batch for each type: adding
- * many rows to a block costs less than adding each. While a batch has rows, the position of the
- * shard stays at the first of their records, because a write releases the ring space up to the
- * position. A write therefore never has a part of the batches.
+ * the end of each copy of the ring. Rows of the frequent types gather in batches, one for each
+ * type: adding many rows to a block costs less than adding each. While a batch has rows, the
+ * position of the shard stays at the first of their records, because a write releases the ring
+ * space up to the position. A write therefore never has a part of the batches.
  */
 #include "daemon/serve/session/session-internal.h"
 
-static const size_t batch_row_bytes[SESSION_BATCHES] = {
-	[TS_RECORD_API] = sizeof(struct ts_row_api),
-	[TS_RECORD_KERNEL] = sizeof(struct ts_row_kernel),
-	[TS_RECORD_MEMCPY] = sizeof(struct ts_row_memcpy),
-	[TS_RECORD_MEMSET] = sizeof(struct ts_row_memset),
-	[TS_RECORD_SYNC] = sizeof(struct ts_row_sync),
+#define BATCH(field_)                                                  \
+	{                                                              \
+		offsetof(struct session_batches, field_),              \
+			sizeof(*((struct session_batches *)0)->field_) \
+	}
+
+static const struct {
+	size_t off, row_bytes;
+} batches[SESSION_BATCHES] = {
+	[TS_RECORD_API] = BATCH(api),	     [TS_RECORD_KERNEL] = BATCH(kernel),
+	[TS_RECORD_MEMCPY] = BATCH(memcpy_), [TS_RECORD_MEMSET] = BATCH(memset_),
+	[TS_RECORD_SYNC] = BATCH(sync),
 };
+
+static bool has_batch(unsigned type)
+{
+	return type >= TS_RECORD_API && type < SESSION_BATCHES;
+}
 
 void ts_session_notify(struct ts_session *s)
 {
@@ -65,15 +76,20 @@ static int fill_kernel(struct ts_session *s, const struct ts_record *record,
 	return ts_session_fill_kernel(s, from->function, row);
 }
 
+static void *row_at(struct ts_session *s, unsigned type, uint32_t i)
+{
+	return (uint8_t *)&s->batches + batches[type].off + i * batches[type].row_bytes;
+}
+
 /* Adds the rows of a batch. They fit, because ts_session_put_batches() has made room. */
 static int put(struct ts_session *s, unsigned type)
 {
-	struct session_batch *batch = &s->batches[type];
 	size_t n_added;
-	int r = ts_sbt_session_writer_add_rows(s->writer, type, batch->rows, batch->n, &n_added);
+	int r = ts_sbt_session_writer_add_rows(s->writer, type, row_at(s, type, 0),
+					       s->batches.n[type], &n_added);
 
 	ts_session_count_rows(s, type, n_added);
-	batch->n = 0;
+	s->batches.n[type] = 0;
 	return r ? ts_session_write_failed(s, r) : 0;
 }
 
@@ -81,18 +97,18 @@ int ts_session_put_batches(struct ts_session *s)
 {
 	int r = 0;
 
-	if (!s->n_batched)
+	if (!s->batches.n_all)
 		return 0;
-	if (TS_SBT_MAX_PENDING_BYTES - ts_sbt_session_writer_pending_bytes(s->writer) <=
-	    sizeof(s->batches)) {
+	if (ts_sbt_session_writer_pending_bytes(s->writer) + sizeof(s->batches) >=
+	    TS_SBT_MAX_PENDING_BYTES) {
 		ts_session_dirty(s);
 		r = ts_session_write(s);
 		if (r)
 			return r;
 	}
-	s->n_batched = 0;
+	s->batches.n_all = 0;
 	for (unsigned type = 1; type < SESSION_BATCHES && !r; type++)
-		if (s->batches[type].n)
+		if (s->batches.n[type])
 			r = put(s, type);
 	ts_session_dirty(s);
 	return r;
@@ -100,9 +116,8 @@ int ts_session_put_batches(struct ts_session *s)
 
 void ts_session_forget_batches(struct ts_session *s)
 {
-	s->n_batched = 0;
-	for (unsigned type = 1; type < SESSION_BATCHES; type++)
-		s->batches[type].n = 0;
+	s->batches.n_all = 0;
+	memset(s->batches.n, 0, sizeof(s->batches.n));
 }
 
 static int lose_record(struct ts_session *s, int error)
@@ -143,19 +158,18 @@ int ts_session_take_record(struct ts_session *s, struct session_shard *shard,
 			   const struct ts_record *record, uint64_t at)
 {
 	const unsigned type = record->type;
-	struct session_batch *batch = &s->batches[type < SESSION_BATCHES ? type : 0];
 	union ts_row_any *row;
 	int r = 0;
 
-	if (ts_unlikely(type >= SESSION_BATCHES || batch->n == SESSION_BATCH_ROWS))
+	if (ts_unlikely(!has_batch(type) || s->batches.n[type] == SESSION_BATCH_ROWS))
 		r = ts_session_put_batches(s);
 	if (ts_unlikely(r))
 		return r;
-	if (!s->n_batched)
+	if (!s->batches.n_all)
 		shard->position = at;
-	if (ts_unlikely(type >= SESSION_BATCHES))
+	if (ts_unlikely(!has_batch(type)))
 		return take_alone(s, record);
-	row = (void *)(batch->rows + batch->n * batch_row_bytes[type]);
+	row = row_at(s, type, s->batches.n[type]);
 	r = ts_rows_convert(&s->rows, record, row);
 	if (ts_unlikely(r)) {
 		int error = r;
@@ -170,7 +184,7 @@ int ts_session_take_record(struct ts_session *s, struct session_shard *shard,
 			return r;
 	}
 	shard->has_device_rows |= type != TS_RECORD_API && type != TS_RECORD_SYNC;
-	batch->n++;
-	s->n_batched++;
+	s->batches.n[type]++;
+	s->batches.n_all++;
 	return 0;
 }
