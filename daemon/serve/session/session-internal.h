@@ -63,6 +63,7 @@ struct ts_session {
 	/* Written by the main thread with release, read by the session's thread with acquire. */
 	uint32_t end_wanted;	  /* enum ts_session_end */
 	uint64_t end_deadline_ns; /* 0: none */
+	bool hand_over;		  /* also cleared by the session's thread */
 	uint64_t seal_wanted;
 	uint32_t flush_wanted_ms;
 	/* Written by the session's thread with release, read by the main thread with acquire. */
