@@ -11,7 +11,7 @@
 
 #include <linux/types.h>
 
-#define TS_BPF_PYTHON_FRAMES	 128
+#define TS_BPF_PYTHON_FRAMES	 256
 #define TS_BPF_PYTHON_RING_BYTES (4u << 20)
 #define TS_BPF_PYTHON_NONE	 0xffff /* an offset: this version of Python has no such field */
 /* Limits of the bytes that are read of a thread state, of a frame and of a C frame. */

@@ -56,8 +56,10 @@ struct scratch {
 	__u64 block_start;
 	__u64 block_bytes; /* 0: no block was read yet */
 	__u64 last;	   /* address of the frame before */
+	__u64 frame;	   /* address of the next frame */
+	__u64 cframe;	   /* the C frame of the next frame's evaluator, or 0 */
 	__u8 thread[TS_BPF_PYTHON_THREAD_BYTES];
-	__u8 cframe[TS_BPF_PYTHON_CFRAME_BYTES];
+	__u8 cframe_bytes[TS_BPF_PYTHON_CFRAME_BYTES];
 	/* A block, and at BLOCK_BYTES a single frame. The room behind is for the masks. */
 	__u8 bytes[PLACE_MASK + FIELD_MASK + 10];
 	struct ts_bpf_python_stack stack;
@@ -81,17 +83,25 @@ static __always_inline __u64 word_at(__u64 address)
 /* Returns a word of the copied thread state. */
 static __always_inline __u64 word_of_thread(const struct scratch *scratch, __u32 off)
 {
-	return off <= TS_BPF_PYTHON_THREAD_BYTES - 8 ? *(const __u64 *)&scratch->thread[off] : 0;
+	const __u64 *word = (const void *)&scratch->thread[off];
+
+	return off <= TS_BPF_PYTHON_THREAD_BYTES - 8 ? *word : 0;
 }
 
 static __always_inline __u64 word_of_cframe(const struct scratch *scratch, __u32 off)
 {
-	return off <= TS_BPF_PYTHON_CFRAME_BYTES - 8 ? *(const __u64 *)&scratch->cframe[off] : 0;
+	const __u64 *word = (const void *)&scratch->cframe_bytes[off];
+
+	return off <= TS_BPF_PYTHON_CFRAME_BYTES - 8 ? *word : 0;
 }
 
 static __always_inline __u64 word_in(const struct scratch *scratch, __u32 place, __u32 off)
 {
-	return *(const __u64 *)&scratch->bytes[(place & PLACE_MASK) + (off & FIELD_MASK)];
+	/* The variable hides the array's alignment, because of which clang would load bytes. */
+	const __u64 *word =
+		(const void *)&scratch->bytes[(place & PLACE_MASK) + (off & FIELD_MASK)];
+
+	return *word;
 }
 
 static __always_inline __u32 byte_in(const struct scratch *scratch, __u32 place, __u32 off)
@@ -192,59 +202,73 @@ static __always_inline bool read_frame(const struct ts_bpf_python *layout, struc
 	return !bpf_probe_read_user(scratch->bytes + BLOCK_BYTES, n, (void *)frame);
 }
 
-/* Finds the innermost frame. *ret_cframe is the evaluator's C frame, or 0. */
-static __always_inline __u64 first_frame(const struct ts_bpf_python *layout,
-					 struct scratch *scratch, __u64 *ret_cframe)
+/* Finds the innermost frame and the C frame of its evaluator. */
+static __always_inline void find_frame(const struct ts_bpf_python *layout, struct scratch *scratch)
 {
-	__u64 cframe = word_of_thread(scratch, layout->thread_cframe);
-
-	*ret_cframe = cframe;
+	scratch->cframe = word_of_thread(scratch, layout->thread_cframe);
+	scratch->frame = 0;
 	if (layout->thread_frame != TS_BPF_PYTHON_NONE)
-		return word_of_thread(scratch, layout->thread_frame);
-	if (bpf_probe_read_user(scratch->cframe, sizeof(scratch->cframe), (void *)cframe))
-		return 0;
-	return word_of_cframe(scratch, layout->cframe_frame);
+		scratch->frame = word_of_thread(scratch, layout->thread_frame);
+	else if (!bpf_probe_read_user(scratch->cframe_bytes, sizeof(scratch->cframe_bytes),
+				      (void *)scratch->cframe))
+		scratch->frame = word_of_cframe(scratch, layout->cframe_frame);
+	scratch->block_start = scratch->block_bytes = 0;
+	scratch->last = scratch->frame;
 }
 
-static __always_inline void follow(const struct ts_bpf_python *layout, struct scratch *scratch)
+static __always_inline void end_segment(const struct ts_bpf_python *layout, struct scratch *scratch,
+					__u64 frame, __u32 place, struct ts_bpf_python_frame *entry)
 {
-	struct ts_bpf_python_stack *stack = &scratch->stack;
-	__u64 cframe, frame = first_frame(layout, scratch, &cframe);
-	__u32 n = 0, place;
-
-	scratch->block_start = scratch->block_bytes = 0;
-	scratch->last = frame;
-	for (; n < TS_BPF_PYTHON_FRAMES && frame; n++) {
-		struct ts_bpf_python_frame *entry = &stack->frames[n];
-
-		if (!read_frame(layout, scratch, frame, &place)) {
-			stack->is_broken = 1;
-			break;
-		}
-		entry->code = word_in(scratch, place, layout->frame_code);
-		entry->instruction = word_in(scratch, place, layout->frame_instruction);
-		if (layout->offset != OFFSET_POINTER)
-			entry->instruction = (__u64)(__s64)(__s32)entry->instruction;
-		entry->owner = layout->frame_owner == TS_BPF_PYTHON_NONE
-				       ? 0
-				       : byte_in(scratch, place, layout->frame_owner);
-		entry->at = 0;
-		entry->is_end = 0;
-		if (layout->shims) {
-			if (entry->owner == OWNED_BY_C_STACK) {
-				entry->code = 0;
-				entry->at = frame;
-				entry->is_end = 1;
-			}
-		} else if (!layout->entries || byte_in(scratch, place, layout->frame_is_entry)) {
-			entry->at = cframe;
+	if (layout->shims) {
+		if (entry->owner == OWNED_BY_C_STACK) {
+			entry->code = 0;
+			entry->at = frame;
 			entry->is_end = 1;
-			if (cframe)
-				cframe = word_at(cframe + layout->cframe_previous);
 		}
-		frame = word_in(scratch, place, layout->frame_previous);
+	} else if (!layout->entries || byte_in(scratch, place, layout->frame_is_entry)) {
+		entry->at = scratch->cframe;
+		entry->is_end = 1;
+		if (scratch->cframe)
+			scratch->cframe = word_at(scratch->cframe + layout->cframe_previous);
 	}
-	stack->n = n;
+}
+
+/*
+ * Appends the next frame to the stack. Returns 0 after the last frame. The function is
+ * global, because the verifier checks a global function once and not at each turn of the loop.
+ */
+__attribute__((noinline)) int take_frame(void)
+{
+	__u32 key = 0, place;
+	const struct ts_bpf_python *layout = bpf_map_lookup_elem(&python, &key);
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &key);
+	struct ts_bpf_python_frame *entry;
+	__u64 frame, n;
+
+	if (!layout || !scratch)
+		return 0;
+	n = scratch->stack.n;
+	if (n >= TS_BPF_PYTHON_FRAMES)
+		return 0;
+	frame = scratch->frame;
+	entry = &scratch->stack.frames[n];
+	if (!read_frame(layout, scratch, frame, &place)) {
+		scratch->stack.is_broken = 1;
+		return 0;
+	}
+	entry->code = word_in(scratch, place, layout->frame_code);
+	entry->instruction = word_in(scratch, place, layout->frame_instruction);
+	if (layout->offset != OFFSET_POINTER)
+		entry->instruction = (__u64)(__s64)(__s32)entry->instruction;
+	entry->owner = layout->frame_owner == TS_BPF_PYTHON_NONE
+			       ? 0
+			       : byte_in(scratch, place, layout->frame_owner);
+	entry->at = 0;
+	entry->is_end = 0;
+	end_segment(layout, scratch, frame, place, entry);
+	scratch->frame = word_in(scratch, place, layout->frame_previous);
+	scratch->stack.n = n + 1;
+	return scratch->frame != 0;
 }
 
 SEC("perf_event")
@@ -263,7 +287,10 @@ int python_sampled(struct bpf_perf_event_data *context)
 	stack->tid = tid;
 	stack->is_broken = 0;
 	stack->reserved = 0;
-	follow(layout, scratch);
+	stack->n = 0;
+	find_frame(layout, scratch);
+	for (int i = 0; i < TS_BPF_PYTHON_FRAMES && scratch->frame && take_frame(); i++)
+		;
 	n_bytes = __builtin_offsetof(struct ts_bpf_python_stack, frames) +
 		  (__u64)stack->n * sizeof(stack->frames[0]);
 	if (n_bytes > sizeof(*stack))
