@@ -83,7 +83,7 @@ struct ts_shim {
 };
 
 #ifdef TS_CAPTURE_LIBRARY
-/* In libtsinject-capture.so: the shim's. Defined in capture-library.c. */
+/* In libtsinject-capture.so: the shim's. Defined in capture-host.c. */
 struct ts_shim *ts_capture_shim(void);
 #else
 extern struct ts_shim ts_shim;

@@ -52,6 +52,9 @@ struct ts_capture_host {
 #undef TS_CAPTURE_FIELD_
 };
 
+/* capture-host.c: the shim that the library's files call from now on. */
+void ts_capture_use_host(const struct ts_capture_host *from);
+
 /* The library's functions that the shim calls. Their headers describe them. */
 struct ts_capture_library {
 	__typeof__(ts_capture_start) *start;

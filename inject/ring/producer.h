@@ -142,7 +142,7 @@ struct ts_tls {
 	struct ts_call call;
 };
 #ifdef TS_CAPTURE_LIBRARY
-/* In libtsinject-capture.so: the shim's. Defined in capture-library.c. */
+/* In libtsinject-capture.so: the shim's. Defined in capture-host.c. */
 struct ts_tls *ts_capture_tls(void);
 #define ts_tls (*ts_capture_tls())
 #else
