@@ -27,11 +27,12 @@ tree=$output/tracesmith-$version
 rm -rf "$tree"
 mkdir "$tree"
 
-# The files that git knows or would add; without git, all but build folders.
-if git -C "$root" rev-parse --verify -q HEAD >/dev/null 2>&1; then
+# The files that git knows or would add; without git, all but build folders. An unpacked archive of a release may lie in another
+# project's work tree.
+if [ "$(git -C "$root" rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$root" && pwd -P)" ]; then
 	(cd "$root" && git ls-files -z --cached --others --exclude-standard)
 else
-	(cd "$root" && find . -path './build*' -prune -o -type f -print0)
+	(cd "$root" && find . \( -path './build*' -o -path ./.git \) -prune -o -type f -print0)
 fi | tar -C "$root" --null --verbatim-files-from -T - -cf - | tar -C "$tree" -xf -
 cp -R "$tree/packaging/debian" "$tree/debian"
 python3 "$tree/packaging/debian/changelog.py" --revision "$revision" >"$tree/debian/changelog"
