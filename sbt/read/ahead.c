@@ -215,6 +215,7 @@ static void deinit(struct ts_row_ahead *ahead)
 	if (ahead->own.blocks != ahead->reader->blocks)
 		free(ahead->own.blocks);
 	ZSTD_freeDCtx(ahead->own.zstd);
+	ts_spares_deinit(&ahead->own.spares);
 	free(ahead);
 }
 
@@ -232,6 +233,7 @@ static int make_reader(struct ts_row_ahead *ahead, struct ts_sbt_reader *reader)
 	ahead->own.on_rows_data = ahead;
 	ahead->own.cancel = &ahead->stop;
 	ahead->own.zstd = ZSTD_createDCtx();
+	ahead->own.spares = (struct ts_spares){0};
 	if (reader->state != TS_SBT_FINISHED && !reader->n_before) {
 		ahead->own.blocks = malloc(n_bytes ? n_bytes : 1);
 		if (ahead->own.blocks && n_bytes)

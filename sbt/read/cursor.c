@@ -73,7 +73,8 @@ struct waiting {
 };
 
 struct ts_sbt_cursor {
-	struct ts_sbt_reader *reader;  /* the caller's, or the thread's that reads ahead */
+	struct ts_sbt_reader *reader; /* the caller's, or the thread's that reads ahead */
+	struct ts_sbt_reader *caller;
 	struct ts_row_ahead *ahead;    /* NULL: the caller's thread merges */
 	struct ts_row_batch **retired; /* with `ahead`: batches that its consumer may still read */
 	uint64_t ahead_blocks;	       /* number of decoded blocks to start the thread at */
@@ -123,7 +124,7 @@ static void free_columns(struct ts_sbt_cursor *cursor, struct stream *stream)
 		return;
 	cursor->open_bytes -= ts_block_columns_bytes(stream->columns);
 	use_remove(cursor, stream, HELD_COLUMNS);
-	free(stream->columns);
+	ts_spares_put(&cursor->reader->spares, stream->columns);
 	stream->columns = NULL;
 }
 
@@ -173,7 +174,7 @@ static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
 {
 	const struct ts_sbt_block *block = &cursor->reader->blocks[stream->block];
 	const struct ts_row_schema *schema = ts_row_schema(block->type);
-	ts_cleanup(ts_freep) uint8_t *raw = NULL;
+	uint8_t *raw = NULL;
 	int r;
 
 	evict(cursor, stream, block->raw_bytes);
@@ -181,6 +182,7 @@ static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
 	r = r
 		    ?: ts_sbt_reader_columns(cursor->reader, stream->block, schema, ret_header, raw,
 					     &stream->columns);
+	ts_spares_put(&cursor->reader->spares, raw);
 	if (r)
 		return r;
 	evict(cursor, stream, ts_block_columns_bytes(stream->columns));
@@ -456,7 +458,7 @@ int ts_sbt_cursor_new_among(struct ts_sbt_reader *reader,
 	cursor = calloc(1, sizeof(*cursor));
 	if (!cursor)
 		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a cursor");
-	cursor->reader = reader;
+	cursor->reader = cursor->caller = reader;
 	cursor->max_open_bytes = MAX_OPEN_BYTES;
 	cursor->ahead_blocks = AHEAD_BLOCKS;
 	if (options)
@@ -516,6 +518,7 @@ void ts_sbt_cursor_free(struct ts_sbt_cursor *cursor)
 		return;
 	ts_row_ahead_free(cursor->ahead);
 	cursor->retired = NULL;
+	cursor->reader = cursor->caller;
 	for (size_t i = 0; i < cursor->n_heap; i++)
 		stream_free(cursor, cursor->heap[i]);
 	free(cursor->heap);
