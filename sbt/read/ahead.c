@@ -13,18 +13,15 @@
  */
 
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "proto/abi/grow.h"
 #include "sbt/read/ahead.h"
+#include "sbt/read/jobs.h"
 
-#define N_CHUNKS    4u
-#define CHUNK_ROWS  1024u
-#define STACK_BYTES (512u * 1024)
-#define MAX_THREADS 16u
+#define N_CHUNKS   4u
+#define CHUNK_ROWS 1024u
 
 struct entry {
 	const void *row;
@@ -74,17 +71,6 @@ struct ts_row_ahead {
 	struct chunk *filling;
 	struct ts_row_batch *retired;
 };
-
-unsigned ts_sbt_max_threads(void)
-{
-	const char *text = secure_getenv("TRACESMITH_THREADS");
-	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
-	cpu_set_t cpus;
-
-	if (!n && !sched_getaffinity(0, sizeof(cpus), &cpus))
-		n = (unsigned long)CPU_COUNT(&cpus);
-	return n > MAX_THREADS ? MAX_THREADS : n ? (unsigned)n : 1;
-}
 
 static void put(struct queue *queue, struct chunk *chunk)
 {
@@ -184,24 +170,6 @@ static void *run(void *data)
 
 /* ---- the consumer ---------------------------------------------------------------------------- */
 
-static int start(struct ts_row_ahead *ahead)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	int r = pthread_attr_init(&attributes);
-
-	if (r)
-		return -r;
-	r = pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	/* The application's signals are for its own threads. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = r ? r : pthread_create(&ahead->thread, &attributes, run, ahead);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return -r;
-}
-
 static void deinit(struct ts_row_ahead *ahead)
 {
 	for (unsigned i = 0; i < N_CHUNKS; i++) {
@@ -271,7 +239,7 @@ int ts_row_ahead_new(struct ts_sbt_reader *reader, const struct ts_row_source *s
 	pthread_cond_init(&ahead->changed, NULL);
 	*ret_reader = &ahead->own;
 	*ret_retired = &ahead->retired;
-	r = start(ahead);
+	r = ts_sbt_thread_start(&ahead->thread, run, ahead);
 	if (r) {
 		*ret_reader = reader;
 		*ret_retired = NULL;

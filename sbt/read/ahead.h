@@ -11,13 +11,6 @@
 
 #include "sbt/read/reader-internal.h"
 
-/*
- * Returns the number of threads that may work for this process at the same time: the number of
- * processors that it may use, at most 16. The environment variable TRACESMITH_THREADS sets a
- * smaller or larger number, at most 16. 1: no thread may be started.
- */
-unsigned ts_sbt_max_threads(void);
-
 /* Memory of rows. The source allocates it with malloc(). */
 struct ts_row_batch {
 	struct ts_row_batch *next; /* in a list of retired batches */

@@ -17,6 +17,7 @@
 #include "proto/abi/heap.h"
 #include "sbt/read/ahead.h"
 #include "sbt/read/filter.h"
+#include "sbt/read/jobs.h"
 
 #define MIN_BATCH_ROWS 16u
 #define MAX_BATCH_ROWS 256u

@@ -2,6 +2,7 @@
 /*
  * A cursor that reads ahead in a thread returns the same rows, errors, blocks and progress as a
  * cursor without a thread: of intact and damaged traces, cancelled, freed early, and after a fork.
+ * Verify with threads finds the same as without.
  */
 
 #include "test/unit/harness.h"
@@ -9,6 +10,7 @@
 #include <dirent.h>
 #include <sys/wait.h>
 
+#include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
 
 #define N_ROUNDS   44
@@ -20,7 +22,7 @@ static int make_trace(void)
 	struct ts_row_session session = {.pid = 1};
 	struct ts_sbt_session_writer *sessions[2];
 	struct ts_row_kernel kernel = {.grid_x = 1};
-	struct ts_row_api api = {.thread = 1};
+	struct ts_row_api api = {0};
 	struct ts_sbt_writer *writer;
 	uint64_t state = 1;
 
@@ -124,6 +126,44 @@ static struct walk walk(int fd, const char *threads)
 	return walk;
 }
 
+struct verified {
+	uint64_t sum; /* of the findings, in any order */
+	struct ts_sbt_verify_report report;
+};
+
+static void add_finding(const struct ts_sbt_error *error, void *data)
+{
+	uint64_t hash = 0;
+
+	mix(&hash, error->text, strlen(error->text));
+	mix(&hash, &error->off, sizeof(error->off));
+	((struct verified *)data)->sum += hash;
+}
+
+static struct verified verify(int fd, const char *threads)
+{
+	struct verified verified = {0};
+	struct ts_sbt_verify_options options = {.on_finding = add_finding, .data = &verified};
+
+	ts_check_int(setenv("TRACESMITH_THREADS", threads, 1), 0);
+	ts_check_int(ts_sbt_verify(fd, &options, &verified.report), 0);
+	return verified;
+}
+
+static void check_verify(int fd, uint64_t n_findings)
+{
+	struct verified one = verify(fd, "1"), many = verify(fd, "16");
+
+	ts_check_int(one.report.n_findings, n_findings);
+	ts_check_int(many.sum, one.sum);
+	ts_check(!memcmp(&many.report.counts, &one.report.counts, sizeof(one.report.counts)));
+	ts_check_int(many.report.n_findings, one.report.n_findings);
+	ts_check_int(many.report.n_rows, one.report.n_rows);
+	ts_check_int(many.report.n_blocks, one.report.n_blocks);
+	ts_check_int(many.report.good_bytes, one.report.good_bytes);
+	ts_check_int(many.report.state, one.report.state);
+}
+
 static void check_same(int fd, uint64_t n_errors)
 {
 	struct walk one = walk(fd, "1"), many = walk(fd, "16");
@@ -146,6 +186,7 @@ TS_TEST(rows_and_errors_are_the_same)
 	size_t n_blocks;
 
 	check_same(fd, 0);
+	check_verify(fd, 0);
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
 	n_blocks = ts_sbt_reader_n_blocks(reader);
 	for (size_t i = n_blocks / 3; i < n_blocks; i += n_blocks / 7) {
@@ -160,6 +201,7 @@ TS_TEST(rows_and_errors_are_the_same)
 	ts_check(n_damaged > 2);
 	ts_sbt_reader_free(reader);
 	check_same(fd, n_damaged);
+	check_verify(fd, n_damaged);
 	close(fd);
 }
 
