@@ -37,6 +37,21 @@ class Picture(str):
             file.write(self)
 
 
+class Page(str):
+    """A page: its text is HTML, complete and without scripts. Notebooks show it in a frame."""
+
+    def _repr_html_(self) -> str:
+        return '<iframe sandbox style="width:100%%;height:45em;border:0" srcdoc="%s"></iframe>' % html.escape(self)
+
+    def __repr__(self) -> str:
+        return '<Page of %d bytes>' % len(self.encode())
+
+    def save(self, path: Union[str, 'os.PathLike[str]']) -> None:
+        """Writes the page to a file."""
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(self)
+
+
 class Answer(Dict[str, Any]):
     """What tsctl prints with --json, as a dictionary whose keys are attributes, too. str() is tsctl's text if tsctl is installed."""
 
@@ -299,6 +314,13 @@ class Questions:
         """A flame graph of "gpu-time", "launches" or "bytes" by launching stack, or of threads' time ("cpu", "off-cpu", "host")."""
         return self.picture('flame', start=start, end=end, weight=weight)
 
+    def report(self, path: Optional[Union[str, 'os.PathLike[str]']] = None, *, width: Optional[int] = None) -> Page:
+        """A page with the answers of analyze(), gaps(), memory() and info(), and pictures `width` pixels wide; also written to `path`."""
+        page = Page(exported(self._again, 'html', _library.ExportOptions(weight=weight_of('gpu-time'), width=width or 0), self.progress))
+        if path is not None:
+            page.save(path)
+        return page
+
     def analyze(self, limit: int = 5) -> Answer:
         """Where the time went, and what to change."""
         return self._ask('analyze', {'limit': limit}, ['analyze', '--limit', str(limit)])
@@ -353,7 +375,7 @@ class Questions:
 
     def export(self, format: str, output: Optional[str] = None, *, job: Optional[str] = None,
                rank: Union[str, int, None] = None) -> Optional[str]:
-        """Writes the trace for another tool: "perfetto", "json", "folded", "pprof", "svg", or "arrow" into a folder.
+        """Writes the trace for another tool: "perfetto", "json", "folded", "pprof", "svg", "html", or "arrow" into a folder.
 
         Without `output` text is returned. job and rank name folders of "arrow", if not those of the trace.
         """

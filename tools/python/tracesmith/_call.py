@@ -209,7 +209,7 @@ def export(again: Callable[[], Any], number: int, options: _library.ExportOption
     def work(flag: Any) -> None:
         with again() as trace:
             found = ctypes.create_string_buffer(REPORT_BYTES)
-            options.cancel = ctypes.addressof(flag)
+            options.cancel, options.no_memory = ctypes.addressof(flag), ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p)
             options.title = os.fsencode(os.path.basename(trace.path) or trace.path)
             watch.count(trace.reader)
             result = _library.library().ts_export_fd(trace.reader, number, ctypes.byref(options), descriptor, found)

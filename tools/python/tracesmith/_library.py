@@ -66,7 +66,7 @@ class ExportOptions(ctypes.Structure):
     _fields_ = [('session', c_uint32), ('types', c_uint64), ('from_ns', c_uint64), ('to_ns', c_uint64), ('weight', c_int),
                 ('mangled', c_bool), ('no_leaf', c_bool), ('processes', c_bool), ('threads', c_bool), ('lines', c_bool),
                 ('names', c_void_p), ('step', c_void_p), ('user', c_void_p), ('generator', c_char_p), ('width', c_uint32),
-                ('title', c_char_p), ('cancel', c_void_p)]
+                ('title', c_char_p), ('cancel', c_void_p), ('no_memory', c_void_p)]
 
 
 # Functions that the library calls: in the thread of the call, but for ProgressReport.
