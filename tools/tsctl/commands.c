@@ -18,7 +18,8 @@ const struct ts_command *const ts_commands[] = {
 	&ts_command_devices, &ts_command_status,    &ts_command_sessions,
 	&ts_command_start,   &ts_command_stop,	    &ts_command_watch,
 	&ts_command_benchmark, &ts_command_index,   &ts_command_mcp,
-	&ts_command_version, &ts_command_help,    NULL,
+	&ts_command_studio,  &ts_command_version,  &ts_command_help,
+	NULL,
 };
 /* clang-format on */
 
