@@ -102,6 +102,8 @@ static int serve(struct ts_studio *studio, const struct ts_studio_options *asked
 	if (fd < 0)
 		return TS_EXIT_BAD;
 	r = ts_studio_http_new(studio, fd, &http);
+	for (unsigned i = 0; !r && i < studio->n_traces; i++)
+		ts_studio_trace_build(&studio->traces[i]);
 	if (r) {
 		ts_complain("cannot start the server: %s", strerror(-r));
 		return TS_EXIT_BAD;
