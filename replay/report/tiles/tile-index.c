@@ -9,13 +9,13 @@
 #include "replay/report/tiles/tile-spread.h"
 
 /* Rows in a cell of the finest level, where the trace is dense. */
-#define ROWS_OF_CELL 512.0
+#define ROWS_OF_CELL 256.0
 /* Cells of the finest level; the coarser ones are as many again. 16 bytes each. */
-#define MAX_CELLS (UINT64_C(7) << 19)
+#define MAX_CELLS (UINT64_C(5) << 20)
 /* Until the index is there, views of fewer rows are read from the blocks. */
 #define MAX_DIRECT_ROWS (UINT64_C(1) << 19)
 /* Limit of the memory of all cells, if the estimate of their number was wrong. */
-#define MAX_BYTES (UINT64_C(224) << 20)
+#define MAX_BYTES (UINT64_C(176) << 20)
 
 /* ---- the level ------------------------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@
 #include "tools/tsctl/studio/studio-options.h"
 #include "tools/tsctl/tsctl.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -125,6 +126,13 @@ int main(int argc, char **argv)
 	struct ts_operands operands;
 	int r = TS_EXIT_OK;
 
+	/*
+	 * Decoding a block needs arrays of some hundred KiB. By default the system would map and
+	 * clear each of them anew, which takes as long as the decoding.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+	mallopt(M_ARENA_MAX, 2);
 	ts_complain_as("studio");
 	if (ts_options_parse(&ts_command_studio, argc, argv, &asked, &operands))
 		return TS_EXIT_BAD;
