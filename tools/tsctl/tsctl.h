@@ -60,6 +60,7 @@ extern const struct ts_command ts_command_start;
 extern const struct ts_command ts_command_state;
 extern const struct ts_command ts_command_status;
 extern const struct ts_command ts_command_stop;
+extern const struct ts_command ts_command_studio;
 extern const struct ts_command ts_command_index;
 extern const struct ts_command ts_command_symbolize;
 extern const struct ts_command ts_command_timeline;
