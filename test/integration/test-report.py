@@ -199,6 +199,11 @@ class Report(harness.Case):
 import sys, tracesmith
 page = tracesmith.open(sys.argv[1]).report(sys.argv[2])
 assert page._repr_html_().startswith('<iframe sandbox ') and '<script' not in page, page[:200]
+drawn = tracesmith.open(sys.argv[1]).flame()
+try:
+    assert drawn.png()[:4] == b'\\x89PNG'
+except tracesmith.Error as why:
+    assert 'librsvg2-2' in str(why), why
 print(len(page))
 '''
         out = self.path('python.html')

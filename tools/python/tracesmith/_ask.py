@@ -25,6 +25,10 @@ MAX_THREADS = 256  # TS_VGPU_MAX_THREADS
 class Picture(str):
     """A picture: its text is SVG. Notebooks show it."""
 
+    def png(self) -> bytes:
+        """The picture as PNG, by librsvg."""
+        return _call.png(self)
+
     def _repr_svg_(self) -> str:
         return str(self)
 
@@ -32,9 +36,10 @@ class Picture(str):
         return '<Picture of %d bytes>' % len(self.encode())
 
     def save(self, path: Union[str, 'os.PathLike[str]']) -> None:
-        """Writes the picture to a file."""
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(self)
+        """Writes the picture to a file: PNG if the name ends in .png, else SVG."""
+        data = self.png() if os.fspath(path).endswith('.png') else self.encode()
+        with open(path, 'wb') as file:
+            file.write(data)
 
 
 class Page(str):
@@ -299,7 +304,7 @@ class Questions:
 
     def picture(self, kind: str, path: Optional[Union[str, 'os.PathLike[str]']] = None, *, start: Optional[Time] = None,
                 end: Optional[Time] = None, weight: Optional[str] = None, width: Optional[int] = None) -> Picture:
-        """A "timeline", the "memory" or a "flame" graph as SVG; also written to `path`.
+        """A "timeline", the "memory" or a "flame" graph as SVG; also written to `path`, as PNG if that ends in .png.
 
         `weight` is for flame graphs. `width` is in pixels, from 320 to 8192.
         """

@@ -118,6 +118,8 @@ FUNCTIONS: Dict[str, Any] = {
     'ts_ask_json': (c_int, [c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, POINTER(AskOptions), POINTER(Json), c_char_p]),
     'ts_ask_json_diff': (c_int, [POINTER(Side), c_char_p, POINTER(AskOptions), POINTER(Json), c_char_p]),
     'ts_ask_picture': (c_int, [c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, c_uint32, POINTER(AskOptions), POINTER(Json), c_char_p]),
+    'ts_picture_png': (c_int, [c_char_p, c_size_t, POINTER(c_void_p), POINTER(c_size_t)]),
+    'ts_picture_why': (c_char_p, [c_int]),
     'ts_replay_progress_new': (c_int, [ProgressReport, c_void_p, c_uint32, POINTER(c_void_p)]),
     'ts_replay_progress_free': (None, [c_void_p]),
     'ts_sbt_reader_watch': (None, [c_void_p, RowsReport, c_void_p]),
