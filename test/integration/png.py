@@ -30,12 +30,16 @@ def decode(data):
 
 
 def _unfilter(kind, line, above, size):
-    for i in range(len(line)) if kind else ():
+    if not kind:
+        return line
+    if kind == 2:
+        return bytearray((a + b) & 0xff for a, b in zip(line, above))
+    for i in range(len(line)):
         left, up, corner = line[i - size] if i >= size else 0, above[i], above[i - size] if i >= size else 0
         if kind == 4:
             guess = left + up - corner
             near = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))[2]
         else:
-            near = (0, left, up, (left + up) // 2)[kind]
+            near = left if kind == 1 else (left + up) // 2
         line[i] = (line[i] + near) & 0xff
     return line

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sentences about answers, for people: the same in tsctl's text and in the page of tools/export. The
- * texts contain names of the trace as they are; the caller escapes them. Pure functions;
+ * Sentences about answers, for people: the same in tsctl's text and in the page of tools/export.
+ * The texts contain names of the trace as they are; the caller escapes them. Pure functions;
  * thread-safe.
  */
 #pragma once
