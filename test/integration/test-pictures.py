@@ -251,7 +251,7 @@ class Pictures(harness.Case):
         if harness.SANITIZER:
             self.skipTest('librsvg does not free all of its memory')
         self.assertGreater(self.check_png('flame', self.stored('train'), '--width', '600'), 20)
-        self.assertGreater(self.check_png('timeline', self.stored('pipeline'), '--width', '1600'), 10)
+        self.assertGreater(self.check_png('timeline', self.stored('pipeline'), '--width', '1600'), 5)
         self.check_png('memory', self.stored('train'), '--width', '500')
         path = hostile_names.write(self, self.path('hostile.sbt'))
         self.check_png('flame', path, '--process', '--width', '320')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a trace as one page of HTML: answers, tables and pictures, without scripts and other files.
- * ts_export() calls ts_export_page(). It asks replay/report/query.h five questions, and draws a
- * flame graph with profile/flame.c; the other files of this folder write the sections.
+ * Writes a trace as one page of HTML: answers, tables and pictures, without scripts and other
+ * files. ts_export() calls ts_export_page(). It asks replay/report/query.h five questions, and
+ * draws a flame graph with profile/flame.c; the other files of this folder write the sections.
  *
  * The page is safe with names of any kind. Texts are escaped, and a content security policy in the
  * page forbids scripts and requests in addition.

@@ -93,9 +93,10 @@ const struct ts_command ts_command_report = {
 	.text = "usage: tsctl report [OPTION ...] FILE | --session N\n"
 		"\n"
 		"Write one page (HTML) with the answers of `tsctl analyze`, `gaps`, `memory` and\n"
-		"`info`: the slowest kernels and their launching stacks, findings, the causes of\n"
-		"idle time, the holders of memory at the peak, failed calls, losses. Pictures\n"
-		"show streams over time, memory over time, and the GPU time by launching stack.\n"
+		"`info`. It lists the slowest kernels and their launching stacks, findings, the\n"
+		"causes of idle time, the holders of memory at the peak, failed calls and losses.\n"
+		"Pictures show streams over time, memory over time, and GPU time by launching\n"
+		"stack.\n"
 		"The page needs no script and no other file, and makes no request.\n"
 		"\n",
 	.example = "report run.sbt -o report.html",
