@@ -9,6 +9,8 @@
  */
 #include "replay/report/tiles/tile-fill.h"
 
+#include "proto/abi/grow.h"
+
 #define FIRST_SLOTS 32u
 
 /* ---- sums by key ----------------------------------------------------------------------------- */
@@ -91,15 +93,26 @@ static uint32_t largest(const struct ts_tile_sums *sums)
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
+static struct ts_tile_cell *new_tile(struct ts_tile_fill *fill)
+{
+	const uint64_t bytes = TS_TILE_CELLS * sizeof(struct ts_tile_cell);
+
+	if (fill->n_bytes &&
+	    __atomic_add_fetch(fill->n_bytes, bytes, __ATOMIC_RELAXED) > fill->max_bytes)
+		return NULL;
+	return calloc(1, bytes);
+}
+
 /* Returns a cell, or NULL if it lies outside; -ENOMEM in *r. */
-static struct ts_tile_cell *cell_at(struct ts_tile_level *level, uint64_t cell, int *r)
+static struct ts_tile_cell *cell_at(struct ts_tile_fill *fill, struct ts_tile_level *level,
+				    uint64_t cell, int *r)
 {
 	uint64_t tile = cell / TS_TILE_CELLS - level->first;
 
 	if (cell / TS_TILE_CELLS < level->first || tile >= level->n_tiles)
 		return NULL;
 	if (!level->tiles[tile]) {
-		level->tiles[tile] = calloc(TS_TILE_CELLS, sizeof(**level->tiles));
+		level->tiles[tile] = new_tile(fill);
 		if (!level->tiles[tile]) {
 			*r = -ENOMEM;
 			return NULL;
@@ -108,7 +121,7 @@ static struct ts_tile_cell *cell_at(struct ts_tile_level *level, uint64_t cell, 
 	return &level->tiles[tile][cell % TS_TILE_CELLS];
 }
 
-static uint32_t millionths(uint64_t ns, uint32_t level)
+uint32_t ts_tile_millionths(uint64_t ns, uint32_t level)
 {
 	__extension__ unsigned __int128 share = (unsigned __int128)ns * TS_TILE_MILLION >> level;
 
@@ -128,13 +141,16 @@ static int close_cell(struct ts_tile_fill *fill, unsigned i)
 
 	if (!level->sums.n)
 		return 0;
-	cell = cell_at(level, level->cell, &r);
+	cell = cell_at(fill, level, level->cell, &r);
 	if (cell) {
 		best = largest(&level->sums);
 		cell->key = level->sums.keys[best];
 		if (!fill->has_instants) {
-			cell->share = millionths(level->sum_ns, level->level);
-			cell->key_share = millionths(level->sums.sums[best], level->level);
+			cell->share = ts_tile_millionths(level->sum_ns, level->level);
+			/* The coarsest level comes last. */
+			fill->total_ns = level->sum_ns;
+			fill->total_key_ns = level->sums.sums[best];
+			cell->key_share = ts_tile_millionths(level->sums.sums[best], level->level);
 		}
 	}
 	for (uint32_t k = 0; !r && i + 1 < fill->n_levels && k < level->sums.n; k++) {
@@ -202,7 +218,7 @@ static int flush_count(struct ts_tile_fill *fill)
 	int r = 0;
 
 	for (unsigned i = 0; !r && fill->n_count && i < fill->n_levels; i++, number /= 2) {
-		struct ts_tile_cell *cell = cell_at(&fill->levels[i], number, &r);
+		struct ts_tile_cell *cell = cell_at(fill, &fill->levels[i], number, &r);
 
 		if (cell && __builtin_add_overflow(cell->count, fill->n_count, &cell->count))
 			cell->count = UINT32_MAX;
@@ -228,7 +244,9 @@ int ts_tile_fill_add(struct ts_tile_fill *fill, uint64_t start_ns, uint64_t end_
 {
 	int r = count_row(fill, start_ns);
 
-	if (r)
+	if (!r && fill->is_nested)
+		r = ts_tile_nest_add(&fill->nest, start_ns, end_ns);
+	if (r < 0)
 		return r;
 	if (fill->has_instants)
 		return add_to_level(fill, 0, start_ns >> fill->levels[0].level, key, 1);
@@ -246,6 +264,26 @@ int ts_tile_fill_add(struct ts_tile_fill *fill, uint64_t start_ns, uint64_t end_
 	fill->end_ns = end_ns;
 	fill->key = key;
 	return r;
+}
+
+int ts_tile_nest_add(struct ts_tile_nest *nest, uint64_t start_ns, uint64_t end_ns)
+{
+	size_t n = 0;
+	int depth;
+
+	for (size_t i = 0; i < nest->n; i++)
+		if (nest->ends[i] > start_ns)
+			nest->ends[n++] = nest->ends[i];
+	depth = (int)n;
+	if (n < TS_TILE_MAX_DEPTH - 1 && end_ns > start_ns) {
+		if (TS_GROW(nest->ends, nest->capacity, n + 1))
+			return -ENOMEM;
+		nest->ends[n++] = end_ns;
+	}
+	nest->n = n;
+	if ((uint32_t)depth >= nest->most)
+		nest->most = (uint32_t)depth + 1;
+	return depth;
 }
 
 int ts_tile_fill_finish(struct ts_tile_fill *fill)
@@ -291,5 +329,6 @@ void ts_tile_fill_deinit(struct ts_tile_fill *fill)
 		free(level->sums.used);
 	}
 	free(fill->levels);
+	free(fill->nest.ends);
 	*fill = (struct ts_tile_fill){0};
 }

@@ -27,6 +27,24 @@ struct ts_tile_level {
 	struct ts_tile_sums sums;
 };
 
+/*
+ * The rows that cover the present start, and the largest number of them at a time. Nested rows are
+ * inside all open ones; rows that merely overlap count, too.
+ */
+struct ts_tile_nest {
+	uint64_t *ends;
+	size_t n, capacity;
+	uint32_t most;
+};
+
+#define TS_TILE_MAX_DEPTH 64u
+
+/*
+ * Adds a row that starts at or after the last one, and returns the number of rows that it is nested
+ * in; at most TS_TILE_MAX_DEPTH - 1. A negative value: -ENOMEM.
+ */
+int ts_tile_nest_add(struct ts_tile_nest *nest, uint64_t start_ns, uint64_t end_ns);
+
 struct ts_tile_fill {
 	bool has_instants; /* a lane of instants */
 	unsigned n_levels;
@@ -40,6 +58,14 @@ struct ts_tile_fill {
 	uint64_t count_cell;
 	uint32_t n_count;
 	uint64_t n_rows;
+	/* Of a lane of nested rows. */
+	bool is_nested;
+	struct ts_tile_nest nest;
+	/* After the end: the sum of the whole lane, and of the key with the largest one. */
+	uint64_t total_ns, total_key_ns;
+	/* Memory of the tiles of several fills, and its limit; NULL: none. Atomic. */
+	uint64_t *n_bytes;
+	uint64_t max_bytes;
 };
 
 /*
@@ -54,6 +80,15 @@ void ts_tile_fill_deinit(struct ts_tile_fill *fill);
 int ts_tile_fill_add(struct ts_tile_fill *fill, uint64_t start_ns, uint64_t end_ns, uint32_t key);
 /* Adds what is pending. Afterwards all cells are final. Returns 0 or -ENOMEM. */
 int ts_tile_fill_finish(struct ts_tile_fill *fill);
+
+/* Returns a part of a cell in millionths, rounded down. */
+uint32_t ts_tile_millionths(uint64_t ns, uint32_t level);
+
+/* Returns true if rows of lanes of this kind are inside each other. */
+static inline bool ts_tile_is_nested(uint32_t kind)
+{
+	return kind == TS_LANE_RANGES || kind == TS_LANE_KERNEL_EVENTS;
+}
 
 /* Returns true if cells of lanes of this kind have no shares. */
 static inline bool ts_tile_has_instants(uint32_t kind)

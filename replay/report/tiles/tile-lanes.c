@@ -171,27 +171,6 @@ static int add_thread(struct ts_tiles *tiles, uint32_t session, uint32_t type, u
 	return r ? r : add_lane(tiles, &lane, n_rows);
 }
 
-static int add_place(struct ts_tiles *tiles, const struct ts_sbt_block *block,
-		     const struct ts_sbt_place *place, const struct ts_map *directions,
-		     uint64_t n_rows)
-{
-	switch (ts_tile_class_of(block->type)) {
-	case TS_TILE_CLASSES:
-	case TS_TILE_COUNTERS:
-		return 0;
-	case TS_TILE_OPERATIONS:
-		return place->is_thread
-			       ? 0
-			       : add_stream(tiles, block->session, block->type, place,
-					    (unsigned)ts_map_get(directions, block->session),
-					    n_rows);
-	default:
-		return place->is_thread ? add_thread(tiles, block->session, block->type,
-						     place->thread, n_rows)
-					: 0;
-	}
-}
-
 /* Returns a column of 4 bytes by its name; NULL: there is none. */
 static const uint32_t *column(const struct ts_sbt_arrays *arrays, const char *name)
 {
@@ -205,9 +184,36 @@ static uint64_t column_bit(const struct ts_row_schema *schema, const char *name)
 	return i < 0 ? 0 : TS_SBT_COLUMN(i);
 }
 
-/* Adds the lanes of a block without a list of places. */
-static int add_decoded(struct ts_tiles *tiles, struct ts_sbt_reader *reader, size_t i,
-		       const struct ts_map *directions)
+/* The places of all blocks: those of the summaries, and those of blocks without one. */
+struct seen {
+	struct ts_sbt_place *at;
+	size_t n, capacity;
+};
+
+static int see(struct seen *seen, const struct ts_sbt_place *place)
+{
+	if (TS_GROW(seen->at, seen->capacity, seen->n + 1))
+		return -ENOMEM;
+	seen->at[seen->n++] = *place;
+	return 0;
+}
+
+static bool is_same_place(const struct ts_sbt_place *a, const struct ts_sbt_place *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+/* Adds a place unless it is among the last ones. Others appear twice, which does no harm. */
+static int see_new(struct seen *seen, size_t first, const struct ts_sbt_place *place)
+{
+	for (size_t k = 0; k < 128 && seen->n > first + k; k++)
+		if (is_same_place(&seen->at[seen->n - 1 - k], place))
+			return 0;
+	return see(seen, place);
+}
+
+/* Lists the places of a block without a summary. */
+static int see_decoded(struct seen *seen, struct ts_sbt_reader *reader, size_t i)
 {
 	const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
 	const struct ts_row_schema *schema = ts_row_schema(block->type);
@@ -217,9 +223,9 @@ static int add_decoded(struct ts_tiles *tiles, struct ts_sbt_reader *reader, siz
 				   ? column_bit(schema, "device") | column_bit(schema, "context") |
 					     column_bit(schema, "stream")
 				   : column_bit(schema, "thread");
+	struct ts_sbt_place place = {.block = i, .is_thread = !is_device};
 	const uint32_t *device, *context, *stream, *thread;
-	struct ts_sbt_place place = {.is_thread = !is_device}, last;
-	uint64_t n_rows = 0;
+	size_t first = seen->n;
 	int r = ts_sbt_arrays_new(reader, i, columns, &arrays);
 
 	if (r)
@@ -228,7 +234,6 @@ static int add_decoded(struct ts_tiles *tiles, struct ts_sbt_reader *reader, siz
 	context = column(arrays, "context");
 	stream = column(arrays, "stream");
 	thread = column(arrays, "thread");
-	last = place;
 	for (uint32_t k = 0; !r && k < ts_sbt_arrays_rows(arrays); k++) {
 		if (is_device) {
 			place.device = device[k];
@@ -237,14 +242,9 @@ static int add_decoded(struct ts_tiles *tiles, struct ts_sbt_reader *reader, siz
 		} else {
 			place.thread = thread[k];
 		}
-		if (n_rows && memcmp(&place, &last, sizeof(place))) {
-			r = add_place(tiles, block, &last, directions, n_rows);
-			n_rows = 0;
-		}
-		last = place;
-		n_rows++;
+		r = see_new(seen, first, &place);
 	}
-	return r || !n_rows ? r : add_place(tiles, block, &last, directions, n_rows);
+	return r;
 }
 
 static int add_counters(struct ts_tiles *tiles, struct ts_sbt_reader *reader, size_t i)
@@ -454,31 +454,69 @@ static int read_directions(struct ts_sbt_reader *reader, struct ts_map *directio
 	return 0;
 }
 
-static int add_known(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
-		     const struct ts_sbt_places *places, const struct ts_map *directions)
+/* Calls `add` for each place, with the estimated number of its rows. Places are by block. */
+static int for_places(struct ts_tiles *tiles, struct ts_sbt_reader *reader, const struct seen *seen,
+		      void *data,
+		      int (*add)(struct ts_tiles *tiles, const struct ts_sbt_block *block,
+				 const struct ts_sbt_place *place, void *data, uint64_t n_rows))
 {
 	int r = 0;
 
-	for (size_t i = 0, n; !r && i < places->n; i += n) {
-		const struct ts_sbt_place *first = &places->at[i];
+	for (size_t i = 0, n; !r && i < seen->n; i += n) {
+		const struct ts_sbt_place *first = &seen->at[i];
 		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, first->block);
 
-		for (n = 1; i + n < places->n && places->at[i + n].block == first->block &&
-			    places->at[i + n].is_thread == first->is_thread;
+		for (n = 1; i + n < seen->n && seen->at[i + n].block == first->block &&
+			    seen->at[i + n].is_thread == first->is_thread;
 		     n++)
 			;
 		for (size_t k = 0; !r && k < n; k++)
-			r = add_place(tiles, block, &first[k], directions, block->n_rows / n);
+			r = add(tiles, block, &first[k], data, (block->n_rows + n - 1) / n);
 	}
 	return r;
 }
 
-static int add_blocks(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
-		      const struct ts_sbt_places *places, const struct ts_map *directions,
-		      struct ts_map *units)
+/* Notes which lane has rows in the block. */
+static int add_part(struct ts_tiles *tiles, const struct ts_sbt_block *block,
+		    const struct ts_sbt_place *place, void *data, uint64_t n_rows)
+{
+	static const uint8_t kinds[TS_TILE_CLASSES] = {
+		[TS_TILE_OPERATIONS] = TS_LANE_STREAM,	  [TS_TILE_CALLS] = TS_LANE_THREAD,
+		[TS_TILE_RANGES] = TS_LANE_RANGES,	  [TS_TILE_EVENTS] = TS_LANE_KERNEL_EVENTS,
+		[TS_TILE_SAMPLES] = TS_LANE_HOST_SAMPLES, [TS_TILE_COUNTERS] = TS_LANE_COUNTER,
+	};
+	enum ts_tile_class tile_class = ts_tile_class_of(block->type);
+	struct ts_lane lane = {.session = block->session};
+	struct ts_tile_unit *unit;
+	uint32_t found;
+
+	if (tile_class == TS_TILE_CLASSES || place->is_thread == (tile_class == TS_TILE_OPERATIONS))
+		return 0;
+	lane.kind = kinds[tile_class];
+	lane.device = place->device;
+	lane.context = place->context;
+	lane.stream = place->stream;
+	lane.thread = place->thread;
+	found = ts_tile_lane_find(tiles, &lane);
+	if (found == TS_TILE_NO_LANE || tiles->lanes[found].unit == TS_TILE_NO_LANE)
+		return 0;
+	unit = &tiles->units[tiles->lanes[found].unit];
+	if (TS_GROW(unit->parts, unit->parts_capacity, unit->n_parts + 1))
+		return -ENOMEM;
+	unit->parts[unit->n_parts++] = (struct ts_tile_part){.block = (uint32_t)place->block,
+							     .lane = found,
+							     .n_rows = (uint32_t)n_rows};
+	return 0;
+}
+
+/* Lists the places of all blocks of lanes, by block, and the blocks of the units. */
+static int see_blocks(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
+		      const struct ts_sbt_places *places, struct ts_map *units, struct seen *seen)
 {
 	int r = 0;
 
+	for (size_t i = 0; !r && i < places->n; i++)
+		r = see(seen, &places->at[i]);
 	for (size_t i = 0; !r && i < ts_sbt_reader_n_blocks(reader); i++) {
 		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
 		enum ts_tile_class tile_class = ts_tile_class_of(block->type);
@@ -490,14 +528,29 @@ static int add_blocks(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		if (tile_class == TS_TILE_COUNTERS)
 			r = add_counters(tiles, reader, i);
 		else if (!(places->known[i] & needed))
-			r = add_decoded(tiles, reader, i, directions);
+			r = see_decoded(seen, reader, i);
 		r = r ? r : add_block(tiles, units, block, i);
 	}
 	return r;
 }
 
+static int add_place(struct ts_tiles *tiles, const struct ts_sbt_block *block,
+		     const struct ts_sbt_place *place, void *data, uint64_t n_rows)
+{
+	const struct ts_map *directions = data;
+	enum ts_tile_class tile_class = ts_tile_class_of(block->type);
+
+	if (tile_class == TS_TILE_CLASSES || tile_class == TS_TILE_COUNTERS || !block->session ||
+	    place->is_thread == (tile_class == TS_TILE_OPERATIONS))
+		return 0;
+	if (place->is_thread)
+		return add_thread(tiles, block->session, block->type, place->thread, n_rows);
+	return add_stream(tiles, block->session, block->type, place,
+			  (unsigned)ts_map_get(directions, block->session), n_rows);
+}
+
 static int read_all(struct ts_tiles *tiles, struct ts_sbt_reader *reader, struct ts_map *units,
-		    struct ts_map *directions)
+		    struct ts_map *directions, struct seen *seen)
 {
 	struct ts_sbt_places places;
 	int r = read_directions(reader, directions);
@@ -511,23 +564,37 @@ static int read_all(struct ts_tiles *tiles, struct ts_sbt_reader *reader, struct
 		lane.session = ts_sbt_reader_session_at(reader, i)->session;
 		r = add_lane(tiles, &lane, 0);
 	}
-	r = r ? r : add_known(tiles, reader, &places, directions);
-	r = r ? r : add_blocks(tiles, reader, &places, directions, units);
+	r = r ? r : see_blocks(tiles, reader, &places, units, seen);
 	ts_sbt_places_deinit(&places);
-	return r ? r : order_lanes(tiles, units);
+	r = r ? r : for_places(tiles, reader, seen, directions, add_place);
+	r = r ? r : order_lanes(tiles, units);
+	return r ? r : for_places(tiles, reader, seen, NULL, add_part);
+}
+
+static int init_units(struct ts_tiles *tiles, struct ts_sbt_reader *reader)
+{
+	for (size_t i = 0; i < tiles->n_units; i++) {
+		struct ts_tile_unit *unit = &tiles->units[i];
+
+		qsort_r(unit->blocks, unit->n_blocks, sizeof(uint32_t), by_earliest, reader);
+		unit->lock = malloc(sizeof(*unit->lock));
+		if (!unit->lock)
+			return -ENOMEM;
+		pthread_mutex_init(unit->lock, NULL);
+	}
+	return 0;
 }
 
 int ts_tile_lanes_read(struct ts_tiles *tiles, struct ts_sbt_reader *reader)
 {
 	struct ts_map units = {0}, directions = {0};
+	struct seen seen = {0};
 	int r;
 
 	ts_hashindex_seed(&tiles->by_place);
-	r = read_all(tiles, reader, &units, &directions);
+	r = read_all(tiles, reader, &units, &directions, &seen);
+	free(seen.at);
 	ts_map_deinit(&units);
 	ts_map_deinit(&directions);
-	for (size_t i = 0; !r && i < tiles->n_units; i++)
-		qsort_r(tiles->units[i].blocks, tiles->units[i].n_blocks, sizeof(uint32_t),
-			by_earliest, reader);
-	return r;
+	return r ? r : init_units(tiles, reader);
 }

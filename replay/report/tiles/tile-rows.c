@@ -3,10 +3,9 @@
  * The rows of a lane in a window: see tiles.h. tools/studio calls this module.
  */
 #include "proto/abi/grow.h"
+#include "replay/report/tiles/tile-fill.h"
 #include "replay/report/tiles/tile-merge.h"
 #include "sbt/arrays.h"
-
-#define MAX_DEPTH 65536u
 
 /* Ends a merge that has enough rows. */
 #define FULL 1
@@ -17,9 +16,7 @@ struct listing {
 	uint64_t from_ns, to_ns;
 	size_t limit, capacity;
 	struct ts_tile_rows *rows;
-	/* Ends of the rows that cover the present start, of outer rows first. */
-	uint64_t *open;
-	size_t n_open, open_capacity;
+	struct ts_tile_nest nest;
 };
 
 static bool has_row(const struct listing *listing, const struct ts_tile_item *item)
@@ -41,44 +38,31 @@ static bool has_row(const struct listing *listing, const struct ts_tile_item *it
 		stream->copy_lanes[ts_tile_direction(item->key & low)] == listing->lane);
 }
 
-/* Returns the number of rows that the row is nested in, and adds it to the open ones. */
-static int enter(struct listing *listing, const struct ts_tile_item *item, uint32_t *ret_depth)
+/* Returns the depth of the next row, or -ENOMEM. Rows of lanes without nesting have depth 0. */
+static int depth_of(struct listing *listing, const struct ts_tile_item *item)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < listing->n_open; i++)
-		if (listing->open[i] > item->start_ns)
-			listing->open[n++] = listing->open[i];
-	listing->n_open = n;
-	*ret_depth = (uint32_t)n;
-	if (item->end_ns <= item->start_ns)
-		return 0;
-	if (n >= MAX_DEPTH)
-		return TS_SBT_E_LIMIT;
-	if (TS_GROW(listing->open, listing->open_capacity, n + 1))
-		return -ENOMEM;
-	listing->open[listing->n_open++] = item->end_ns;
-	return 0;
+	return ts_tile_is_nested(listing->tiles->lanes[listing->lane].lane.kind)
+		       ? ts_tile_nest_add(&listing->nest, item->start_ns, item->end_ns)
+		       : 0;
 }
 
 static int take(void *data, const struct ts_tile_block *block, uint32_t first, uint32_t n)
 {
 	struct listing *listing = data;
 	struct ts_tile_rows *rows = listing->rows;
-	int r = 0;
 
-	for (uint32_t i = first; !r && i < first + n; i++) {
+	for (uint32_t i = first; i < first + n; i++) {
 		const struct ts_tile_item *item = &block->items[i];
 		struct ts_tile_row *row;
-		uint32_t depth;
+		int depth;
 
 		if (!has_row(listing, item) ||
 		    (item->end_ns <= listing->from_ns && item->start_ns < listing->from_ns) ||
 		    item->start_ns >= listing->to_ns)
 			continue;
-		r = enter(listing, item, &depth);
-		if (r)
-			break;
+		depth = depth_of(listing, item);
+		if (depth < 0)
+			return depth;
 		if (rows->n == listing->limit) {
 			rows->more = true;
 			return FULL;
@@ -89,12 +73,12 @@ static int take(void *data, const struct ts_tile_block *block, uint32_t first, u
 		*row = (struct ts_tile_row){.start_ns = item->start_ns,
 					    .end_ns = item->end_ns,
 					    .key = item->key,
-					    .depth = depth,
+					    .depth = (uint32_t)depth,
 					    .type = ts_tile_key_type(item->key),
 					    .index = i,
 					    .block = block->block};
 	}
-	return r;
+	return 0;
 }
 
 /* ---- columns that only lists of rows have ---------------------------------------------------- */
@@ -172,7 +156,7 @@ int ts_tiles_rows(struct ts_tiles *tiles, struct ts_sbt_reader *reader, uint32_t
 		options.unit = &tiles->units[tiles->lanes[lane - 1].unit];
 		r = ts_tile_merge(tiles, reader, &options, &rows.is_damaged);
 	}
-	free(listing.open);
+	free(listing.nest.ends);
 	if (!r || r == FULL)
 		r = read_more(reader, &rows);
 	if (r) {

@@ -32,6 +32,23 @@ struct ts_tile_lane {
 	uint32_t device_lane;
 	uint32_t compute_lane;
 	uint32_t copy_lanes[TS_LANE_DIRECTIONS];
+	/* Cells of the whole trace, from the level index_level on; NULL: not read. */
+	struct ts_tile_fill *index;
+};
+
+/* A block has rows of a lane: of a stream, a thread or a counter. */
+struct ts_tile_part {
+	uint32_t block; /* number of the block */
+	uint32_t lane;
+	uint32_t n_rows; /* estimated */
+};
+
+/* The state of a unit in the index; it grows. */
+enum ts_tile_unit_state {
+	TS_TILE_UNREAD,
+	TS_TILE_READING, /* cells that end before `read_ns` are final */
+	TS_TILE_READ,	 /* all cells are final */
+	TS_TILE_FAILED,	 /* no memory, or the cells would use too much */
 };
 
 struct ts_tile_unit {
@@ -40,6 +57,14 @@ struct ts_tile_unit {
 	uint32_t *blocks;    /* numbers of blocks, by earliest start */
 	size_t n_blocks, capacity;
 	uint64_t n_rows;
+	struct ts_tile_part *parts; /* in the order of the blocks' numbers */
+	size_t n_parts, parts_capacity;
+	/* Guards the members below, and the index of the unit's lanes. */
+	pthread_mutex_t *lock;
+	enum ts_tile_unit_state state;
+	uint64_t read_ns;
+	bool is_damaged;
+	bool is_taken; /* by a thread that reads it; atomic */
 };
 
 /* A row as the passes need it. Times are from the origin. */
@@ -60,6 +85,8 @@ struct ts_tile_block {
 	uint64_t n_bytes; /* memory of the block */
 };
 
+struct ts_tile_fill;
+
 struct ts_tile_cache {
 	pthread_mutex_t lock;
 	struct ts_tile_block **at;
@@ -76,6 +103,9 @@ struct ts_tiles {
 	struct ts_tile_unit *units;
 	size_t n_units, units_capacity;
 	struct ts_tile_cache cache;
+	uint32_t index_level; /* of the finest cells in the index */
+	unsigned index_n_levels;
+	uint64_t n_index_bytes; /* atomic */
 };
 
 /* tile-lanes.c */

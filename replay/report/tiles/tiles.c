@@ -5,6 +5,7 @@
  */
 #include "replay/report/tiles/tiles.h"
 
+#include "replay/report/tiles/tile-index.h"
 #include "replay/report/tiles/tile-merge.h"
 #include "replay/report/tiles/tile-spread.h"
 
@@ -31,6 +32,7 @@ int ts_tiles_new(struct ts_sbt_reader *reader, struct ts_tiles **ret_tiles)
 	tiles->duration_ns =
 		summary.latest_ns > tiles->origin_ns ? summary.latest_ns - tiles->origin_ns : 0;
 	r = ts_tile_lanes_read(tiles, reader);
+	r = r ? r : ts_tile_index_plan(tiles, reader);
 	if (r)
 		return r;
 	*ret_tiles = ts_take_ptr(tiles);
@@ -41,8 +43,14 @@ void ts_tiles_free(struct ts_tiles *tiles)
 {
 	if (!tiles)
 		return;
-	for (size_t i = 0; i < tiles->n_units; i++)
+	ts_tile_index_deinit(tiles);
+	for (size_t i = 0; i < tiles->n_units; i++) {
 		free(tiles->units[i].blocks);
+		free(tiles->units[i].parts);
+		if (tiles->units[i].lock)
+			pthread_mutex_destroy(tiles->units[i].lock);
+		free(tiles->units[i].lock);
+	}
 	free(tiles->units);
 	free(tiles->lanes);
 	ts_hashindex_deinit(&tiles->by_place);
@@ -67,7 +75,15 @@ size_t ts_tiles_n_lanes(const struct ts_tiles *tiles)
 
 void ts_tiles_lane(struct ts_tiles *tiles, size_t i, struct ts_lane *ret_lane)
 {
+	pthread_mutex_t *lock = tiles->lanes[i].unit == TS_TILE_NO_LANE
+					? NULL
+					: tiles->units[tiles->lanes[i].unit].lock;
+
+	if (lock)
+		pthread_mutex_lock(lock);
 	*ret_lane = tiles->lanes[i].lane;
+	if (lock)
+		pthread_mutex_unlock(lock);
 }
 
 /* ---- views ----------------------------------------------------------------------------------- */
@@ -132,11 +148,19 @@ static int fill_unit(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 	return r;
 }
 
-static int fill_all(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
-		    const struct ts_tiles_view *view, struct fills *fills, bool *is_damaged)
+/* What a view has found out. */
+struct found {
+	bool is_exact, is_damaged;
+};
+
+/*
+ * Decides for each unit of the view: 1: from the blocks, 2: from the index. Makes the fills of those
+ * from the blocks.
+ */
+static int plan(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
+		const struct ts_tiles_view *view, struct fills *fills, uint8_t *ways)
 {
-	ts_cleanup(ts_freep) uint8_t *done = calloc(tiles->n_units + 1, 1);
-	int r = done ? 0 : -ENOMEM;
+	int r = 0;
 
 	for (size_t i = 0; !r && i < view->n_lanes; i++) {
 		uint32_t lane = view->lanes[i] - 1, unit;
@@ -144,16 +168,35 @@ static int fill_all(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		if (lane >= tiles->n_lanes)
 			return TS_TILES_E_LANE;
 		unit = tiles->lanes[lane].unit;
-		if (unit != TS_TILE_NO_LANE && !fills->at[lane])
+		if (unit == TS_TILE_NO_LANE)
+			continue;
+		if (!ways[unit])
+			ways[unit] = ts_tile_index_answers(tiles, reader, unit, view) ? 2 : 1;
+		if (ways[unit] == 1 && !fills->at[lane])
 			r = make_fill(tiles, view, lane, fills);
 	}
-	for (size_t i = 0; !r && i < view->n_lanes; i++) {
-		uint32_t unit = tiles->lanes[view->lanes[i] - 1].unit;
+	return r;
+}
 
-		if (unit == TS_TILE_NO_LANE || done[unit])
+static int fill_all(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
+		    const struct ts_tiles_view *view, struct fills *fills, uint8_t *ways,
+		    struct ts_tile_cell *cells, struct found *found)
+{
+	size_t n_cells = (size_t)view->n_tiles * TS_TILE_CELLS;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < view->n_lanes; i++) {
+		uint32_t lane = view->lanes[i] - 1, unit = tiles->lanes[lane].unit;
+
+		if (unit == TS_TILE_NO_LANE)
 			continue;
-		r = fill_unit(tiles, reader, view, unit, fills, is_damaged);
-		done[unit] = 1;
+		if (ways[unit] == 2)
+			r = ts_tile_index_copy(tiles, reader, view, lane, &cells[i * n_cells],
+					       &found->is_exact, &found->is_damaged);
+		else if (ways[unit] == 1)
+			r = fill_unit(tiles, reader, view, unit, fills, &found->is_damaged);
+		if (ways[unit] == 1)
+			ways[unit] = 3; /* done */
 	}
 	return r;
 }
@@ -161,7 +204,6 @@ static int fill_all(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 static void copy_cells(const struct ts_tiles_view *view, const struct fills *fills,
 		       struct ts_tile_cell *cells)
 {
-	memset(cells, 0, view->n_lanes * view->n_tiles * TS_TILE_CELLS * sizeof(*cells));
 	for (size_t i = 0; i < view->n_lanes; i++, cells += view->n_tiles * TS_TILE_CELLS) {
 		const struct ts_tile_fill *fill = fills->at[view->lanes[i] - 1];
 
@@ -172,25 +214,40 @@ static void copy_cells(const struct ts_tiles_view *view, const struct fills *fil
 	}
 }
 
+/* Returns false for cells behind the end of time, and for too many of them. */
+static bool is_valid(const struct ts_tiles_view *view)
+{
+	uint64_t most;
+
+	if (view->level > TS_TILE_MAX_LEVEL || !view->n_tiles)
+		return false;
+	most = (UINT64_C(1) << 63 >> view->level) / TS_TILE_CELLS;
+	return view->first < most && view->n_tiles <= most - view->first &&
+	       view->n_lanes <= MAX_CELLS / TS_TILE_CELLS / view->n_tiles;
+}
+
 int ts_tiles_view(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		  const struct ts_tiles_view *view, struct ts_tile_cell *ret_cells,
 		  uint32_t *ret_flags)
 {
+	ts_cleanup(ts_freep) uint8_t *ways = calloc(tiles->n_units + 1, 1);
 	struct fills fills = {.n = tiles->n_lanes,
 			      .at = calloc(tiles->n_lanes + 1, sizeof(*fills.at))};
-	uint64_t most;
-	bool is_damaged = false;
-	int r = fills.at ? 0 : -ENOMEM;
+	struct found found = {.is_exact = true};
+	int r = fills.at && ways ? 0 : -ENOMEM;
 
-	most = view->level > TS_TILE_MAX_LEVEL ? 0
-					       : (UINT64_C(1) << 63 >> view->level) / TS_TILE_CELLS;
-	if (!r && (!view->n_tiles || view->first >= most || view->n_tiles > most - view->first ||
-		   view->n_lanes > MAX_CELLS / TS_TILE_CELLS / view->n_tiles))
+	if (!r && !is_valid(view))
 		r = -EINVAL;
-	r = r ? r : fill_all(tiles, reader, view, &fills, &is_damaged);
+	r = r ? r : plan(tiles, reader, view, &fills, ways);
+	if (!r) {
+		memset(ret_cells, 0,
+		       view->n_lanes * view->n_tiles * TS_TILE_CELLS * sizeof(*ret_cells));
+		r = fill_all(tiles, reader, view, &fills, ways, ret_cells, &found);
+	}
 	if (!r) {
 		copy_cells(view, &fills, ret_cells);
-		*ret_flags = is_damaged ? TS_TILES_DAMAGED : 0;
+		*ret_flags = (found.is_exact ? 0 : TS_TILES_INEXACT) |
+			     (found.is_damaged ? TS_TILES_DAMAGED : 0);
 	}
 	free_fills(&fills);
 	return r;

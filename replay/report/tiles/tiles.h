@@ -135,6 +135,15 @@ int ts_tiles_view(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		  const struct ts_tiles_view *view, struct ts_tile_cell *ret_cells,
 		  uint32_t *ret_flags);
 
+/*
+ * Reads the trace to make all cells of coarse levels, which views are then copied from. Until that
+ * has ended, such views have estimates. Several threads may call this at the same time, each with
+ * its own reader; each returns when no part is left to read. Returns 0, -ECANCELED, or the first
+ * error; parts that could not be read stay estimates.
+ */
+int ts_tiles_build(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
+		   bool (*is_cancelled)(void *data), void *data);
+
 /* A row of a lane. */
 struct ts_tile_row {
 	uint64_t start_ns;

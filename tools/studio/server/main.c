@@ -14,6 +14,7 @@
 #include "tools/tsctl/studio/studio-options.h"
 #include "tools/tsctl/tsctl.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -102,6 +103,8 @@ static int serve(struct ts_studio *studio, const struct ts_studio_options *asked
 	if (fd < 0)
 		return TS_EXIT_BAD;
 	r = ts_studio_http_new(studio, fd, &http);
+	for (unsigned i = 0; !r && i < studio->n_traces; i++)
+		ts_studio_trace_build(&studio->traces[i]);
 	if (r) {
 		ts_complain("cannot start the server: %s", strerror(-r));
 		return TS_EXIT_BAD;
@@ -123,6 +126,13 @@ int main(int argc, char **argv)
 	struct ts_operands operands;
 	int r = TS_EXIT_OK;
 
+	/*
+	 * Decoding a block needs arrays of some hundred KiB. By default the system would map and
+	 * clear each of them anew, which takes as long as the decoding.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+	mallopt(M_ARENA_MAX, 2);
 	ts_complain_as("studio");
 	if (ts_options_parse(&ts_command_studio, argc, argv, &asked, &operands))
 		return TS_EXIT_BAD;

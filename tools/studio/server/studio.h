@@ -20,6 +20,7 @@
 /* Ids of the second trace's lanes begin here. */
 #define TS_STUDIO_SECOND_LANES 1000000u
 #define TS_STUDIO_MAX_READERS  3u
+#define TS_STUDIO_BUILDERS     2u
 
 /* A reader with what belongs to it. One thread has it at a time. */
 struct ts_studio_reader {
@@ -38,6 +39,10 @@ struct ts_studio_trace {
 	pthread_cond_t is_free;
 	struct ts_studio_reader *free_readers;
 	unsigned n_readers;
+	/* Threads that make the index of the tiles. */
+	pthread_t builders[TS_STUDIO_BUILDERS];
+	unsigned n_builders;
+	atomic_int is_closing;
 };
 
 struct ts_studio {
@@ -50,6 +55,8 @@ struct ts_studio {
 
 /* Opens a trace and lists its lanes. Returns TS_EXIT_OK, or TS_EXIT_BAD after an error message. */
 int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const char *session);
+/* Starts threads that read the trace for coarse tiles. Without threads, tiles are made as asked. */
+void ts_studio_trace_build(struct ts_studio_trace *trace);
 void ts_studio_trace_close(struct ts_studio_trace *trace);
 
 /*

@@ -58,8 +58,40 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
 	return TS_EXIT_BAD;
 }
 
+static bool is_closing(void *data)
+{
+	struct ts_studio_trace *trace = data;
+
+	return atomic_load_explicit(&trace->is_closing, memory_order_relaxed);
+}
+
+static void *build(void *data)
+{
+	struct ts_studio_trace *trace = data;
+	struct ts_studio_reader *reader;
+
+	/* Opening prints errors, and tsctl's messages are not for several threads at once. */
+	pthread_mutex_lock(&trace->lock);
+	reader = open_reader(trace);
+	pthread_mutex_unlock(&trace->lock);
+	if (reader)
+		ts_tiles_build(trace->tiles, reader->source.reader, is_closing, trace);
+	free_reader(reader);
+	return NULL;
+}
+
+void ts_studio_trace_build(struct ts_studio_trace *trace)
+{
+	while (trace->n_builders < TS_STUDIO_BUILDERS &&
+	       !pthread_create(&trace->builders[trace->n_builders], NULL, build, trace))
+		trace->n_builders++;
+}
+
 void ts_studio_trace_close(struct ts_studio_trace *trace)
 {
+	atomic_store(&trace->is_closing, 1);
+	while (trace->n_builders)
+		pthread_join(trace->builders[--trace->n_builders], NULL);
 	while (trace->free_readers) {
 		struct ts_studio_reader *reader = trace->free_readers;
 
