@@ -135,7 +135,7 @@ export class Studio implements Shell {
 			return;
 		}
 		this.model.select(undefined);
-		if (this.tabs.current === 'selection' || this.tabs.current === 'gaps')
+		if (this.tabs.current !== 'memory' && this.tabs.current !== 'span')
 			this.open('state');
 	}
 
@@ -346,7 +346,12 @@ export class Studio implements Shell {
 				const rows = await model.api.rows(lane, from, model.view.duration + 1, 64, 0);
 				const index = rows.start.findIndex((start, i) => (now ? start > from ||
 					(start === from && rows.depth[i] > now.depth) : start >= from));
-				this.chooseRow(lane, rows, index);
+				if (index < 0 && !now && from > 0) {
+					const first = await model.api.rows(lane, 0, model.view.duration + 1, 1, 0);
+					this.chooseRow(lane, first, first.start.length ? 0 : -1);
+				} else {
+					this.chooseRow(lane, rows, index);
+				}
 				return;
 			}
 			for (let width = Math.max(1000, model.view.span / 16); width < 4 * model.view.duration; width *= 8) {

@@ -102,6 +102,11 @@ export function table<T>(caption: string, columns: ReadonlyArray<Column<T>>, ite
 			row.append(el('td', { class: column.class }, column.cell(item)));
 		body.append(row);
 	}
+	if (!items.length) {
+		const cell = el('td', { class: 'dim' }, 'none');
+		cell.colSpan = columns.length;
+		body.append(el('tr', {}, cell));
+	}
 	return el('table', {}, el('caption', {}, caption), el('thead', {}, head), body);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host stack as `tsctl --json` prints it, as frames to show: native and Python, innermost first.
-import { baseName } from './names';
+import { baseName, shorten } from './names';
 
 export interface StackSymbol {
 	frame: number;
@@ -87,5 +87,5 @@ export function siteOf(stack: Stack | undefined): string {
 	const frame = frames.find((f) => f.kind === 'python') || frames[0];
 	if (!frame)
 		return '';
-	return frame.text + (frame.place ? ' (' + baseName(frame.place) + ')' : '');
+	return (frame.kind === 'native' && frame.text.includes('::') ? shorten(frame.text) : frame.text) + (frame.place ? ' (' + baseName(frame.place) + ')' : '');
 }

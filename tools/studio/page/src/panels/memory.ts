@@ -125,7 +125,7 @@ export class MemoryPanel extends Panel {
 			{ head: 'Bytes', class: 'number', cell: (site) => number('bytes', site.total_bytes) },
 			{ head: 'Share', class: 'number', cell: (site) => (100 * site.total_bytes / Math.max(1, whole)).toFixed(1) + ' %' },
 			{ head: 'Blocks', class: 'number', cell: (site) => number('count', site.count) },
-			{ head: 'Kind', cell: (site) => clean(site.kind || '', 20) },
+			{ head: 'Kind', class: 'short', cell: (site) => clean(site.kind || '', 20) },
 		], sites.slice(0, 25), (site) => ({ data: { bytes: site.total_bytes } }));
 	}
 
@@ -250,7 +250,7 @@ export class MemoryPanel extends Panel {
 				el('p', {}, number('bytes', state.allocated_bytes || 0), ' in ', number('count', list.length), ' allocations'),
 				table('Largest allocations at the cursor', [
 					{ head: 'Bytes', class: 'number', cell: (a: Allocation) => number('bytes', a.bytes) },
-					{ head: 'Kind', cell: (a) => clean(a.kind || '', 20) },
+					{ head: 'Kind', class: 'short', cell: (a) => clean(a.kind || '', 20) },
 					{ head: 'Since', class: 'number', cell: (a) => formatInstant(this.model.relative(a.since_ns)) },
 					{ head: 'Allocated by', cell: (a) => {
 						const site = siteOf(stacks.get(a.op_id || 0)) || (a.op_id ? 'operation ' + a.op_id : 'unknown code');

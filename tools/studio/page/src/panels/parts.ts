@@ -3,7 +3,7 @@
 import { css, fixedColour } from '../core/colours';
 import { button, el, link, number } from '../core/dom';
 import { Frame, framesOf, Stack } from '../core/frames';
-import { clean } from '../core/names';
+import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 
 export interface GapPart {
@@ -65,9 +65,14 @@ export function stackList(stack: Stack | undefined): HTMLElement {
 	return box;
 }
 
+/* "function (file:line)" stays as it is; a C++ name becomes short. */
+function siteName(frame: string): string {
+	return / \([^()]*:\d+\)$/.test(frame) || !frame.includes('::') ? clean(frame, 160) : brief(frame, 100);
+}
+
 export function siteText(site: LaunchSite): HTMLElement {
 	return el('span', { class: 'name', title: [site.frame, ...(site.callers || [])].filter(Boolean).join('\ncalled by ') },
-		clean(site.frame || 'unknown code', 200));
+		siteName(site.frame || 'unknown code'));
 }
 
 /* Shares of a whole as one bar, with a legend. */

@@ -65,7 +65,9 @@ export class SelectionPanel extends Panel {
 			[row.type, row.kind || row.syscall || row.fault || row.reason || ''].join(' ');
 		const lane = this.model.lane(selection.lane);
 		const main = el('section');
-		main.append(el('h2', { id: 'selected-name' }, brief(name, 200)), nameText(name, 1000));
+		main.append(el('h2', { id: 'selected-name' }, brief(name, 200)));
+		if (brief(name, 200) !== name)
+			main.append(name.length < 160 ? nameText(name) : el('details', {}, el('summary', { class: 'dim' }, clean(name, 100)), nameText(name, 4000)));
 		main.append(facts([
 			['Type', clean(row.type, 40)],
 			['Duration', number('ns', end - start)],

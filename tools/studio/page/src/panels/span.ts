@@ -104,9 +104,9 @@ export class SpanPanel extends Panel {
 
 	private kernels(stats: Stats): HTMLElement {
 		const list = stats.kernels || [];
-		const section = el('section');
+		const section = el('section', { class: 'broad' });
 		section.append(table('Kernels', [
-			{ head: 'Kernel', cell: (k: Aggregate) => nameText(shorten(k.name), 120) },
+			{ head: 'Kernel', class: 'wide', cell: (k: Aggregate) => nameText(shorten(k.name), 120) },
 			{ head: 'Total', class: 'number', cell: (k) => number('ns', k.total_ns) },
 			{ head: 'Launches', class: 'number', cell: (k) => number('count', k.count) },
 			{ head: 'Median', class: 'number', cell: (k) => number('ns', k.median_ns) },

@@ -5,6 +5,7 @@ import { siteOf, Stack } from '../core/frames';
 import { brief, clean } from '../core/names';
 import { formatInstant } from '../core/time';
 import { Panel } from './panel';
+import { causeList, GapPart } from './parts';
 
 interface Operation {
 	state: string;
@@ -74,7 +75,7 @@ export class StatePanel extends Panel {
 		}
 		void this.ask(this.root, 'Reading the state at ' + formatInstant(at) + '\u2026', async (signal) => {
 			const answer = await this.model.api.ask<StateAnswer>('state', { at: { ns: at, from_start: true }, stacks: true }, 0, signal);
-			return this.show(answer, at);
+			return this.show(answer, at, signal);
 		});
 	}
 
@@ -89,22 +90,25 @@ export class StatePanel extends Panel {
 		return el('span', {}, number('ns', at - since), el('span', { class: 'dim' }, ' since ' + formatInstant(since)));
 	}
 
-	private show(answer: StateAnswer, at: number): HTMLElement[] {
+	private show(answer: StateAnswer, at: number, signal: AbortSignal): HTMLElement[] {
 		const heading = el('p', { class: 'lead' }, 'State at ', number('at', at, answer.at_ns));
 		const columns = el('div', { class: 'columns' });
 		const left = el('section');
 		left.append(table('Devices', [
 			{ head: 'Device', cell: (device) => 'GPU ' + device.device },
-			{ head: 'State', cell: (device) => clean(device.state, 30) },
+			{ head: 'State', class: 'short', cell: (device) => clean(device.state, 30) },
 			{ head: 'Kernels', class: 'number', cell: (device) => number('count', device.kernels) },
 			{ head: 'Copies', class: 'number', cell: (device) => number('count', device.copies + device.sets) },
 			{ head: 'Pending', class: 'number', cell: (device) => number('count', device.pending) },
 			{ head: 'Allocated', class: 'number', cell: (device) => number('bytes', device.allocated_bytes) },
 		], answer.devices || []));
 		left.append(this.streams(answer, at));
+		const middle = el('section');
 		if (answer.before || answer.after)
-			left.append(this.near(answer, at));
-		columns.append(left, el('section', {}, this.operations(answer, at)), el('section', {}, this.threads(answer, at)));
+			middle.append(this.near(answer, at, signal));
+		else
+			middle.append(this.operations(answer, at));
+		columns.append(left, middle, el('section', {}, this.threads(answer, at)));
 		return [heading, columns];
 	}
 
@@ -181,19 +185,36 @@ export class StatePanel extends Panel {
 		return box;
 	}
 
-	private near(answer: StateAnswer, at: number): HTMLElement {
-		const box = el('div', {}, el('h3', {}, 'No operation runs'));
+	/* No operation runs: what ran before and what comes next, and why not now. */
+	private near(answer: StateAnswer, at: number, signal: AbortSignal): HTMLElement {
+		const { before, after } = answer;
+		const box = el('div', {}, el('h3', {}, before ? 'No operation runs' : 'No operation has run yet'));
 		const item = (near: Near | undefined, title: string, apart: number): readonly [string, Node | undefined] =>
 			[title, near && el('span', {}, link(brief(near.name || near.type, 80), near.name || '',
-				() => void this.shell.goToOperation(near.op_id)), el('span', { class: 'dim' }, ' '), number('ns', apart))];
-		const { before, after } = answer;
+				() => void this.shell.goToOperation(near.op_id)), el('span', { class: 'dim' }, ', '), number('ns', apart),
+			title === 'Next' ? ' later' : ' earlier')];
 		box.append(facts([
-			item(before, 'Ended before', before ? at - this.model.relative(before.end_ns) : 0),
-			item(after, 'Starts next, in', after ? this.model.relative(after.start_ns) - at : 0),
+			item(before, 'Before', before ? at - this.model.relative(before.end_ns) : 0),
+			item(after, 'Next', after ? this.model.relative(after.start_ns) - at : 0),
 		]));
-		if (after)
-			box.append(link('Why did the GPU stand still?', 'The causes of this gap', () => this.shell.explainGap(after.op_id)));
+		if (answer.operations && answer.operations.length)
+			box.append(this.operations(answer, at));
+		if (!after)
+			box.append(el('p', {}, 'No operation comes after this time.'));
+		if (after && before) {
+			const why = el('div');
+			box.append(el('h3', {}, 'Why the GPU stands still'), why,
+				link('Show the whole gap', 'Its causes and the stack of the call that ends it', () => this.shell.explainGap(after.op_id)));
+			void this.fill(why, 'Looking for the causes\u2026', async (s) => {
+				const gaps = await this.model.api.ask<{ longest?: Array<{ parts: GapPart[]; start_ns: number; end_ns: number }> }>('gaps',
+					{ op_id: after.op_id, stacks: false }, 0, s);
+				const gap = (gaps.longest || [])[0];
+				if (!gap)
+					return [el('p', { class: 'dim' }, 'The operation that comes next is the first of its stream.')];
+				return [causeList(gap.parts, gap.parts.reduce((sum, part) => sum + part.ns, 0),
+					(op) => void this.shell.goToOperation(op), 6)];
+			}, signal);
+		}
 		return box;
 	}
 }
-

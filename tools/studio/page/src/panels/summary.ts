@@ -95,7 +95,7 @@ export class SummaryPanel extends Panel {
 
 	private show(answer: Analysis): HTMLElement[] {
 		const columns = el('div', { class: 'columns' });
-		columns.append(el('section', {}, this.kernels(answer)));
+		columns.append(el('section', { class: 'broad' }, this.kernels(answer)));
 		const side = el('section', { class: 'narrow' });
 		for (const device of answer.devices || [])
 			side.append(this.device(device));
@@ -115,7 +115,7 @@ export class SummaryPanel extends Panel {
 
 	private kernels(answer: Analysis): HTMLElement {
 		return table('Kernels with the most time', [
-			{ head: 'Kernel', cell: (k: Kernel) => link(brief(k.name, 120), k.name,
+			{ head: 'Kernel', class: 'wide', cell: (k: Kernel) => link(brief(k.name, 120), k.name,
 				() => void this.showSlowest(k.name)) },
 			{ head: 'Total', class: 'number', cell: (k) => number('ns', k.ns) },
 			{ head: 'Share', class: 'number', cell: (k) => formatShare(k.ns / Math.max(1, answer.kernels_ns)) },

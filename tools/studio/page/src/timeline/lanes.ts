@@ -35,9 +35,10 @@ function heightOf(lane: Lane): number {
 	}
 }
 
-/* Devices first, as the question is about them; then processes. */
-function order(lane: Lane): number {
-	return (lane.info.trace || 0) * 10 + (lane.info.kind === 'device' ? 0 : 1);
+/* Devices first, as most questions are about them; threads without calls after the others; counters of the recorder last. */
+function order(info: LaneInfo): number {
+	const kinds: { readonly [kind: string]: number } = { device: 0, counter: 3, process: 1 };
+	return (info.trace || 0) * 10 + (kinds[info.kind] ?? 2) + (info.kind === 'thread' && !info.rows ? 0.5 : 0) + (info.kind === 'counter' && info.name.startsWith('tracesmith:') ? 1 : 0);
 }
 
 export class LaneTree {
@@ -75,7 +76,12 @@ export class LaneTree {
 			if (!list.includes(lane))
 				list.push(lane);
 		}
-		this.roots.sort((a, b) => order(a) - order(b));
+		const sort = (lanes: Lane[]): void => {
+			lanes.sort((a, b) => order(a.info) - order(b.info));
+		};
+		sort(this.roots);
+		for (const lane of this.byId.values())
+			sort(lane.children);
 	}
 
 	/* A trace with many lanes opens with its threads folded away. */

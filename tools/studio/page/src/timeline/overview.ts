@@ -68,7 +68,8 @@ export class Overview {
 		context.fillStyle = colour('--busy');
 		for (let x = 0; x < busy.length; x++) {
 			if (busy[x]) {
-				const h = Math.max(2, busy[x] * (height - 6));
+				// The root makes lanes that are busy for a hundredth visible: the minimap is for finding places.
+				const h = Math.max(3, Math.sqrt(busy[x]) * (height - 6));
 				context.fillRect(x, height - 1 - h, 1, h);
 			}
 		}

@@ -150,18 +150,18 @@ export class Painter {
 		if (lane.info.rows > 0) {
 			if (!this.laneRows(lane, y + 3, width))
 				this.laneTiles(lane, y + 3, width);
-		} else if (group && lane.folded) {
+		} else if (lane.folded && lane.children.length) {
 			this.foldedGroup(lane, y + 4);
 		}
 		this.laneGaps(lane, y + 3, width);
 	}
 
-	/* A folded group shows the sum of its lanes, one under the other, in thin bars. */
+	/* A folded lane without rows of its own shows those below it, one over the other. */
 	private foldedGroup(lane: Lane, y: number): void {
 		const all: Lane[] = [];
 		const walk = (children: Lane[], seen: number): void => {
 			for (const child of children) {
-				if (child.info.rows > 0 && (child.info.kind === 'stream' || child.info.kind === 'thread'))
+				if (child.info.rows > 0 && child.info.kind !== 'counter')
 					all.push(child);
 				if (seen < 8)
 					walk(child.children, seen + 1);

@@ -30,7 +30,7 @@ export class Ruler {
 			context.fillRect(x, RULER_HEIGHT - 8, 1, 8);
 			context.fillStyle = colour('--dim');
 			if (ns >= 0)
-				context.fillText(formatInstant(ns, step), x + 4, RULER_HEIGHT - 8);
+				context.fillText(formatInstant(ns, step), x + 4, RULER_HEIGHT - 7);
 		}
 		if (model.span)
 			this.span(model.span, width, colour('--accent'), colour('--on-accent'));
@@ -68,12 +68,12 @@ export class Ruler {
 		const label = formatDuration(span[1] - span[0]);
 		const size = context.measureText(label).width + 10;
 		context.fillStyle = accent;
-		context.fillRect(x0, 13, Math.max(1, x1 - x0), 3);
+		context.fillRect(x0, 7, Math.max(1, x1 - x0), 3);
 		const middle = Math.max(size / 2, Math.min(width - size / 2, (Math.max(0, x0) + Math.min(width, x1)) / 2));
 		if (x1 < 0 || x0 > width)
 			return;
-		context.fillRect(middle - size / 2, 6, size, 16);
+		context.fillRect(middle - size / 2, 1, size, 15);
 		context.fillStyle = text;
-		context.fillText(label, middle - size / 2 + 5, 14.5);
+		context.fillText(label, middle - size / 2 + 5, 9);
 	}
 }

@@ -223,6 +223,7 @@ export class Timeline {
 				this.model.show(start - length * 0.5, start + length * 1.5);
 			}
 		});
+		document.addEventListener('keydown', () => this.canvas.classList.remove('pointed'), true);
 		window.addEventListener('blur', () => this.releaseKeys());
 	}
 
@@ -248,6 +249,8 @@ export class Timeline {
 	private down(event: PointerEvent, mode: 'pan' | 'span'): void {
 		if (event.button !== 0 && event.button !== 1)
 			return;
+		// A click needs no ring around the timeline; the first key shows it.
+		this.canvas.classList.add('pointed');
 		this.canvas.focus({ preventScroll: true });
 		(event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
 		const { x, y } = this.place(event);
