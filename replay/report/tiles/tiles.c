@@ -148,14 +148,14 @@ static int fill_unit(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 	return r;
 }
 
-/* What a view has found out. */
+/* Flags of a view. */
 struct found {
 	bool is_exact, is_damaged;
 };
 
 /*
- * Decides for each unit of the view: 1: from the blocks, 2: from the index. Makes the fills of those
- * from the blocks.
+ * Decides for each unit of the view: 1: from the blocks, 2: from the index. Makes the fills of the
+ * units from blocks.
  */
 static int plan(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		const struct ts_tiles_view *view, struct fills *fills, uint8_t *ways)

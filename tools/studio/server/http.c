@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The HTTP server: see http.h. main.c starts it. libmicrohttpd parses requests and gives each
- * connection a thread. This file decides who may ask, collects the body of a POST, calls the
+ * connection a thread. This file checks the sender, collects the body of a POST, calls the
  * request's function, and sends the answer.
  *
  * Other users of the machine can connect to the port, and so can scripts of any web page in the
@@ -12,9 +12,9 @@
 #include "tools/studio/server/http.h"
 
 #include "proto/abi/base.h"
-#include "tools/studio/server/call.h"
 #include "tools/studio/server/page.h"
-#include "tools/studio/server/query.h"
+#include "tools/studio/server/parameters.h"
+#include "tools/studio/server/studio-call.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ done:
 	return result;
 }
 
-/* Sends what the call holds, and frees it. */
+/* Sends the answer in the call, and frees it. */
 static enum MHD_Result send_call(struct MHD_Connection *connection, struct ts_studio_call *call)
 {
 	struct MHD_Response *response;
@@ -125,7 +125,7 @@ static enum MHD_Result send_file(struct MHD_Connection *connection, const char *
 	return send_error(connection, 404, "there is no such page");
 }
 
-/* ---- who may ask ----------------------------------------------------------------------------- */
+/* ---- permission ------------------------------------------------------------------------------ */
 
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
@@ -205,7 +205,7 @@ static size_t find_request(const char *url)
 	return i;
 }
 
-/* Answers what needs no body. Returns true with *ret_result if the request is over. */
+/* Answers a page, or refuses a request. Returns true with *ret_result if the request is over. */
 static bool refuse(const struct ts_studio *studio, struct MHD_Connection *connection,
 		   const char *url, const char *method, enum MHD_Result *ret_result)
 {

@@ -4,7 +4,7 @@
  * replay/report/ask-json.h.
  */
 #include "replay/report/ask-json.h"
-#include "tools/studio/server/asking.h"
+#include "tools/studio/server/studio-asking.h"
 #include "tools/tsctl/tsctl.h"
 
 static const char *asked_path(const struct ts_studio_call *call)

@@ -5,7 +5,7 @@
  */
 #include "proto/abi/base.h"
 #include "replay/report/ask-json.h"
-#include "tools/studio/server/call.h"
+#include "tools/studio/server/studio-call.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ static bool pick(struct ts_json *json, const struct wanted *wanted, uint64_t ori
 		if (wanted->has_time &&
 		    !has_value(line, n, "start_ns", origin_ns + wanted->start_ns))
 			continue;
-		/* Rows may start together; the end tells them apart, but instants have none. */
+		/* Rows may start together; their ends differ. Instants have no end. */
 		if (wanted->has_time && wanted->end_ns > wanted->start_ns &&
 		    !has_value(line, n, "end_ns", origin_ns + wanted->end_ns))
 			continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists the streams and threads of each block from the summaries: see places.h. replay/report/tiles
- * calls this module. It decodes the blocks of summaries only.
+ * Lists the streams and threads of each block from the summaries: see block-places.h.
+ * replay/report/tiles calls this module. It decodes the blocks of summaries only.
  */
-#include "sbt/places.h"
+#include "sbt/block-places.h"
 
 #include "proto/abi/grow.h"
 #include "sbt/format/summary.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all requests use: parameters, errors, readers. See call.h. Requests call this module.
+ * Parameters, errors and readers for all requests: see studio-call.h. Requests call this module.
  */
-#include "tools/studio/server/call.h"
+#include "tools/studio/server/studio-call.h"
 
 #include "proto/abi/base.h"
 #include "replay/state/limit.h"
-#include "tools/studio/server/query.h"
+#include "tools/studio/server/parameters.h"
 
 #include <inttypes.h>
 #include <microhttpd.h>
