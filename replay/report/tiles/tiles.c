@@ -86,6 +86,16 @@ void ts_tiles_lane(struct ts_tiles *tiles, size_t i, struct ts_lane *ret_lane)
 		pthread_mutex_unlock(lock);
 }
 
+uint32_t ts_tiles_find_lane(const struct ts_tiles *tiles, const struct ts_lane *place)
+{
+	struct ts_lane asked = *place;
+	uint32_t found;
+
+	asked.id = asked.parent = asked.depth = 0;
+	found = ts_tile_lane_find(tiles, &asked);
+	return found == TS_TILE_NO_LANE ? 0 : found + 1;
+}
+
 /* ---- views ----------------------------------------------------------------------------------- */
 
 /* The fills of a view, by the number of the lane. */
