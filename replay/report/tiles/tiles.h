@@ -178,6 +178,34 @@ int ts_tiles_rows(struct ts_tiles *tiles, struct ts_sbt_reader *reader, uint32_t
 		  uint64_t from_ns, uint64_t to_ns, size_t limit, bool (*is_cancelled)(void *data),
 		  void *data, struct ts_tile_rows *ret_rows);
 
+/*
+ * A layer is other times for the rows of a trace, such as those of an emulation, in the same lanes.
+ * A layer is constant after it was made, and all threads may read it.
+ */
+struct ts_tiles_layer;
+
+struct ts_tiles_layer_row {
+	uint64_t start_ns; /* from the origin */
+	uint64_t end_ns;
+	uint64_t op_id;
+	uint32_t key;
+	uint32_t lane; /* id of a stream or a thread: ts_tiles_find_lane(); 0: left out */
+};
+
+/*
+ * Makes a layer of rows in any order, which the function sorts. `tiles` must outlive the layer. The
+ * caller frees *ret_layer. Returns 0 or -ENOMEM.
+ */
+int ts_tiles_layer_new(const struct ts_tiles *tiles, struct ts_tiles_layer_row *rows, size_t n_rows,
+		       struct ts_tiles_layer **ret_layer);
+void ts_tiles_layer_free(struct ts_tiles_layer *layer); /* accepts NULL */
+
+/* As ts_tiles_view() and ts_tiles_rows(). */
+int ts_tiles_layer_view(const struct ts_tiles_layer *layer, const struct ts_tiles_view *view,
+			struct ts_tile_cell *ret_cells);
+int ts_tiles_layer_rows(const struct ts_tiles_layer *layer, uint32_t lane, uint64_t from_ns,
+			uint64_t to_ns, size_t limit, struct ts_tile_rows *ret_rows);
+
 struct ts_tiles_search {
 	uint64_t from_ns; /* the next row starts after this time; backward: before it */
 	bool is_backward;

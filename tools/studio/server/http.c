@@ -46,7 +46,7 @@ static const struct {
 	{"names", false, ts_request_names},    {"rows", false, ts_request_rows},
 	{"row", false, ts_request_row},	       {"ask", true, ts_request_ask},
 	{"picture", true, ts_request_picture}, {"search", false, ts_request_search},
-	{"arrows", false, ts_request_arrows},
+	{"arrows", false, ts_request_arrows},  {"what-if", true, ts_request_what_if},
 };
 
 static const char *const headers[][2] = {
@@ -196,6 +196,8 @@ static enum MHD_Result run_call(struct ts_studio_http *http, struct MHD_Connecti
 	ts_studio_watch_remove(http->watch, &call);
 	if (call.reader)
 		ts_studio_reader_put(call.trace, call.reader);
+	if (call.layer)
+		ts_studio_layers_put(&http->studio->layers, call.layer);
 	return send_call(connection, &call);
 }
 

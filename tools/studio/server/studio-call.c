@@ -73,6 +73,18 @@ int ts_call_reader(struct ts_studio_call *call, uint64_t trace)
 	return call->reader ? 0 : ts_call_fail(call, 500, "the trace cannot be opened");
 }
 
+int ts_call_layer(struct ts_studio_call *call)
+{
+	uint64_t number;
+
+	if (ts_call_number_or(call, "layer", 0, UINT32_MAX, 0, &number))
+		return -1;
+	if (!number)
+		return 0;
+	call->layer = ts_studio_layers_get(&call->studio->layers, number);
+	return call->layer ? 0 : ts_call_fail(call, 404, "this emulation is gone; make it again");
+}
+
 int ts_call_number(struct ts_studio_call *call, const char *name, uint64_t least, uint64_t most,
 		   uint64_t *ret_value)
 {

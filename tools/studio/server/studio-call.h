@@ -21,6 +21,7 @@ struct ts_studio_call {
 	struct ts_json out;	       /* the bytes */
 	struct ts_studio_trace *trace; /* set by ts_call_reader() */
 	struct ts_studio_reader *reader;
+	struct ts_studio_layer *layer; /* set by ts_call_layer() */
 	/* Becomes 1 if the client has closed its connection: studio-watch.h. */
 	volatile int is_cancelled;
 	struct ts_studio_call *next; /* of the watched calls */
@@ -47,6 +48,12 @@ int ts_call_fail_with(struct ts_studio_call *call, int r);
  */
 int ts_call_reader(struct ts_studio_call *call, uint64_t trace);
 
+/*
+ * Borrows the layer that the parameter `layer` names, until the call ends: call->layer, or NULL if
+ * the parameter is missing or 0. Returns 0, or -1 after ts_call_fail().
+ */
+int ts_call_layer(struct ts_studio_call *call);
+
 /* Reads a number parameter; `otherwise` if it is missing. Returns 0, or -1 after ts_call_fail(). */
 int ts_call_number(struct ts_studio_call *call, const char *name, uint64_t least, uint64_t most,
 		   uint64_t *ret_value);
@@ -63,3 +70,4 @@ int ts_request_ask(struct ts_studio_call *call);
 int ts_request_picture(struct ts_studio_call *call);
 int ts_request_search(struct ts_studio_call *call);
 int ts_request_arrows(struct ts_studio_call *call);
+int ts_request_what_if(struct ts_studio_call *call);

@@ -6,8 +6,8 @@
 #include "proto/abi/base.h"
 #include "proto/abi/grow.h"
 #include "replay/report/query.h"
-#include "tools/studio/server/studio-call.h"
 #include "tools/studio/server/requests/studio-rows.h"
+#include "tools/studio/server/studio-call.h"
 #include "tools/tsctl/tsctl.h"
 
 #define DEFAULT_ARROWS 1000u
