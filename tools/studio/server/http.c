@@ -14,7 +14,7 @@
 #include "proto/abi/base.h"
 #include "tools/studio/server/page.h"
 #include "tools/studio/server/parameters.h"
-#include "tools/studio/server/studio-call.h"
+#include "tools/studio/server/studio-watch.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
@@ -28,6 +28,7 @@
 struct ts_studio_http {
 	struct ts_studio *studio;
 	struct MHD_Daemon *daemon;
+	struct ts_studio_watch *watch;
 };
 
 /* State of a request between calls of libmicrohttpd. */
@@ -41,9 +42,11 @@ static const struct {
 	bool is_post;
 	int (*run)(struct ts_studio_call *call);
 } requests[] = {
-	{"trace", false, ts_request_trace}, {"tiles", false, ts_request_tiles},
-	{"names", false, ts_request_names}, {"rows", false, ts_request_rows},
-	{"row", false, ts_request_row},	    {"ask", true, ts_request_ask},
+	{"trace", false, ts_request_trace},    {"tiles", false, ts_request_tiles},
+	{"names", false, ts_request_names},    {"rows", false, ts_request_rows},
+	{"row", false, ts_request_row},	       {"ask", true, ts_request_ask},
+	{"picture", true, ts_request_picture}, {"search", false, ts_request_search},
+	{"arrows", false, ts_request_arrows},  {"what-if", true, ts_request_what_if},
 };
 
 static const char *const headers[][2] = {
@@ -175,12 +178,12 @@ static bool has_token(const struct ts_studio *studio, struct MHD_Connection *con
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static enum MHD_Result run_call(struct ts_studio *studio, struct MHD_Connection *connection,
+static enum MHD_Result run_call(struct ts_studio_http *http, struct MHD_Connection *connection,
 				size_t request, const struct state *state)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct ts_studio_call call = {.studio = studio,
+	struct ts_studio_call call = {.studio = http->studio,
 				      .connection = connection,
 				      .socket = info ? info->connect_fd : -1,
 				      .body = state->body.data ? state->body.data : "",
@@ -188,9 +191,13 @@ static enum MHD_Result run_call(struct ts_studio *studio, struct MHD_Connection 
 				      .status = 200,
 				      .content_type = "application/json"};
 
+	ts_studio_watch_add(http->watch, &call);
 	requests[request].run(&call);
+	ts_studio_watch_remove(http->watch, &call);
 	if (call.reader)
 		ts_studio_reader_put(call.trace, call.reader);
+	if (call.layer)
+		ts_studio_layers_put(&http->studio->layers, call.layer);
 	return send_call(connection, &call);
 }
 
@@ -264,7 +271,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 		return send_error(connection, 413, "the body is longer than 1 MiB");
 	if (state->body.error)
 		return send_error(connection, 500, "no memory");
-	return run_call(http->studio, connection, find_request(url), state);
+	return run_call(http, connection, find_request(url), state);
 }
 
 static void on_completed(void *data, struct MHD_Connection *connection, void **request_data,
@@ -287,12 +294,19 @@ static void on_log(void *data, const char *format, va_list args)
 int ts_studio_http_new(struct ts_studio *studio, int fd, struct ts_studio_http **ret_http)
 {
 	struct ts_studio_http *http = calloc(1, sizeof(*http));
+	int r;
 
 	if (!http) {
 		close(fd);
 		return -ENOMEM;
 	}
 	http->studio = studio;
+	r = ts_studio_watch_new(studio, &http->watch);
+	if (r) {
+		close(fd);
+		free(http);
+		return r;
+	}
 	http->daemon =
 		MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
 					 MHD_USE_POLL | MHD_USE_ERROR_LOG,
@@ -304,6 +318,7 @@ int ts_studio_http_new(struct ts_studio *studio, int fd, struct ts_studio_http *
 				 MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
 	if (!http->daemon) {
 		close(fd);
+		ts_studio_watch_free(http->watch);
 		free(http);
 		return -EIO;
 	}
@@ -316,5 +331,6 @@ void ts_studio_http_free(struct ts_studio_http *http)
 	if (!http)
 		return;
 	MHD_stop_daemon(http->daemon);
+	ts_studio_watch_free(http->watch);
 	free(http);
 }

@@ -12,7 +12,6 @@
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/socket.h>
 
 const char *ts_call_parameter(const struct ts_studio_call *call, const char *name)
 {
@@ -29,10 +28,8 @@ const char *ts_call_parameter(const struct ts_studio_call *call, const char *nam
 bool ts_call_is_cancelled(void *data)
 {
 	const struct ts_studio_call *call = data;
-	char byte;
 
-	return atomic_load_explicit(&call->studio->is_ending, memory_order_relaxed) ||
-	       !recv(call->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	return call->is_cancelled;
 }
 
 int ts_call_fail(struct ts_studio_call *call, unsigned status, const char *format, ...)
@@ -81,6 +78,18 @@ int ts_call_reader(struct ts_studio_call *call, uint64_t trace)
 	call->trace = &call->studio->traces[trace];
 	call->reader = ts_studio_reader_get(call->trace, ts_call_is_cancelled, call);
 	return call->reader ? 0 : ts_call_fail(call, 500, "the trace cannot be opened");
+}
+
+int ts_call_layer(struct ts_studio_call *call)
+{
+	uint64_t number;
+
+	if (ts_call_number_or(call, "layer", 0, UINT32_MAX, 0, &number))
+		return -1;
+	if (!number)
+		return 0;
+	call->layer = ts_studio_layers_get(&call->studio->layers, number);
+	return call->layer ? 0 : ts_call_fail(call, 404, "this emulation is gone; make it again");
 }
 
 int ts_call_number(struct ts_studio_call *call, const char *name, uint64_t least, uint64_t most,

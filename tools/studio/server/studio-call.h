@@ -21,12 +21,16 @@ struct ts_studio_call {
 	struct ts_json out;	       /* the bytes */
 	struct ts_studio_trace *trace; /* set by ts_call_reader() */
 	struct ts_studio_reader *reader;
+	struct ts_studio_layer *layer; /* set by ts_call_layer() */
+	/* Becomes 1 if the client has closed its connection: studio-watch.h. */
+	volatile int is_cancelled;
+	struct ts_studio_call *next; /* of the watched calls */
 };
 
 /* Returns a parameter of the address, or NULL. */
 const char *ts_call_parameter(const struct ts_studio_call *call, const char *name);
 
-/* Returns true if the client has closed its connection, or the server ends. `data` is the call. */
+/* Returns call->is_cancelled; `data` is the call. */
 bool ts_call_is_cancelled(void *data);
 
 /*
@@ -44,6 +48,12 @@ int ts_call_fail_with(struct ts_studio_call *call, int r);
  */
 int ts_call_reader(struct ts_studio_call *call, uint64_t trace);
 
+/*
+ * Borrows the layer that the parameter `layer` names, until the call ends: call->layer, or NULL if
+ * the parameter is missing or 0. Returns 0, or -1 after ts_call_fail().
+ */
+int ts_call_layer(struct ts_studio_call *call);
+
 /* Reads a number parameter; `otherwise` if it is missing. Returns 0, or -1 after ts_call_fail(). */
 int ts_call_number(struct ts_studio_call *call, const char *name, uint64_t least, uint64_t most,
 		   uint64_t *ret_value);
@@ -57,3 +67,7 @@ int ts_request_names(struct ts_studio_call *call);
 int ts_request_rows(struct ts_studio_call *call);
 int ts_request_row(struct ts_studio_call *call);
 int ts_request_ask(struct ts_studio_call *call);
+int ts_request_picture(struct ts_studio_call *call);
+int ts_request_search(struct ts_studio_call *call);
+int ts_request_arrows(struct ts_studio_call *call);
+int ts_request_what_if(struct ts_studio_call *call);

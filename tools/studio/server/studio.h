@@ -9,6 +9,7 @@
 #include "proto/rpc/json.h"
 #include "replay/report/names/resolver.h"
 #include "replay/report/tiles/tiles.h"
+#include "tools/studio/server/studio-layers.h"
 #include "tools/tsctl/trace/source.h"
 
 #include <pthread.h>
@@ -51,6 +52,7 @@ struct ts_studio {
 	char token[TS_STUDIO_TOKEN_BYTES];
 	unsigned port;	      /* 0: a Unix socket */
 	atomic_int is_ending; /* all work ends */
+	struct ts_studio_layers layers;
 };
 
 /* Opens a trace and lists its lanes. Returns TS_EXIT_OK, or TS_EXIT_BAD after an error message. */

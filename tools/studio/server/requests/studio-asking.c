@@ -3,7 +3,7 @@
  * Reads the body of a POST: see studio-asking.h. Requests call this module. json-c parses the
  * untrusted text. The options stay text for replay/report/ask-json.h, which checks them.
  */
-#include "tools/studio/server/studio-asking.h"
+#include "tools/studio/server/requests/studio-asking.h"
 
 #include <json-c/json.h>
 

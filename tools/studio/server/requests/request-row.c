@@ -88,7 +88,7 @@ static bool pick(struct ts_json *json, const struct wanted *wanted, uint64_t ori
 
 static int ask(struct ts_studio_call *call, const struct wanted *wanted)
 {
-	struct ts_ask_options options = {.no_memory = ts_no_memory};
+	struct ts_ask_options options = {.no_memory = ts_no_memory, .cancel = &call->is_cancelled};
 	struct ts_sbt_reader *reader = call->reader->source.reader;
 	char text[512], filter[128] = "", window[160] = "", why[TS_ASK_WHY_BYTES];
 	int r;
