@@ -58,7 +58,7 @@ struct ts_tile_fill {
 	uint64_t count_cell;
 	uint32_t n_count;
 	uint64_t n_rows;
-	/* Of a lane of nested rows. */
+	/* The lane has nested rows. */
 	bool is_nested;
 	struct ts_tile_nest nest;
 	/* After the end: the sum of the whole lane, and of the key with the largest one. */
@@ -78,7 +78,7 @@ void ts_tile_fill_deinit(struct ts_tile_fill *fill);
 
 /* Adds a row that starts at or after the last one. Returns 0 or -ENOMEM. */
 int ts_tile_fill_add(struct ts_tile_fill *fill, uint64_t start_ns, uint64_t end_ns, uint32_t key);
-/* Adds what is pending. Afterwards all cells are final. Returns 0 or -ENOMEM. */
+/* Adds the pending row and count. Afterwards all cells are final. Returns 0 or -ENOMEM. */
 int ts_tile_fill_finish(struct ts_tile_fill *fill);
 
 /* Returns a part of a cell in millionths, rounded down. */

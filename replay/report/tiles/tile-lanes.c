@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists the lanes of a trace and the blocks of each unit: see tiles.h. tiles.c calls this module. It
- * reads the summaries of the blocks, and decodes blocks that have none.
+ * Lists the lanes of a trace and the blocks of each unit: see tiles.h. tiles.c calls this module.
+ * It reads the summaries of the blocks, and decodes blocks that have none.
  */
 #include "replay/report/tiles/tiles-internal.h"
 
 #include "proto/abi/grow.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "sbt/arrays.h"
-#include "sbt/places.h"
+#include "sbt/block-places.h"
 
 /* An untrusted file may name any number of streams. */
 #define MAX_LANES 65536u

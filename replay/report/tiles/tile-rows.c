@@ -130,6 +130,13 @@ static int read_more(struct ts_sbt_reader *reader, struct ts_tile_rows *rows)
 	return r;
 }
 
+int ts_tile_row_complete(struct ts_sbt_reader *reader, struct ts_tile_row *row)
+{
+	struct ts_tile_rows rows = {.at = row, .n = 1};
+
+	return read_more(reader, &rows);
+}
+
 int ts_tiles_rows(struct ts_tiles *tiles, struct ts_sbt_reader *reader, uint32_t lane,
 		  uint64_t from_ns, uint64_t to_ns, size_t limit, bool (*is_cancelled)(void *data),
 		  void *data, struct ts_tile_rows *ret_rows)

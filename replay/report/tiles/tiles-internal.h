@@ -24,11 +24,11 @@ enum ts_tile_class {
 
 #define TS_TILE_NO_LANE UINT32_MAX
 
-/* A lane and what the passes over its rows need. Numbers of lanes count from 0. */
+/* A lane, with data for the passes over its rows. Numbers of lanes count from 0. */
 struct ts_tile_lane {
 	struct ts_lane lane;
 	uint32_t unit; /* TS_TILE_NO_LANE: no rows */
-	/* Of a stream: the lanes that have its rows too. TS_TILE_NO_LANE: none. */
+	/* Streams only: further lanes with the same rows. TS_TILE_NO_LANE: none. */
 	uint32_t device_lane;
 	uint32_t compute_lane;
 	uint32_t copy_lanes[TS_LANE_DIRECTIONS];
@@ -99,7 +99,7 @@ struct ts_tiles {
 	uint64_t duration_ns;
 	struct ts_tile_lane *lanes;
 	size_t n_lanes, lanes_capacity;
-	struct ts_hashindex by_place; /* lanes by what they are */
+	struct ts_hashindex by_place; /* lanes by kind and place */
 	struct ts_tile_unit *units;
 	size_t n_units, units_capacity;
 	struct ts_tile_cache cache;

@@ -86,6 +86,16 @@ void ts_tiles_lane(struct ts_tiles *tiles, size_t i, struct ts_lane *ret_lane)
 		pthread_mutex_unlock(lock);
 }
 
+uint32_t ts_tiles_find_lane(const struct ts_tiles *tiles, const struct ts_lane *place)
+{
+	struct ts_lane asked = *place;
+	uint32_t found;
+
+	asked.id = asked.parent = asked.depth = 0;
+	found = ts_tile_lane_find(tiles, &asked);
+	return found == TS_TILE_NO_LANE ? 0 : found + 1;
+}
+
 /* ---- views ----------------------------------------------------------------------------------- */
 
 /* The fills of a view, by the number of the lane. */
@@ -148,14 +158,14 @@ static int fill_unit(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 	return r;
 }
 
-/* What a view has found out. */
+/* Flags of a view. */
 struct found {
 	bool is_exact, is_damaged;
 };
 
 /*
- * Decides for each unit of the view: 1: from the blocks, 2: from the index. Makes the fills of those
- * from the blocks.
+ * Decides for each unit of the view: 1: from the blocks, 2: from the index. Makes the fills of the
+ * units from blocks.
  */
 static int plan(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		const struct ts_tiles_view *view, struct fills *fills, uint8_t *ways)

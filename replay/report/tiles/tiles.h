@@ -110,6 +110,12 @@ size_t ts_tiles_n_lanes(const struct ts_tiles *tiles);
 /* Copies lane `i` of the list; parents come before their children. */
 void ts_tiles_lane(struct ts_tiles *tiles, size_t i, struct ts_lane *ret_lane);
 
+/*
+ * Returns the id of the lane with this kind and place (session, device, context, stream, thread,
+ * name, domain, direction; those that the kind does not have are 0), or 0.
+ */
+uint32_t ts_tiles_find_lane(const struct ts_tiles *tiles, const struct ts_lane *place);
+
 /* The cells are estimates from sums of blocks, because the trace was not yet read. */
 #define TS_TILES_INEXACT (1u << 0)
 /* Damaged blocks were left out. */
@@ -171,6 +177,33 @@ struct ts_tile_rows {
 int ts_tiles_rows(struct ts_tiles *tiles, struct ts_sbt_reader *reader, uint32_t lane,
 		  uint64_t from_ns, uint64_t to_ns, size_t limit, bool (*is_cancelled)(void *data),
 		  void *data, struct ts_tile_rows *ret_rows);
+
+struct ts_tiles_search {
+	uint64_t from_ns; /* the next row starts after this time; backward: before it */
+	bool is_backward;
+	/* Returns true if rows of this key are wanted. */
+	bool (*is_wanted)(void *data, uint32_t key);
+	bool (*is_cancelled)(void *data); /* may be NULL */
+	void *data;
+};
+
+struct ts_tile_match {
+	uint32_t lane; /* of a stream, a thread, ... */
+	uint32_t reserved;
+	struct ts_tile_row row; /* without depth */
+	/* Matching calls, operations and ranges in the whole trace; other rows are not counted. */
+	uint64_t n_matches;
+};
+
+/*
+ * Finds the nearest row with a wanted key. TS_SBT_E_NOT_FOUND: there is none. Errors as
+ * ts_tiles_view().
+ */
+int ts_tiles_search(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
+		    const struct ts_tiles_search *search, struct ts_tile_match *ret_match);
+
+/* Sets the operation of a row, or its value. Errors of the reader. */
+int ts_tile_row_complete(struct ts_sbt_reader *reader, struct ts_tile_row *row);
 
 /*
  * A key is the name of a row as a number: the row type in the six high bits, and its name in the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens the user's browser: see browser.h. main.c calls this module. All users can read the words of
- * a process, so xdg-open gets the path of a file that only this user can read; the file leads the
- * browser to the address with its token.
+ * Opens the user's browser: see browser.h. main.c calls this module. All users can read the words
+ * of a process, so xdg-open gets the path of a file that only this user can read. The file leads
+ * the browser to the address with its token.
  */
 #include "tools/studio/server/browser.h"
 

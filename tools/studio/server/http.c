@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The HTTP server: see http.h. main.c starts it. libmicrohttpd parses requests and gives each
- * connection a thread. This file decides who may ask, collects the body of a POST, calls the
+ * connection a thread. This file checks the sender, collects the body of a POST, calls the
  * request's function, and sends the answer.
  *
  * Other users of the machine can connect to the port, and so can scripts of any web page in the
@@ -12,9 +12,9 @@
 #include "tools/studio/server/http.h"
 
 #include "proto/abi/base.h"
-#include "tools/studio/server/call.h"
 #include "tools/studio/server/page.h"
-#include "tools/studio/server/query.h"
+#include "tools/studio/server/parameters.h"
+#include "tools/studio/server/studio-watch.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
@@ -28,6 +28,7 @@
 struct ts_studio_http {
 	struct ts_studio *studio;
 	struct MHD_Daemon *daemon;
+	struct ts_studio_watch *watch;
 };
 
 /* State of a request between calls of libmicrohttpd. */
@@ -41,9 +42,11 @@ static const struct {
 	bool is_post;
 	int (*run)(struct ts_studio_call *call);
 } requests[] = {
-	{"trace", false, ts_request_trace}, {"tiles", false, ts_request_tiles},
-	{"names", false, ts_request_names}, {"rows", false, ts_request_rows},
-	{"row", false, ts_request_row},	    {"ask", true, ts_request_ask},
+	{"trace", false, ts_request_trace},    {"tiles", false, ts_request_tiles},
+	{"names", false, ts_request_names},    {"rows", false, ts_request_rows},
+	{"row", false, ts_request_row},	       {"ask", true, ts_request_ask},
+	{"picture", true, ts_request_picture}, {"search", false, ts_request_search},
+	{"arrows", false, ts_request_arrows},
 };
 
 static const char *const headers[][2] = {
@@ -79,7 +82,7 @@ done:
 	return result;
 }
 
-/* Sends what the call holds, and frees it. */
+/* Sends the answer in the call, and frees it. */
 static enum MHD_Result send_call(struct MHD_Connection *connection, struct ts_studio_call *call)
 {
 	struct MHD_Response *response;
@@ -125,7 +128,7 @@ static enum MHD_Result send_file(struct MHD_Connection *connection, const char *
 	return send_error(connection, 404, "there is no such page");
 }
 
-/* ---- who may ask ----------------------------------------------------------------------------- */
+/* ---- permission ------------------------------------------------------------------------------ */
 
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
@@ -175,12 +178,12 @@ static bool has_token(const struct ts_studio *studio, struct MHD_Connection *con
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static enum MHD_Result run_call(struct ts_studio *studio, struct MHD_Connection *connection,
+static enum MHD_Result run_call(struct ts_studio_http *http, struct MHD_Connection *connection,
 				size_t request, const struct state *state)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct ts_studio_call call = {.studio = studio,
+	struct ts_studio_call call = {.studio = http->studio,
 				      .connection = connection,
 				      .socket = info ? info->connect_fd : -1,
 				      .body = state->body.data ? state->body.data : "",
@@ -188,7 +191,9 @@ static enum MHD_Result run_call(struct ts_studio *studio, struct MHD_Connection 
 				      .status = 200,
 				      .content_type = "application/json"};
 
+	ts_studio_watch_add(http->watch, &call);
 	requests[request].run(&call);
+	ts_studio_watch_remove(http->watch, &call);
 	if (call.reader)
 		ts_studio_reader_put(call.trace, call.reader);
 	return send_call(connection, &call);
@@ -205,7 +210,7 @@ static size_t find_request(const char *url)
 	return i;
 }
 
-/* Answers what needs no body. Returns true with *ret_result if the request is over. */
+/* Answers a page, or refuses a request. Returns true with *ret_result if the request is over. */
 static bool refuse(const struct ts_studio *studio, struct MHD_Connection *connection,
 		   const char *url, const char *method, enum MHD_Result *ret_result)
 {
@@ -264,7 +269,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 		return send_error(connection, 413, "the body is longer than 1 MiB");
 	if (state->body.error)
 		return send_error(connection, 500, "no memory");
-	return run_call(http->studio, connection, find_request(url), state);
+	return run_call(http, connection, find_request(url), state);
 }
 
 static void on_completed(void *data, struct MHD_Connection *connection, void **request_data,
@@ -287,12 +292,19 @@ static void on_log(void *data, const char *format, va_list args)
 int ts_studio_http_new(struct ts_studio *studio, int fd, struct ts_studio_http **ret_http)
 {
 	struct ts_studio_http *http = calloc(1, sizeof(*http));
+	int r;
 
 	if (!http) {
 		close(fd);
 		return -ENOMEM;
 	}
 	http->studio = studio;
+	r = ts_studio_watch_new(studio, &http->watch);
+	if (r) {
+		close(fd);
+		free(http);
+		return r;
+	}
 	http->daemon =
 		MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
 					 MHD_USE_POLL | MHD_USE_ERROR_LOG,
@@ -304,6 +316,7 @@ int ts_studio_http_new(struct ts_studio *studio, int fd, struct ts_studio_http *
 				 MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
 	if (!http->daemon) {
 		close(fd);
+		ts_studio_watch_free(http->watch);
 		free(http);
 		return -EIO;
 	}
@@ -316,5 +329,6 @@ void ts_studio_http_free(struct ts_studio_http *http)
 	if (!http)
 		return;
 	MHD_stop_daemon(http->daemon);
+	ts_studio_watch_free(http->watch);
 	free(http);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HTTP server: who may ask, static pages, and the table of requests. The rules of security are
+ * The HTTP server: permission, static pages, and the table of requests. The rules of security are
  * in tools/studio/API.md.
  */
 #pragma once

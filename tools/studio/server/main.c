@@ -8,7 +8,7 @@
 #include "proto/abi/base.h"
 #include "tools/studio/server/browser.h"
 #include "tools/studio/server/http.h"
-#include "tools/studio/server/listen.h"
+#include "tools/studio/server/studio-listen.h"
 #include "tools/tsctl/options/help.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/studio/studio-options.h"

@@ -22,7 +22,7 @@
 #define TS_STUDIO_MAX_READERS  3u
 #define TS_STUDIO_BUILDERS     2u
 
-/* A reader with what belongs to it. One thread has it at a time. */
+/* A reader and its resolver. One thread has it at a time. */
 struct ts_studio_reader {
 	struct ts_source source;
 	struct ts_resolver *resolver;

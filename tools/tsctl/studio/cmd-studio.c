@@ -67,9 +67,9 @@ const struct ts_command ts_command_studio = {
 	.text = "usage: tsctl studio [OPTION ...] FILE [FILE] | --session N\n"
 		"\n"
 		"Open a browser on the timeline of FILE, or of two traces to compare. A server on\n"
-		"this machine reads the trace and sends the browser what it draws. The page's\n"
-		"address has a secret token; other users of the machine cannot read the trace.\n"
-		"The server runs until Ctrl-C.\n"
+		"this machine reads the trace for the browser. The page's address has a secret\n"
+		"token; other users of the machine cannot read the trace. The server runs until\n"
+		"Ctrl-C.\n"
 		"\n",
 	.example = "studio run.sbt",
 	.help_column = 17,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The streams and threads of each block, from the summaries: a list of a trace's lanes without
- * decoding its rows. Not installed; replay/report/tiles is the user. Not thread-safe.
+ * The streams, threads and names of each block, from the summaries: the lanes of a trace, and
+ * searches for names, without decoding its rows. Not installed; replay/report/tiles is the user. Not thread-safe.
  */
 #pragma once
 
@@ -35,3 +35,12 @@ struct ts_sbt_places {
  */
 int ts_sbt_reader_places(struct ts_sbt_reader *reader, struct ts_sbt_places *ret_places);
 void ts_sbt_places_deinit(struct ts_sbt_places *places);
+
+/*
+ * Rules out the event blocks whose summaries have sums by name, but none that is wanted: one byte
+ * per block, 0 if the block is ruled out. `is_wanted` gets `type` and `key` of a total. The caller
+ * frees *ret_chosen. Returns 0, -ENOMEM, or another negative errno.
+ */
+int ts_sbt_reader_with_sums(struct ts_sbt_reader *reader,
+			    bool (*is_wanted)(void *data, const struct ts_sbt_total *total),
+			    void *data, uint8_t **ret_chosen);

@@ -21,12 +21,15 @@ struct ts_studio_call {
 	struct ts_json out;	       /* the bytes */
 	struct ts_studio_trace *trace; /* set by ts_call_reader() */
 	struct ts_studio_reader *reader;
+	/* Becomes 1 if the client has closed its connection: studio-watch.h. */
+	volatile int is_cancelled;
+	struct ts_studio_call *next; /* of the watched calls */
 };
 
 /* Returns a parameter of the address, or NULL. */
 const char *ts_call_parameter(const struct ts_studio_call *call, const char *name);
 
-/* Returns true if the client has closed its connection, or the server ends. `data` is the call. */
+/* Returns call->is_cancelled; `data` is the call. */
 bool ts_call_is_cancelled(void *data);
 
 /*
@@ -57,3 +60,6 @@ int ts_request_names(struct ts_studio_call *call);
 int ts_request_rows(struct ts_studio_call *call);
 int ts_request_row(struct ts_studio_call *call);
 int ts_request_ask(struct ts_studio_call *call);
+int ts_request_picture(struct ts_studio_call *call);
+int ts_request_search(struct ts_studio_call *call);
+int ts_request_arrows(struct ts_studio_call *call);

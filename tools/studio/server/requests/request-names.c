@@ -3,8 +3,8 @@
  * GET names: the names of keys. http.c calls this module.
  */
 #include "proto/abi/base.h"
-#include "tools/studio/server/call.h"
-#include "tools/studio/server/query.h"
+#include "tools/studio/server/parameters.h"
+#include "tools/studio/server/studio-call.h"
 
 #define MAX_KEYS 2048u
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the parameters of requests: see query.h. call.c and requests call this module. It is
- * fuzzed: test/fuzz/fuzz-studio-query.c.
+ * Reads the parameters of requests: see parameters.h. studio-call.c and requests call this module.
+ * The fuzz target is test/fuzz/fuzz-studio-parameters.c.
  */
-#include "tools/studio/server/query.h"
+#include "tools/studio/server/parameters.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Listening sockets: see listen.h. main.c calls this module.
+ * Listening sockets: see studio-listen.h. main.c calls this module.
  */
-#include "tools/studio/server/listen.h"
+#include "tools/studio/server/studio-listen.h"
 
 #include "proto/abi/base.h"
 

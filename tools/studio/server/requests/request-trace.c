@@ -3,7 +3,7 @@
  * GET trace: the traces, their sessions and lanes. http.c calls this module.
  */
 #include "sbt/reader.h"
-#include "tools/studio/server/call.h"
+#include "tools/studio/server/studio-call.h"
 
 #include <inttypes.h>
 #include <stdio.h>

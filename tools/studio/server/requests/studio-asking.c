@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the body of a POST: see asking.h. Requests call this module. json-c parses the untrusted
- * text; the options stay text for replay/report/ask-json.h, which checks them.
+ * Reads the body of a POST: see studio-asking.h. Requests call this module. json-c parses the
+ * untrusted text. The options stay text for replay/report/ask-json.h, which checks them.
  */
-#include "tools/studio/server/asking.h"
+#include "tools/studio/server/requests/studio-asking.h"
 
 #include <json-c/json.h>
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all requests use: parameters, errors, readers. See call.h. Requests call this module.
+ * Parameters, errors and readers for all requests: see studio-call.h. Requests call this module.
  */
-#include "tools/studio/server/call.h"
+#include "tools/studio/server/studio-call.h"
 
 #include "proto/abi/base.h"
 #include "replay/state/limit.h"
-#include "tools/studio/server/query.h"
+#include "tools/studio/server/parameters.h"
 
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/socket.h>
 
 const char *ts_call_parameter(const struct ts_studio_call *call, const char *name)
 {
@@ -22,10 +21,8 @@ const char *ts_call_parameter(const struct ts_studio_call *call, const char *nam
 bool ts_call_is_cancelled(void *data)
 {
 	const struct ts_studio_call *call = data;
-	char byte;
 
-	return atomic_load_explicit(&call->studio->is_ending, memory_order_relaxed) ||
-	       !recv(call->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	return call->is_cancelled;
 }
 
 int ts_call_fail(struct ts_studio_call *call, unsigned status, const char *format, ...)

@@ -3,7 +3,7 @@
  * GET rows: the rows of a lane in a window, as columns. http.c calls this module.
  */
 #include "proto/abi/base.h"
-#include "tools/studio/server/call.h"
+#include "tools/studio/server/studio-call.h"
 
 #define DEFAULT_ROWS 4096u
 #define MAX_ROWS     65536u

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "proto/abi/base.h"
-#include "tools/studio/server/call.h"
+#include "tools/studio/server/studio-call.h"
 
 struct ts_studio_asking {
 	char *question;

@@ -5,7 +5,7 @@
  */
 #include "proto/abi/base.h"
 #include "replay/report/ask-json.h"
-#include "tools/studio/server/call.h"
+#include "tools/studio/server/studio-call.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ static bool pick(struct ts_json *json, const struct wanted *wanted, uint64_t ori
 		if (wanted->has_time &&
 		    !has_value(line, n, "start_ns", origin_ns + wanted->start_ns))
 			continue;
-		/* Rows may start together; the end tells them apart, but instants have none. */
+		/* Rows may start together; their ends differ. Instants have no end. */
 		if (wanted->has_time && wanted->end_ns > wanted->start_ns &&
 		    !has_value(line, n, "end_ns", origin_ns + wanted->end_ns))
 			continue;
@@ -88,7 +88,7 @@ static bool pick(struct ts_json *json, const struct wanted *wanted, uint64_t ori
 
 static int ask(struct ts_studio_call *call, const struct wanted *wanted)
 {
-	struct ts_ask_options options = {.no_memory = ts_no_memory};
+	struct ts_ask_options options = {.no_memory = ts_no_memory, .cancel = &call->is_cancelled};
 	struct ts_sbt_reader *reader = call->reader->source.reader;
 	char text[512], filter[128] = "", window[160] = "", why[TS_ASK_WHY_BYTES];
 	int r;

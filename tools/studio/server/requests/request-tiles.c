@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GET tiles: cells of lanes as little-endian bytes; API.md has the layout. http.c calls this module.
+ * GET tiles: cells of lanes as little-endian bytes; API.md has the layout. http.c calls this
+ * module.
  */
 #include "proto/abi/base.h"
-#include "tools/studio/server/call.h"
-#include "tools/studio/server/query.h"
+#include "tools/studio/server/parameters.h"
+#include "tools/studio/server/studio-call.h"
 
 #include <endian.h>
 
@@ -47,7 +48,7 @@ static void put_answer(struct ts_studio_call *call, const struct ts_tiles_view *
 		struct lane_header lane = {.lane = htole32(asked[i])};
 
 		ts_json_bytes(&call->out, &lane, sizeof(lane));
-		/* The server runs where cells are little-endian: the ABI supports no other machine. */
+		/* The ABI supports little-endian machines only. */
 		ts_json_bytes(&call->out, &cells[i * n_cells], n_cells * sizeof(*cells));
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists the streams and threads of each block from the summaries: see places.h. replay/report/tiles
- * calls this module. It decodes the blocks of summaries only.
+ * Lists the streams and threads of each block from the summaries: see block-places.h.
+ * replay/report/tiles calls this module. It decodes the blocks of summaries only.
  */
-#include "sbt/places.h"
+#include "sbt/block-places.h"
 
 #include "proto/abi/grow.h"
 #include "sbt/format/summary.h"
@@ -76,4 +76,53 @@ void ts_sbt_places_deinit(struct ts_sbt_places *places)
 	free(places->at);
 	free(places->known);
 	*places = (struct ts_sbt_places){0};
+}
+
+/* Rules out the blocks that summary block `i` describes. A damaged summary rules out nothing. */
+static int rule_out(struct ts_sbt_reader *reader, size_t i,
+		    bool (*is_wanted)(void *data, const struct ts_sbt_total *total), void *data,
+		    uint8_t *chosen)
+{
+	ts_cleanup(ts_freep) struct ts_block_sum *sums = NULL;
+	uint32_t n_rows;
+	int r = ts_sbt_reader_decode_as(reader, i, ts_summary_schema(TS_SUMMARY_SUMS),
+					(void **)(void *)&sums, &n_rows);
+
+	if (r)
+		return r < 0 ? r : 0;
+	for (uint32_t at = 0, n; at < n_rows; at += n) {
+		uint64_t block = ts_sbt_reader_numbered(reader, i, sums[at].block);
+		bool any = false;
+
+		n = ts_summary_group(TS_SUMMARY_SUMS, (const uint8_t *)sums, n_rows, at);
+		if (block == UINT64_MAX)
+			continue;
+		for (uint32_t k = 0; !any && k < n; k++) {
+			struct ts_sbt_total total = {.type = reader->blocks[block].type,
+						     .key = sums[at + k].key};
+
+			any = is_wanted(data, &total);
+		}
+		if (!any)
+			chosen[block] = 0;
+	}
+	return 0;
+}
+
+int ts_sbt_reader_with_sums(struct ts_sbt_reader *reader,
+			    bool (*is_wanted)(void *data, const struct ts_sbt_total *total),
+			    void *data, uint8_t **ret_chosen)
+{
+	ts_cleanup(ts_freep) uint8_t *chosen = malloc(reader->n_blocks + 1);
+	int r = chosen ? 0 : -ENOMEM;
+
+	if (!r)
+		memset(chosen, 1, reader->n_blocks + 1);
+	for (size_t i = 0; !r && i < reader->n_blocks; i++)
+		if (ts_summary_kind_of(reader->blocks[i].type) == TS_SUMMARY_SUMS)
+			r = rule_out(reader, i, is_wanted, data, chosen);
+	if (r)
+		return r;
+	*ret_chosen = ts_take_ptr(chosen);
+	return 0;
 }
