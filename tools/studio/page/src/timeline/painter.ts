@@ -425,7 +425,7 @@ export class Painter {
 			context.fillRect(x1, 0, 1, height);
 		}
 		this.criticalPath();
-		for (const arrow of model.arrows)
+		for (const arrow of [...model.viewArrows, ...model.arrows])
 			this.arrow(arrow.from_lane, arrow.from_ns, arrow.to_lane, arrow.to_ns, arrow.kind);
 		for (const mark of model.marks) {
 			const x = view.x(mark.ns);
