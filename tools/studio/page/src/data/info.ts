@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer to "info": what the trace is. Several parts of the page read it.
 import { Stack } from '../core/frames';
+import { Integer } from '../core/json';
 
 export interface LaunchSite {
 	frame?: string;
@@ -38,6 +39,7 @@ export interface Info {
 	finished?: boolean;
 	truncated?: boolean;
 	damaged_at?: number;
+	start_ns: Integer;
 	duration_ns: number;
 	clock_error_ns?: number;
 	empty_reason?: string;
