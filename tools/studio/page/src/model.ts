@@ -3,6 +3,7 @@
 import { Mark } from './core/fragment';
 import { add, Integer, subtract } from './core/json';
 import { Api, Arrow, LaneInfo, Row, TraceInfo } from './data/api';
+import { Info } from './data/info';
 import { Name, NameCache, SECOND } from './data/name-cache';
 import { LaneTree } from './timeline/lanes';
 import { View } from './timeline/view';
@@ -42,7 +43,8 @@ export class Model {
 	cursor: number | undefined;
 	focusedLane: number | undefined;
 	marks: Mark[] = [];
-	arrows: Arrow[] = [];
+	arrows: Arrow[] = [];     // of the selected operation
+	viewArrows: Arrow[] = []; // of all operations in view, if they are asked for
 	gaps: GapMark[] = [];
 	path: PathStep[] = [];
 	colour: ColourMode = 'name';
@@ -75,6 +77,21 @@ export class Model {
 	traceOf(lane: number): number {
 		const info = this.lane(lane);
 		return (info && info.trace) || 0;
+	}
+
+	private infos: Array<Promise<Info> | undefined> = [];
+
+	/* The answer to "info": asked once. */
+	info(trace = 0): Promise<Info> {
+		let info = this.infos[trace];
+		if (!info) {
+			info = this.api.ask<Info>('info', {}, trace);
+			this.infos[trace] = info;
+			info.catch(() => {
+				this.infos[trace] = undefined;
+			});
+		}
+		return info;
 	}
 
 	/* The name of a key in a lane's trace. */

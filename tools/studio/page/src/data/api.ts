@@ -57,6 +57,7 @@ export interface Match {
 	op: Integer;
 	start: number;
 	end: number;
+	key: number;
 	name: string;
 	matches: number;
 }
@@ -176,9 +177,9 @@ export class Api {
 		return (await this.fetch('picture', signal, { question, options })).text();
 	}
 
-	search(text: string, from: number, direction: 1 | -1, regex: boolean, signal?: AbortSignal): Promise<Match> {
+	search(text: string, from: number, direction: 1 | -1, regex: boolean, trace: number, signal?: AbortSignal): Promise<Match> {
 		return this.json('search?text=' + encodeURIComponent(text) + '&from=' + Math.max(0, Math.floor(from)) +
-			'&direction=' + direction + (regex ? '&regex=1' : ''), signal);
+			'&direction=' + direction + (regex ? '&regex=1' : '') + (trace ? '&trace=' + trace : ''), signal);
 	}
 
 	arrowsOf(op: Integer, trace: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {

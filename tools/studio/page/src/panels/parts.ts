@@ -5,6 +5,7 @@ import { button, el, link, number } from '../core/dom';
 import { Frame, framesOf, Stack } from '../core/frames';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
+import { LaunchSite } from '../data/info';
 
 export interface GapPart {
 	cause: string;
@@ -27,12 +28,6 @@ export interface GapPart {
 	function?: string;
 	line?: number;
 	waker_did?: GapPart[];
-}
-
-export interface LaunchSite {
-	frame?: string;
-	count?: number;
-	callers?: string[];
 }
 
 function frameItem(frame: Frame): HTMLElement {
