@@ -14,7 +14,8 @@ export interface LaneInfo {
 	session?: number;
 	device?: number;
 	stream?: number;
-	thread?: number;
+	thread?: number; // number of the thread in the trace
+	tid?: number;    // number of the thread in the system
 	rows: number;
 	depth: number;
 	trace?: number;
