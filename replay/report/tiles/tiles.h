@@ -5,7 +5,7 @@
  * nanoseconds wide, and cell c covers [c * 2^L, (c + 1) * 2^L). A tile is TS_TILE_CELLS cells of a
  * lane. All times are nanoseconds since the trace's origin (ts_sbt_reader_origin_ns()).
  *
- *	ts_tiles_new(reader, &tiles);
+ *	ts_tiles_new(reader, NULL, &tiles);
  *	lane = ts_tiles_lane(tiles, 0);
  *	ts_tiles_view(tiles, reader, &(struct ts_tiles_view){.level = 20, .n_tiles = 4,
  *		      .lanes = &lane->id, .n_lanes = 1}, cells, &flags);
@@ -96,8 +96,13 @@ struct ts_tiles;
  * Lists the lanes of a trace. The cost is proportional to the number of blocks, except for blocks
  * without summaries and for counters, which are decoded. The caller frees *ret_tiles. Returns 0,
  * -ENOMEM, or the errors of sbt/reader.h.
+ *
+ * A growing file needs new tiles after ts_sbt_reader_refresh(). `before` are the tiles before that,
+ * whose lanes keep their ids; NULL: there are none. The call does not keep `before`. Readers that
+ * are used with the tiles must have been refreshed as late as `reader`.
  */
-int ts_tiles_new(struct ts_sbt_reader *reader, struct ts_tiles **ret_tiles);
+int ts_tiles_new(struct ts_sbt_reader *reader, const struct ts_tiles *before,
+		 struct ts_tiles **ret_tiles);
 /* Frees the object after all other calls have returned. Accepts NULL. */
 void ts_tiles_free(struct ts_tiles *tiles);
 TS_DEFINE_CLEANUP(struct ts_tiles *, ts_tiles_freep, ts_tiles_free)
