@@ -5,6 +5,7 @@
 #include "proto/abi/grow.h"
 #include "replay/report/tiles/tile-fill.h"
 #include "replay/report/tiles/tile-merge.h"
+#include "replay/report/tiles/tile-spread.h"
 #include "sbt/arrays.h"
 
 /* Ends a merge that has enough rows. */
@@ -18,25 +19,6 @@ struct listing {
 	struct ts_tile_rows *rows;
 	struct ts_tile_nest nest;
 };
-
-static bool has_row(const struct listing *listing, const struct ts_tile_item *item)
-{
-	const struct ts_tile_lane *stream;
-	const uint32_t low = (1u << TS_TILE_KEY_BITS) - 1;
-	uint32_t type = ts_tile_key_type(item->key);
-
-	if (item->lane == listing->lane)
-		return true;
-	if (item->lane == TS_TILE_NO_LANE)
-		return false;
-	stream = &listing->tiles->lanes[item->lane];
-	if (stream->lane.kind != TS_LANE_STREAM)
-		return false;
-	return stream->device_lane == listing->lane ||
-	       (type == TS_ROW_KERNEL && stream->compute_lane == listing->lane) ||
-	       (type == TS_ROW_MEMCPY &&
-		stream->copy_lanes[ts_tile_direction(item->key & low)] == listing->lane);
-}
 
 /* Returns the depth of the next row, or -ENOMEM. Rows of lanes without nesting have depth 0. */
 static int depth_of(struct listing *listing, const struct ts_tile_item *item)
@@ -56,7 +38,7 @@ static int take(void *data, const struct ts_tile_block *block, uint32_t first, u
 		struct ts_tile_row *row;
 		int depth;
 
-		if (!has_row(listing, item) ||
+		if (!ts_tile_spread_has(listing->tiles, listing->lane, item) ||
 		    (item->end_ns <= listing->from_ns && item->start_ns < listing->from_ns) ||
 		    item->start_ns >= listing->to_ns)
 			continue;

@@ -9,10 +9,8 @@
 #include "replay/report/tiles/tile-merge.h"
 #include "replay/report/tiles/tile-spread.h"
 
-/* Cells that a view may have; 64 MiB. */
-#define MAX_CELLS (UINT64_C(4) << 20)
-
-int ts_tiles_new(struct ts_sbt_reader *reader, struct ts_tiles **ret_tiles)
+int ts_tiles_new(struct ts_sbt_reader *reader, const struct ts_tiles *before,
+		 struct ts_tiles **ret_tiles)
 {
 	ts_cleanup(ts_tiles_freep) struct ts_tiles *tiles = calloc(1, sizeof(*tiles));
 	struct ts_sbt_summary summary;
@@ -31,7 +29,7 @@ int ts_tiles_new(struct ts_sbt_reader *reader, struct ts_tiles **ret_tiles)
 	tiles->origin_ns = ts_sbt_reader_origin_ns(reader);
 	tiles->duration_ns =
 		summary.latest_ns > tiles->origin_ns ? summary.latest_ns - tiles->origin_ns : 0;
-	r = ts_tile_lanes_read(tiles, reader);
+	r = ts_tile_lanes_read(tiles, reader, before);
 	r = r ? r : ts_tile_index_plan(tiles, reader);
 	if (r)
 		return r;
@@ -98,36 +96,6 @@ uint32_t ts_tiles_find_lane(const struct ts_tiles *tiles, const struct ts_lane *
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-/* The fills of a view, by the number of the lane. */
-struct fills {
-	size_t n;
-	struct ts_tile_fill **at;
-};
-
-static void free_fills(struct fills *fills)
-{
-	for (size_t i = 0; fills->at && i < fills->n; i++)
-		if (fills->at[i]) {
-			ts_tile_fill_deinit(fills->at[i]);
-			free(fills->at[i]);
-		}
-	free(fills->at);
-}
-
-static int make_fill(const struct ts_tiles *tiles, const struct ts_tiles_view *view, uint32_t lane,
-		     struct fills *fills)
-{
-	struct ts_tile_fill *fill = calloc(1, sizeof(*fill));
-	int r;
-
-	if (!fill)
-		return -ENOMEM;
-	fills->at[lane] = fill;
-	r = ts_tile_fill_init(fill, ts_tile_has_instants(tiles->lanes[lane].lane.kind), view->level,
-			      1, view->first, view->n_tiles);
-	return r;
-}
-
 static int take(void *data, const struct ts_tile_block *block, uint32_t first, uint32_t n)
 {
 	return ts_tile_spread_add(data, block, first, n);
@@ -135,7 +103,7 @@ static int take(void *data, const struct ts_tile_block *block, uint32_t first, u
 
 /* Fills the lanes of one unit. */
 static int fill_unit(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
-		     const struct ts_tiles_view *view, uint32_t unit, struct fills *fills,
+		     const struct ts_tiles_view *view, uint32_t unit, struct ts_tile_fills *fills,
 		     bool *is_damaged)
 {
 	struct ts_tile_spread spread = {.tiles = tiles, .fills = fills->at};
@@ -168,7 +136,7 @@ struct found {
  * units from blocks.
  */
 static int plan(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
-		const struct ts_tiles_view *view, struct fills *fills, uint8_t *ways)
+		const struct ts_tiles_view *view, struct ts_tile_fills *fills, uint8_t *ways)
 {
 	int r = 0;
 
@@ -183,13 +151,13 @@ static int plan(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		if (!ways[unit])
 			ways[unit] = ts_tile_index_answers(tiles, reader, unit, view) ? 2 : 1;
 		if (ways[unit] == 1 && !fills->at[lane])
-			r = make_fill(tiles, view, lane, fills);
+			r = ts_tile_fills_add(fills, tiles, view, lane);
 	}
 	return r;
 }
 
 static int fill_all(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
-		    const struct ts_tiles_view *view, struct fills *fills, uint8_t *ways,
+		    const struct ts_tiles_view *view, struct ts_tile_fills *fills, uint8_t *ways,
 		    struct ts_tile_cell *cells, struct found *found)
 {
 	size_t n_cells = (size_t)view->n_tiles * TS_TILE_CELLS;
@@ -211,42 +179,16 @@ static int fill_all(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 	return r;
 }
 
-static void copy_cells(const struct ts_tiles_view *view, const struct fills *fills,
-		       struct ts_tile_cell *cells)
-{
-	for (size_t i = 0; i < view->n_lanes; i++, cells += view->n_tiles * TS_TILE_CELLS) {
-		const struct ts_tile_fill *fill = fills->at[view->lanes[i] - 1];
-
-		for (uint32_t tile = 0; fill && tile < view->n_tiles; tile++)
-			if (fill->levels[0].tiles[tile])
-				memcpy(&cells[tile * TS_TILE_CELLS], fill->levels[0].tiles[tile],
-				       TS_TILE_CELLS * sizeof(*cells));
-	}
-}
-
-/* Returns false for cells behind the end of time, and for too many of them. */
-static bool is_valid(const struct ts_tiles_view *view)
-{
-	uint64_t most;
-
-	if (view->level > TS_TILE_MAX_LEVEL || !view->n_tiles)
-		return false;
-	most = (UINT64_C(1) << 63 >> view->level) / TS_TILE_CELLS;
-	return view->first < most && view->n_tiles <= most - view->first &&
-	       view->n_lanes <= MAX_CELLS / TS_TILE_CELLS / view->n_tiles;
-}
-
 int ts_tiles_view(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		  const struct ts_tiles_view *view, struct ts_tile_cell *ret_cells,
 		  uint32_t *ret_flags)
 {
 	ts_cleanup(ts_freep) uint8_t *ways = calloc(tiles->n_units + 1, 1);
-	struct fills fills = {.n = tiles->n_lanes,
-			      .at = calloc(tiles->n_lanes + 1, sizeof(*fills.at))};
+	struct ts_tile_fills fills = {0};
 	struct found found = {.is_exact = true};
-	int r = fills.at && ways ? 0 : -ENOMEM;
+	int r = ways ? ts_tile_fills_init(&fills, tiles) : -ENOMEM;
 
-	if (!r && !is_valid(view))
+	if (!r && !ts_tiles_view_is_valid(view))
 		r = -EINVAL;
 	r = r ? r : plan(tiles, reader, view, &fills, ways);
 	if (!r) {
@@ -255,10 +197,10 @@ int ts_tiles_view(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		r = fill_all(tiles, reader, view, &fills, ways, ret_cells, &found);
 	}
 	if (!r) {
-		copy_cells(view, &fills, ret_cells);
+		ts_tile_fills_copy(&fills, view, ret_cells);
 		*ret_flags = (found.is_exact ? 0 : TS_TILES_INEXACT) |
 			     (found.is_damaged ? TS_TILES_DAMAGED : 0);
 	}
-	free_fills(&fills);
+	ts_tile_fills_deinit(&fills);
 	return r;
 }

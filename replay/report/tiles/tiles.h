@@ -5,7 +5,7 @@
  * nanoseconds wide, and cell c covers [c * 2^L, (c + 1) * 2^L). A tile is TS_TILE_CELLS cells of a
  * lane. All times are nanoseconds since the trace's origin (ts_sbt_reader_origin_ns()).
  *
- *	ts_tiles_new(reader, &tiles);
+ *	ts_tiles_new(reader, NULL, &tiles);
  *	lane = ts_tiles_lane(tiles, 0);
  *	ts_tiles_view(tiles, reader, &(struct ts_tiles_view){.level = 20, .n_tiles = 4,
  *		      .lanes = &lane->id, .n_lanes = 1}, cells, &flags);
@@ -96,8 +96,13 @@ struct ts_tiles;
  * Lists the lanes of a trace. The cost is proportional to the number of blocks, except for blocks
  * without summaries and for counters, which are decoded. The caller frees *ret_tiles. Returns 0,
  * -ENOMEM, or the errors of sbt/reader.h.
+ *
+ * A growing file needs new tiles after ts_sbt_reader_refresh(). `before` are the tiles before that,
+ * whose lanes keep their ids; NULL: there are none. The call does not keep `before`. Readers that
+ * are used with the tiles must have been refreshed as late as `reader`.
  */
-int ts_tiles_new(struct ts_sbt_reader *reader, struct ts_tiles **ret_tiles);
+int ts_tiles_new(struct ts_sbt_reader *reader, const struct ts_tiles *before,
+		 struct ts_tiles **ret_tiles);
 /* Frees the object after all other calls have returned. Accepts NULL. */
 void ts_tiles_free(struct ts_tiles *tiles);
 TS_DEFINE_CLEANUP(struct ts_tiles *, ts_tiles_freep, ts_tiles_free)
@@ -177,6 +182,34 @@ struct ts_tile_rows {
 int ts_tiles_rows(struct ts_tiles *tiles, struct ts_sbt_reader *reader, uint32_t lane,
 		  uint64_t from_ns, uint64_t to_ns, size_t limit, bool (*is_cancelled)(void *data),
 		  void *data, struct ts_tile_rows *ret_rows);
+
+/*
+ * A layer is other times for the rows of a trace, such as those of an emulation, in the same lanes.
+ * A layer is constant after it was made, and all threads may read it.
+ */
+struct ts_tiles_layer;
+
+struct ts_tiles_layer_row {
+	uint64_t start_ns; /* from the origin */
+	uint64_t end_ns;
+	uint64_t op_id;
+	uint32_t key;
+	uint32_t lane; /* id of a stream or a thread: ts_tiles_find_lane(); 0: left out */
+};
+
+/*
+ * Makes a layer of rows in any order, which the function sorts. `tiles` must outlive the layer. The
+ * caller frees *ret_layer. Returns 0 or -ENOMEM.
+ */
+int ts_tiles_layer_new(const struct ts_tiles *tiles, struct ts_tiles_layer_row *rows, size_t n_rows,
+		       struct ts_tiles_layer **ret_layer);
+void ts_tiles_layer_free(struct ts_tiles_layer *layer); /* accepts NULL */
+
+/* As ts_tiles_view() and ts_tiles_rows(). */
+int ts_tiles_layer_view(const struct ts_tiles_layer *layer, const struct ts_tiles_view *view,
+			struct ts_tile_cell *ret_cells);
+int ts_tiles_layer_rows(const struct ts_tiles_layer *layer, uint32_t lane, uint64_t from_ns,
+			uint64_t to_ns, size_t limit, struct ts_tile_rows *ret_rows);
 
 struct ts_tiles_search {
 	uint64_t from_ns; /* the next row starts after this time; backward: before it */

@@ -34,7 +34,7 @@ struct trace {
 static void open_trace(struct trace *trace)
 {
 	ts_check_int(ts_sbt_reader_open(trace->fd, &trace->reader, NULL), 0);
-	ts_check_int(ts_tiles_new(trace->reader, &trace->tiles), 0);
+	ts_check_int(ts_tiles_new(trace->reader, NULL, &trace->tiles), 0);
 }
 
 static void close_trace(struct trace *trace)

@@ -140,6 +140,7 @@ int main(int argc, char **argv)
 		ts_complain("takes one trace file, two traces, or --session N");
 		return TS_EXIT_BAD;
 	}
+	ts_studio_layers_init(&studio.layers);
 	if (make_token(studio.token)) {
 		ts_complain("the system gives no random numbers");
 		return TS_EXIT_BAD;
@@ -150,6 +151,7 @@ int main(int argc, char **argv)
 		studio.n_traces++;
 	}
 	r = r ? r : serve(&studio, &asked);
+	ts_studio_layers_deinit(&studio.layers);
 	for (unsigned i = 0; i < studio.n_traces; i++)
 		ts_studio_trace_close(&studio.traces[i]);
 	return r;

@@ -6,8 +6,8 @@
 #include "proto/abi/base.h"
 #include "proto/abi/grow.h"
 #include "replay/report/query.h"
-#include "tools/studio/server/studio-call.h"
 #include "tools/studio/server/requests/studio-rows.h"
+#include "tools/studio/server/studio-call.h"
 #include "tools/tsctl/tsctl.h"
 
 #define DEFAULT_ARROWS 1000u
@@ -213,7 +213,7 @@ int ts_request_arrows(struct ts_studio_call *call)
 	    (has_op && find_window(call, drawing.op_id, &from_ns, &to_ns)))
 		return -1;
 	drawing.reader = call->reader->source.reader;
-	drawing.tiles = call->trace->tiles;
+	drawing.tiles = call->tiles->tiles;
 	drawing.origin_ns = ts_sbt_reader_origin_ns(drawing.reader);
 	drawing.limit = limit;
 	drawing.first_lane = trace ? TS_STUDIO_SECOND_LANES : 0;

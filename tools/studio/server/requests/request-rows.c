@@ -71,10 +71,13 @@ int ts_request_rows(struct ts_studio_call *call)
 		return -1;
 	is_second = lane > TS_STUDIO_SECOND_LANES;
 	lane -= is_second ? TS_STUDIO_SECOND_LANES : 0;
-	if (ts_call_reader(call, is_second))
+	if (ts_call_layer(call) || ts_call_reader(call, is_second))
 		return -1;
-	r = ts_tiles_rows(call->trace->tiles, call->reader->source.reader, (uint32_t)lane, from_ns,
-			  to_ns, limit, ts_call_is_cancelled, call, &rows);
+	r = call->layer
+		    ? ts_tiles_layer_rows(call->layer->layer, (uint32_t)lane, from_ns, to_ns, limit,
+					  &rows)
+		    : ts_tiles_rows(call->tiles->tiles, call->reader->source.reader, (uint32_t)lane,
+				    from_ns, to_ns, limit, ts_call_is_cancelled, call, &rows);
 	if (r)
 		return ts_call_fail_with(call, r);
 	put_column(&call->out, "{\"start\": [", &rows, get_start);
@@ -82,7 +85,7 @@ int ts_request_rows(struct ts_studio_call *call)
 	put_column(&call->out, ",\n\"key\": [", &rows, get_key);
 	put_column(&call->out, ",\n\"op\": [", &rows, get_op);
 	put_column(&call->out, ",\n\"depth\": [", &rows, get_depth);
-	ts_tiles_lane(call->trace->tiles, lane - 1, &found);
+	ts_tiles_lane(call->tiles->tiles, lane - 1, &found);
 	if (found.kind == TS_LANE_COUNTER)
 		put_values(&call->out, &rows);
 	ts_json_raw(&call->out, rows.more ? ",\n\"more\": true}\n" : ",\n\"more\": false}\n");

@@ -76,7 +76,7 @@ static int read_lanes(struct ts_studio_call *call, uint32_t *asked, uint32_t *la
 int ts_request_tiles(struct ts_studio_call *call)
 {
 	ts_cleanup(ts_freep) struct ts_tile_cell *cells = NULL;
-	uint32_t asked[MAX_LANES], lanes[MAX_LANES], flags;
+	uint32_t asked[MAX_LANES], lanes[MAX_LANES], flags = 0;
 	struct ts_tiles_view view = {.lanes = lanes,
 				     .is_cancelled = ts_call_is_cancelled,
 				     .data = call};
@@ -94,12 +94,16 @@ int ts_request_tiles(struct ts_studio_call *call)
 	n_bytes = view.n_lanes * n_tiles * TS_TILE_CELLS * sizeof(*cells);
 	if (n_bytes > MAX_BYTES)
 		return ts_call_fail(call, 400, "too many tiles at once: ask for fewer lanes");
-	if (ts_call_reader(call, trace))
+	if (ts_call_layer(call) || ts_call_reader(call, trace))
 		return -1;
 	cells = malloc(n_bytes);
-	r = cells ? ts_tiles_view(call->trace->tiles, call->reader->source.reader, &view, cells,
-				  &flags)
-		  : -ENOMEM;
+	if (!cells)
+		r = -ENOMEM;
+	else if (call->layer)
+		r = ts_tiles_layer_view(call->layer->layer, &view, cells);
+	else
+		r = ts_tiles_view(call->tiles->tiles, call->reader->source.reader, &view, cells,
+				  &flags);
 	if (r)
 		return ts_call_fail_with(call, r);
 	call->content_type = "application/octet-stream";
