@@ -144,7 +144,8 @@ export class Model {
 		this.indexed = this.tree.byId.size;
 		const put = (key: Array<string | number | undefined>, info: LaneInfo): void => {
 			const text = key.join('/');
-			if (!this.index.has(text))
+			const known = this.index.get(text);
+			if (!known || (known.rows === 0 && info.rows > 0))
 				this.index.set(text, info);
 		};
 		for (const { info } of this.tree.byId.values()) {

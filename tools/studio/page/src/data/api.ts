@@ -76,7 +76,8 @@ export interface WhatIf {
 	layer: number;
 	before_ns: number;
 	after_ns: number;
-	[key: string]: unknown;
+	end_ns?: number; // of the last row
+	edited?: number; // operations and calls that the edits changed
 }
 
 export interface LiveState {
