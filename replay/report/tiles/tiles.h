@@ -249,6 +249,15 @@ static inline uint32_t ts_tile_key(uint32_t type, uint64_t value)
 
 	return type << TS_TILE_KEY_BITS | (value < most ? (uint32_t)value : most);
 }
+/* Stacks are numbered by session, so the key of a sample has both numbers. */
+#define TS_TILE_STACK_BITS 20u
+static inline uint32_t ts_tile_sample_key(uint32_t session, uint32_t stack)
+{
+	return stack >> TS_TILE_STACK_BITS
+		       ? ts_tile_key(TS_ROW_SAMPLE, UINT64_MAX)
+		       : ts_tile_key(TS_ROW_SAMPLE,
+				     (uint64_t)session << TS_TILE_STACK_BITS | stack);
+}
 static inline uint32_t ts_tile_key_type(uint32_t key)
 {
 	return key >> TS_TILE_KEY_BITS;
