@@ -493,7 +493,7 @@ TS_TEST(a_wait_ends_each_time)
 	unsigned n_samples = 0;
 	const struct ts_sampled_calls calls = {take_nothing, prompt_nothing, before_nothing,
 					       &n_samples};
-	struct ts_sampled_options options = {.period_ns = 1000000,
+	struct ts_sampled_options options = {.period_ns = 5000000,
 					     .program_fd = -1,
 					     .wait_ms = 20,
 					     .wake_fd = -1};
