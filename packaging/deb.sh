@@ -42,7 +42,13 @@ find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 
 # Nothing of the caller's settings may change the packages.
 unset CFLAGS CPPFLAGS CXXFLAGS LDFLAGS CC CXX
-[ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH
+if [ -d /usr/lib/ccache ]; then
+	PATH=/usr/lib/ccache:$PATH
+	# debhelper sets HOME to an empty folder, where ccache would begin anew.
+	CCACHE_DIR=${CCACHE_DIR:-$(ccache -k cache_dir)}
+	CCACHE_CONFIGPATH=${CCACHE_CONFIGPATH:-$HOME/.config/ccache/ccache.conf}
+	export CCACHE_DIR CCACHE_CONFIGPATH
+fi
 export LC_ALL=C.UTF-8 TZ=UTC PYTHONDONTWRITEBYTECODE=1
 umask 022
 if ! (cd "$tree" && dpkg-buildpackage -b -us -uc) >"$output/build.log" 2>&1; then

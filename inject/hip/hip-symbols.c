@@ -26,24 +26,28 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "inject/calls/call-names.h"
+#include "inject/calls/call-stubs.h"
 #include "inject/context.h"
 #include "inject/hip/hip-code.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/hip/hip-references.h"
 #include "inject/hip/hip-slots.h"
-#include "inject/hip/hip-stubs.h"
 #include "inject/process/loader.h"
 #include "inject/ring/futex.h"
 #include "inject/shim.h"
 #include "proto/abi/session.h"
 #include "proto/abi/vendor/hip.h"
 
+#define PREFIX "hip"
+
 /* Without pointers, so that the loader writes nothing here in processes without HIP. */
 struct symbol {
-	uint16_t name; /* the offset in `symbol_names` */
+	uint16_t name; /* the offset in HIP's names (call-names.h) */
 	uint16_t slot; /* in the runtime's dispatch table, whether it has one or not */
 	uint8_t node;  /* in `symbol_nodes` */
 };
@@ -68,26 +72,30 @@ void *ts_hip_resolve(uint32_t index, const void *caller);
 	"	.globl ts_hip_symbol_" #name "\n"                     \
 	"	.type ts_hip_symbol_" #name ", %function\n"           \
 	"	.symver ts_hip_symbol_" #name ", " #name "@hip_" #node "\n" \
-	"	.balign " TS_HIP_TEXT(TS_HIP_STUB_BYTES) "\n"         \
+	"	.balign " TS_STUB_TEXT(TS_STUB_BYTES) "\n"         \
 	"ts_hip_symbol_" #name ":\n"                                 \
-	TS_HIP_STUB(#index, ".Lts_hip_jump")                          \
+	TS_STUB(#index, ".Lts_hip_jump")                          \
 	"	.size ts_hip_symbol_" #name ", . - ts_hip_symbol_" #name "\n"
 __asm__("	.text\n"
 	"	.cfi_startproc\n"
 	TS_HIP_SYMBOLS(STUB_)
-	TS_HIP_SHARED_JUMP(".Lts_hip_jump", "ts_hip_targets", "ts_hip_resolve")
+	TS_STUB_SHARED_JUMP(".Lts_hip_jump", "ts_hip_targets", "ts_hip_resolve")
 	"	.cfi_endproc\n");
 #undef STUB_
 /* clang-format on */
 
+/* Without HIP's prefix. */
 static const char *name_of(size_t index)
 {
-	return symbol_names + symbols[index].name;
+	return ts_call_names(TS_API_HIP).names + symbols[index].name;
 }
 
 static void *find_in(void *library, size_t index)
 {
-	return dlvsym(library, name_of(index), symbol_nodes[symbols[index].node]);
+	char name[64];
+
+	snprintf(name, sizeof(name), PREFIX "%s", name_of(index));
+	return dlvsym(library, name, symbol_nodes[symbols[index].node]);
 }
 
 /* ---- the runtime ----------------------------------------------------------------------------- */
@@ -254,8 +262,10 @@ static void fill_targets(void)
 
 static size_t find_symbol(const char *name)
 {
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+		return SIZE_MAX;
 	for (size_t i = 0; i < TS_ARRAY_LEN(symbols); i++)
-		if (!strcmp(name_of(i), name))
+		if (!strcmp(name_of(i), name + strlen(PREFIX)))
 			return i;
 	return SIZE_MAX;
 }

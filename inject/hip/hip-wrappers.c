@@ -4,14 +4,14 @@
  * hip-register.c puts them into a dispatch table, or hip-symbols.c calls them. A wrapper calls
  * hip-calls.c before and after the runtime's own function.
  *
- * A wrapper is a stub of a few bytes (hip-stubs.h). All of them run call_through(), which has the
- * caller's registers and stack as words. It packs the arguments into the structure that the call's
- * records are made of (hip_params.h), by the signature of the call, and passes the words on as they
- * are.
+ * A wrapper is a stub of a few bytes (calls/call-stubs.h). All of them run ts_hip_call_through(),
+ * which has the caller's registers and stack as words. It packs the arguments into the structure
+ * that the call's records are made of (hip_params.h), by the signature of the call, and passes the
+ * words on as they are.
  */
+#include "inject/calls/call-stubs.h"
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
-#include "inject/hip/hip-stubs.h"
 #include "proto/abi/vendor/hip.h"
 #include "proto/abi/vendor/hip_params.h"
 
@@ -70,7 +70,7 @@ static const void *next_argument(struct words *words, uint32_t n_bytes)
 #else
 	const bool is_elsewhere = false;
 #endif
-	if (n <= 2 && words->n_registers + n <= TS_HIP_N_REGISTERS) {
+	if (n <= 2 && words->n_registers + n <= TS_STUB_N_REGISTERS) {
 		from = words->registers + words->n_registers;
 		words->n_registers += n;
 	} else {
@@ -78,7 +78,7 @@ static const void *next_argument(struct words *words, uint32_t n_bytes)
 		words->n_stack += n;
 #ifdef __aarch64__
 		/* No later argument gets a register. */
-		words->n_registers = TS_HIP_N_REGISTERS;
+		words->n_registers = TS_STUB_N_REGISTERS;
 #endif
 	}
 	return is_elsewhere ? (const void *)(uintptr_t)*from : from;
@@ -160,25 +160,25 @@ extern const char ts_hip_stubs[] __attribute__((visibility("hidden")));
 /* One stub for each wrapper, in their order. */
 /* clang-format off */
 __asm__("	.text\n"
-	"	.balign " TS_HIP_TEXT(TS_HIP_STUB_BYTES) "\n"
+	"	.balign " TS_STUB_TEXT(TS_STUB_BYTES) "\n"
 	"	.globl ts_hip_stubs\n"
 	"	.hidden ts_hip_stubs\n"
 	"	.type ts_hip_stubs, %function\n"
 	"ts_hip_stubs:\n"
 	"	.cfi_startproc\n"
 	"	.set .Lts_hip_index, 0\n"
-	"	.rept " TS_HIP_TEXT(N_WRAPPERS) "\n"
-	TS_HIP_STUB(".Lts_hip_index", ".Lts_hip_call")
+	"	.rept " TS_STUB_TEXT(N_WRAPPERS) "\n"
+	TS_STUB(".Lts_hip_index", ".Lts_hip_call")
 	"	.set .Lts_hip_index, .Lts_hip_index + 1\n"
 	"	.endr\n"
-	TS_HIP_SHARED_CALL(".Lts_hip_call", "ts_hip_call_through")
+	TS_STUB_SHARED_CALL(".Lts_hip_call", "ts_hip_call_through")
 	"	.cfi_endproc\n"
 	"	.size ts_hip_stubs, . - ts_hip_stubs\n");
 /* clang-format on */
 
 static void *stub(size_t index)
 {
-	return (void *)(uintptr_t)(ts_hip_stubs + index * TS_HIP_STUB_BYTES);
+	return (void *)(uintptr_t)(ts_hip_stubs + index * TS_STUB_BYTES);
 }
 
 void *ts_hip_wrapper(uint32_t slot)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The thread that waits for an end signal and bounds the end of the daemon. server.c starts it
- * before any other thread. The bound does not hold if a thread waits in the kernel and ignores SIGKILL.
- * Descriptors from other users cannot cause such a wait (see daemon/util/porter/porter.h). The file
- * system of the daemon's own files can cause it.
+ * before any other thread. The bound does not hold if a thread waits in the kernel and ignores
+ * SIGKILL. Descriptors from other users cannot cause such a wait (see
+ * daemon/util/porter/porter.h). The file system of the daemon's own files can cause it.
  */
 #include "daemon/serve/loop/end.h"
 

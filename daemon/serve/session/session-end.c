@@ -155,7 +155,7 @@ static int count_missing(struct ts_session *s, enum ts_session_end how, bool ful
 		    ?: ts_session_lose(s, TS_LOSS_CLOCK_BACKWARD,
 				       s->host_clock.n_backward + s->cupti_clock.n_backward,
 				       s->start_ns);
-	/* The next daemon drains what is left in the rings of a session that is handed over. */
+	/* If the session is handed over, the next daemon drains the records left in its rings. */
 	if (full || !ts_session_is_handed_over(s))
 		r = r
 			    ?: ts_session_lose(s, full ? TS_LOSS_DISK : TS_LOSS_UNDRAINED,

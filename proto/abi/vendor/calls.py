@@ -9,6 +9,7 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py facade TABLE SECTION          the exported functions of one section
        calls.py refused TABLE                 the names that the facade refuses
        calls.py effects|accesses TABLE ...    what the shim knows of a call by its id
+       calls.py call-names TABLE ...          the names by which the shim knows like calls of other vendors
        calls.py capture TABLE                 how the capture treats a call
        calls.py hip-capture DRIVER TABLE      HIP: the same, and the driver calls that the capture takes its calls for
        calls.py hip-calls TABLE               HIP: the list of calls by TraceSmith's numbers
@@ -619,15 +620,42 @@ def effect_fields(call, form):
 
 
 def print_effects(tables):
-    print(banner('what calls do, for inject/cuda/call-table.c.'))
+    print(banner('what calls do, for inject/calls/call-table.c.'))
     for interface, calls in tables:
-        print('\nstatic const struct effect %s_effects[%s] = {' % (interface.word, interface.size()))
-        for call in calls:
-            for form in call.ids:
-                fields = effect_fields(call, form)
-                if fields:
-                    print('\t[%s%s] = {\n%s\n\t},' % (interface.enum, form.callback, fill(', '.join(fields) + ',', 2)))
-        print('};')
+        print_sparse(interface, calls, 'effect', interface.word + '_effects', effect_fields)
+
+
+def print_sparse(interface, calls, structure, name, fields_of):
+    """A table of the calls that have such fields, and the place in it by id. The first entry is of all other calls."""
+    rows = [(form, fields) for call in calls for form in call.ids for fields in [fields_of(call, form)] if fields]
+    if len(rows) > 255:
+        raise Bad('%s: too many calls for a byte' % name)
+    print('\nstatic const struct %s %s[] = {\n\t{0},' % (structure, name))
+    for form, fields in rows:
+        print('\t/* %s */\n\t{\n%s\n\t},' % (form.callback, fill(', '.join(fields) + ',', 2)))
+    print('};\n\nstatic const uint8_t %s_of[%s] = {' % (name, interface.size()))
+    print('\n'.join('\t[%s%s] = %d,' % (interface.enum, form.callback, index + 1) for index, (form, _) in enumerate(rows)) + '\n};')
+
+
+PREFIXES = {'driver': 'cu', 'runtime': 'cuda', 'hip': 'hip'}
+
+
+def known_names(interface, calls):
+    """(id, name) of the calls that the shim watches, by id, then (0, name) of the functions that it stands before and does not watch."""
+    watched = sorted((form.number, form.symbol) for call in calls for form in call.ids
+                     if call.kind not in UNWATCHED and 'quiet' not in call.flags)
+    known = {name for _, name in watched}
+    others = [(0, call.name) for call in symbols(calls) if call.name not in known] if interface.hip else []
+    return [(number, name[len(PREFIXES[interface.word]):]) for number, name in watched + others]
+
+
+def print_call_names(tables):
+    print(banner('names of the calls that the shim watches, for inject/calls/call-names.c.'))
+    for interface, calls in tables:
+        rows = known_names(interface, calls)
+        print('\nstatic const char %s_names[] =\n%s;' % (interface.word, '\n'.join('\t"%s\\0"' % name for _, name in rows)))
+        print('\nstatic const uint16_t %s_ids[] = {\n%s\n};' % (
+            interface.word, fill(', '.join(str(number) for number, _ in rows if number), 1)))
 
 
 def access(call):
@@ -841,18 +869,18 @@ def symbols(calls):
 
 
 def print_symbols(tables):
-    (_, calls), = tables
+    (interface, calls), = tables
     chosen = symbols(calls)
     nodes = sorted({call.values['node'] for call in chosen}, key=release_key)
+    places, at = {}, 0
+    for _, name in known_names(interface, calls):
+        places[PREFIXES['hip'] + name] = at
+        at += len(name) + 1
     print(banner('the functions that stand before those of libamdhip64, for inject/hip/hip-symbols.c.'))
-    print('\n/* Names in the order of the symbols; each ends with 0. */')
-    print('static const char symbol_names[] =\n' + '\n'.join('\t"%s\\0"' % call.name for call in chosen) + ';')
     print('\nstatic const char symbol_nodes[][8] = {%s};' % ', '.join('"hip_%s"' % node for node in nodes))
     print('\nstatic const struct symbol symbols[] = {')
-    at = 0
     for call in chosen:
-        print('\t{%d, %d, %d}, /* %s */' % (at, call.slots['slot'][0], nodes.index(call.values['node']), call.name))
-        at += len(call.name) + 1
+        print('\t{%d, %d, %d}, /* %s */' % (places[call.name], call.slots['slot'][0], nodes.index(call.values['node']), call.name))
     print('};\n\n/* X(name, node, index) */')
     print_list('TS_HIP_SYMBOLS', ['X(%s, %s, %d)' % (call.name, call.values['node'], index) for index, call in enumerate(chosen)])
 
@@ -870,8 +898,8 @@ def print_hip_arguments(tables):
     """Where a call's arguments are that its device rows need."""
     (interface, calls), = tables
     print(banner('places of arguments of HIP\'s calls, for inject/hip/hip-arguments.c.'))
-    print('\nstatic const struct arguments hip_arguments[%s] = {' % interface.size())
-    for call in calls:
+
+    def fields_of(call, form):
         names, fields = call.names(), []
         at = 'AT(%s, ' % call.structure()[len('struct '):]
         if 'stream' in names and call.declaration('stream').count('*') == 1:
@@ -885,9 +913,8 @@ def print_hip_arguments(tables):
             fields += ['.value = %svalue)' % at, '.value_bytes = %d' % (int(width) // 8)]
         if 'spt' in call.flags:
             fields.append('.per_thread = true')
-        for form in call.ids if fields else ():
-            print('\t[%s%s] = {\n%s\n\t},' % (interface.enum, form.callback, fill(', '.join(fields) + ',', 2)))
-    print('};')
+        return fields
+    print_sparse(interface, calls, 'arguments', 'hip_arguments', fields_of)
 
 
 def print_slots(tables):
@@ -966,7 +993,7 @@ def main():
     tables = [read_table(path) for path in paths]
     if command != 'check':
         {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
-         'refused': print_refused, 'effects': print_effects, 'accesses': print_accesses,
+         'refused': print_refused, 'effects': print_effects, 'call-names': print_call_names, 'accesses': print_accesses,
          'capture': print_capture, 'hip-capture': print_hip_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers,
          'wrapper-checks': print_wrapper_checks, 'slots': print_slots,
          'coverage': print_coverage,
