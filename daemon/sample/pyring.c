@@ -120,8 +120,9 @@ void ts_python_ring_put(struct ts_python_ring *ring, const struct ts_bpf_python_
 	size_t n = stack_bytes(stack);
 	struct ts_bpf_python_stack *copy;
 
-	while (ring->n_pending && (ring->n_pending == PENDING_MAX ||
-				   stack->time_ns - ring->pending[0]->time_ns > STALE_NS))
+	while (ring->n_pending &&
+	       (ring->n_pending == PENDING_MAX ||
+		(int64_t)(stack->time_ns - ring->pending[0]->time_ns) > (int64_t)STALE_NS))
 		forget(ring, 0);
 	copy = malloc(n);
 	if (!copy)

@@ -3,7 +3,7 @@
  * The sampler process; daemon/main.c calls ts_sampler_main() for TS_SAMPLER_ARGUMENT. The process
  * takes the rights of the session's user and samples the threads of the session (threads.h).
  *
- * The process handles the samples of 150 ms together. It walks the copied native stack
+ * The process handles the samples of 160 ms together. It walks the copied native stack
  * (remote-unwind.h), finds the functions of the Python stack (remote-python.h), and sends both
  * stacks, merged, to the daemon. The kernel has read the frames of the Python stack (pyring.h). If
  * it cannot, each sample wakes the process, which copies these frames at once (pyframes.h) and does
@@ -29,10 +29,10 @@
 #include "proto/abi/clock.h"
 
 /*
- * Samples of this time are handled together. The ring of a thread that runs all the time, with
- * short copies of its stack, is half full a moment later.
+ * Samples of this time are handled together. The ring of a thread that runs all the time is half
+ * full a moment before, if the copies of its stack are short.
  */
-#define WAIT_MS 150
+#define WAIT_MS 160
 /* Time between small messages: one message costs as much as a sample. */
 #define SEND_NS	   UINT64_C(100000000)
 #define SEND_BYTES (TS_SAMPLER_MESSAGE_BYTES / 2)

@@ -284,23 +284,19 @@ static int scan(struct ts_sampled_threads *threads)
 }
 
 /*
- * Watches wake_fd, and a timer. The timer is set once: a time limit of each epoll_wait() would set
- * a timer for each sample.
+ * Watches wake_fd, and a timer. ts_sampled_threads_wait() sets the timer once: a time limit of each
+ * epoll_wait() would set a timer for each sample.
  */
 static int watch(struct ts_sampled_threads *threads)
 {
-	const long ms = threads->options.wait_ms;
-	struct timespec period = {ms / 1000, ms % 1000 * 1000000};
-	const struct itimerspec timer = {period, period};
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = EVENT_WAKE};
 
 	if (threads->options.wake_fd >= 0 &&
 	    epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD, threads->options.wake_fd, &event) < 0)
 		return -errno;
-	/* The timer is not read: at an edge, each expiry is an event. */
-	event = (struct epoll_event){.events = EPOLLIN | EPOLLET, .data.u32 = EVENT_TIMER};
+	event = (struct epoll_event){.events = EPOLLIN, .data.u32 = EVENT_TIMER};
 	threads->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (threads->timer_fd < 0 || timerfd_settime(threads->timer_fd, 0, &timer, NULL) < 0 ||
+	if (threads->timer_fd < 0 ||
 	    epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD, threads->timer_fd, &event) < 0)
 		return -errno;
 	return 0;
@@ -632,20 +628,26 @@ static int take_thread(struct ts_sampled_threads *threads, struct sampled *sampl
 }
 
 /*
- * Handles the readiness of a thread's ring. True: the ring is half full. With `prompt`, each sample
- * makes the ring ready.
+ * Handles the readiness of a thread's ring. True: its samples should be handled now. With `prompt`,
+ * each sample makes the ring ready. Without it, each half of the ring that the kernel has written
+ * does so, even if the samples were handled meanwhile. A ring that is a quarter full can wait: at
+ * the next time it is three quarters full.
  */
 static bool take_readiness(struct ts_sampled_threads *threads, uint32_t tid,
 			   const struct ts_sampled_calls *calls)
 {
 	uint64_t slot = ts_map_get(&threads->by_tid, tid);
 	struct sampled *sampled;
+	uint64_t head;
 
 	if (!slot || slot > TS_SAMPLED_MAX || threads->threads[slot - 1].tid != tid)
 		return false;
 	sampled = &threads->threads[slot - 1];
-	if (!threads->options.prompt)
-		return true;
+	if (!threads->options.prompt) {
+		/* No record is read here. */
+		head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_RELAXED);
+		return head - sampled->page->data_tail > sampled->ring_bytes / 4;
+	}
 	prompt(sampled, calls);
 	return sampled->seen - sampled->page->data_tail > sampled->ring_bytes / 2;
 }
@@ -653,9 +655,14 @@ static bool take_readiness(struct ts_sampled_threads *threads, uint32_t tid,
 int ts_sampled_threads_wait(struct ts_sampled_threads *threads,
 			    const struct ts_sampled_calls *calls, bool *ret_woken)
 {
+	const long ms = threads->options.wait_ms;
+	const struct itimerspec timer = {.it_value = {ms / 1000, ms % 1000 * 1000000}};
 	bool is_over = false;
 
 	*ret_woken = false;
+	/* This also clears an expiry that came since. */
+	if (timerfd_settime(threads->timer_fd, 0, &timer, NULL) < 0)
+		return -errno;
 	while (!is_over) {
 		struct epoll_event events[64];
 		int n = epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), -1);

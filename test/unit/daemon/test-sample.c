@@ -9,13 +9,14 @@
 #include <execinfo.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+#include <time.h>
 
 #include "test/unit/harness.h"
 
 #include "daemon/sample/pyframes.h"
 #include "daemon/sample/pyring.h"
 #include "daemon/sample/sampler.h"
+#include "daemon/sample/threads.h"
 
 #define STACK_BYTES (16u * 1024)
 
@@ -444,10 +445,90 @@ TS_TEST(python_stacks_wait_for_their_samples)
 	found = ts_python_ring_find(ring, 2, 1000000002);
 	ts_check(found && found->tid == 2 && found->n == 1 && found->frames[0].code == 401);
 	ts_check(!ts_python_ring_find(ring, 2, 1000000002));
+	/* A stack of another thread may come late. */
+	stack.tid = 4;
+	stack.time_ns = UINT64_C(999000000);
+	ts_python_ring_put(ring, &stack);
+	ts_check(ts_python_ring_find(ring, 1, 1000000001) != NULL);
 	/* More than a second later, the others are gone. */
+	stack.tid = 3;
 	stack.time_ns = UINT64_C(3000000000);
 	ts_python_ring_put(ring, &stack);
-	ts_check(!ts_python_ring_find(ring, 1, 1000000001));
+	ts_check(!ts_python_ring_find(ring, 3, 1000000003));
 	ts_check(ts_python_ring_find(ring, 3, 3000000000) != NULL);
 	ts_python_ring_free(ring);
+}
+
+static int take_nothing(void *data, const struct ts_thread_sample *sample, size_t *ret_depth_bytes)
+{
+	(void)sample;
+	*ret_depth_bytes = 0;
+	++*(unsigned *)data;
+	return 0;
+}
+
+static void prompt_nothing(void *data, uint32_t tid, uint32_t inner_tid, uint64_t time_ns)
+{
+	(void)data;
+	(void)tid;
+	(void)inner_tid;
+	(void)time_ns;
+}
+
+static void before_nothing(void *data)
+{
+	(void)data;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+TS_TEST(a_wait_ends_each_time)
+{
+	unsigned n_samples = 0;
+	const struct ts_sampled_calls calls = {take_nothing, prompt_nothing, before_nothing,
+					       &n_samples};
+	struct ts_sampled_options options = {.period_ns = 5000000,
+					     .program_fd = -1,
+					     .wait_ms = 20,
+					     .wake_fd = -1};
+	struct ts_sampled_threads *threads;
+	int ends[2], r;
+	bool is_woken;
+
+	ts_check(!pipe(ends));
+	options.wake_fd = ends[0];
+	for (unsigned prompt = 0; prompt < 2; prompt++) {
+		options.prompt = prompt;
+		r = ts_sampled_threads_new(getpid(), &options, &threads);
+		if (r == -EACCES || r == -EPERM || r == -ENOENT || r == -ENOSYS || r == -EOPNOTSUPP)
+			ts_skip("no perf events");
+		ts_check_int(r, 0);
+		/* This thread runs; the samples come when the wait is over. */
+		for (unsigned i = 0; i < 4; i++) {
+			uint64_t begun = now_ns();
+
+			while (now_ns() - begun < 10000000)
+				;
+			begun = now_ns();
+			ts_check_int(ts_sampled_threads_wait(threads, &calls, &is_woken), 0);
+			ts_check(!is_woken);
+			ts_check(now_ns() - begun >= 19000000);
+			ts_check_int(ts_sampled_threads_take(threads, &calls), 0);
+		}
+		ts_check(n_samples);
+		n_samples = 0;
+		ts_check_int(write(ends[1], "", 1), 1);
+		ts_check_int(ts_sampled_threads_wait(threads, &calls, &is_woken), 0);
+		ts_check(is_woken);
+		ts_check_int(read(ends[0], &r, 1), 1);
+		ts_sampled_threads_free(threads);
+	}
+	close(ends[0]);
+	close(ends[1]);
 }
