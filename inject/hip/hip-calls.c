@@ -647,6 +647,7 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const struct 
 		.domain = TS_API_HIP,
 		.as_domain = TS_API_HIP,
 		.cbid = call->cbid,
+		.kind = ts_call_table_class(TS_API_HIP, call->cbid),
 		.params = params,
 		.result = result,
 		.context = context_of(shim, current_device()),
