@@ -25,7 +25,10 @@ aarch64-linux-gnu-gcc --sysroot="$folder/sysroot" -D_GNU_SOURCE -O2 -Wall -Wextr
 	-o "$folder/lib/aarch64-linux-gnu/libemulated.so" "$here/emulated.c"
 echo "extern int ts_no_emulation;" | cc -shared -fPIC -x c - -o "$folder/lib/$(cc -print-multiarch)/libemulated.so"
 echo "$folder/\$LIB/libemulated.so" >"$folder/etc/ld.so.preload"
-printf "[constants]\nfolder = '%s'\ncross = '%s'\n" "$folder" "$here" >"$folder/machine.txt"
+# A new file would make meson configure the tree again.
+printf "[constants]\nfolder = '%s'\ncross = '%s'\n" "$folder" "$here" >"$folder/machine.new"
+cmp -s "$folder/machine.new" "$folder/machine.txt" || cp "$folder/machine.new" "$folder/machine.txt"
+rm "$folder/machine.new"
 if [ -f "$folder/tree/build.ninja" ]; then
 	[ $# = 0 ] || meson configure "$folder/tree" "$@"
 else

@@ -263,7 +263,7 @@ class Packages(unittest.TestCase):
             with self.subTest(package=name), tempfile.TemporaryDirectory(dir=self.folder) as folder:
                 output('dpkg-deb', '-R', path, folder)
                 # Debug symbols name files from the top of the tree. meson leaves the end of a replaced RUNPATH in a program.
-                folders = [os.path.realpath(self.first) + '/', SOURCE + '/'] + ([] if name.endswith('-dbgsym') else ['obj-x86_64-linux-gnu/tools'])
+                folders = [os.path.realpath(self.first) + '/', SOURCE + '/'] + ([] if name.endswith('-dbgsym') else ['obj-%s/tools' % output('dpkg-architecture', '-qDEB_HOST_GNU_TYPE').strip()])
                 found = run('grep', '-rlaF', *('--regexp=' + path for path in folders), folder)
                 self.assertEqual(found.stdout, '')
 

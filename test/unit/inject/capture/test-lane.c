@@ -26,7 +26,7 @@ static void fixture_init(struct fixture *f)
 	struct ts_shard *header;
 	void *at;
 
-	ts_skip_emulated("mremap() with an old length of 0 for anonymous memory");
+	ts_skip_emulated("process_vm_readv()");
 	memset(f, 0, sizeof(*f));
 	ts_check_int(ts_control_layout(&layout, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES), 0);
 	ts_check_int(ts_control_add_lane(&layout, TS_LANE_MIN_BYTES), 0);
