@@ -15,9 +15,9 @@
 
 #include "proto/abi/grow.h"
 #include "proto/abi/heap.h"
-#include "sbt/read/ahead.h"
 #include "sbt/read/filter.h"
-#include "sbt/read/jobs.h"
+#include "sbt/read/threads/ahead.h"
+#include "sbt/read/threads/jobs.h"
 #include "sbt/tap.h"
 
 #define MIN_BATCH_ROWS 16u
@@ -28,7 +28,8 @@
 #define MAX_STREAMS (16u * 1024)
 /*
  * A cursor reads ahead in a thread after it has decoded this many blocks, if this many rows or more
- * wait in other blocks. Most cursors of short traces, and of callers that need few rows, end before.
+ * wait in other blocks. Cursors of short traces, and of callers that need few rows, mostly end
+ * before.
  */
 #define AHEAD_BLOCKS 6u
 #define AHEAD_ROWS   (512u * 1024)

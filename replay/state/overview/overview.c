@@ -80,8 +80,8 @@ static int take_launch(struct walk *walk, uint32_t session, const struct ts_row_
 }
 
 /*
- * Feeds the passes that need rows alone. The cursor's thread calls this function, while feed() works
- * on earlier rows.
+ * Feeds the passes that need rows alone. The cursor's thread calls this function, while feed()
+ * works on earlier rows.
  */
 static int take_row(const struct ts_sbt_row *row, void *data)
 {
