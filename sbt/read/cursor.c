@@ -15,9 +15,10 @@
 
 #include "proto/abi/grow.h"
 #include "proto/abi/heap.h"
-#include "sbt/read/ahead.h"
 #include "sbt/read/filter.h"
-#include "sbt/read/jobs.h"
+#include "sbt/read/threads/ahead.h"
+#include "sbt/read/threads/jobs.h"
+#include "sbt/tap.h"
 
 #define MIN_BATCH_ROWS 16u
 #define MAX_BATCH_ROWS 256u
@@ -27,7 +28,8 @@
 #define MAX_STREAMS (16u * 1024)
 /*
  * A cursor reads ahead in a thread after it has decoded this many blocks, if this many rows or more
- * wait in other blocks. Most cursors of short traces, and of callers that need few rows, end before.
+ * wait in other blocks. Cursors of short traces, and of callers that need few rows, mostly end
+ * before.
  */
 #define AHEAD_BLOCKS 6u
 #define AHEAD_ROWS   (512u * 1024)
@@ -78,7 +80,9 @@ struct ts_sbt_cursor {
 	struct ts_sbt_reader *caller;
 	struct ts_row_ahead *ahead;    /* NULL: the caller's thread merges */
 	struct ts_row_batch **retired; /* with `ahead`: batches that its consumer may still read */
-	uint64_t ahead_blocks;	       /* number of decoded blocks to start the thread at */
+	ts_sbt_tap_fn tap;	       /* NULL: none */
+	void *tap_data;
+	uint64_t ahead_blocks; /* number of decoded blocks to start the thread at */
 	struct ts_sbt_cursor_options options;
 	struct waiting *waiting; /* in order of earliest_ns */
 	size_t n_waiting;
@@ -634,7 +638,7 @@ static int next_of_source(void *data, struct ts_sbt_row *ret_row, uint64_t *ret_
 	if (!cursor->advance || !next_alone(cursor, ret_row))
 		r = next_merged(cursor, ret_row);
 	*ret_block = r ? 0 : cursor->heap[0]->block;
-	return r;
+	return r || !cursor->tap ? r : cursor->tap(ret_row, cursor->tap_data);
 }
 
 /*
@@ -657,10 +661,24 @@ static void start_ahead(struct ts_sbt_cursor *cursor)
 		cursor->ahead = ahead;
 }
 
+static int next_tapped(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
+{
+	uint64_t block;
+
+	if (cursor->n_decoded >= cursor->ahead_blocks) {
+		start_ahead(cursor);
+		if (cursor->ahead)
+			return ts_row_ahead_next(cursor->ahead, ret_row);
+	}
+	return next_of_source(cursor, ret_row, &block);
+}
+
 int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 {
 	if (cursor->ahead)
 		return ts_row_ahead_next(cursor->ahead, ret_row);
+	if (cursor->tap)
+		return next_tapped(cursor, ret_row);
 	if (cursor->advance && next_alone(cursor, ret_row))
 		return 0;
 	if (cursor->n_decoded >= cursor->ahead_blocks) {
@@ -669,4 +687,10 @@ int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 			return ts_row_ahead_next(cursor->ahead, ret_row);
 	}
 	return next_merged(cursor, ret_row);
+}
+
+void ts_sbt_cursor_tap(struct ts_sbt_cursor *cursor, ts_sbt_tap_fn on_row, void *data)
+{
+	cursor->tap = on_row;
+	cursor->tap_data = data;
 }

@@ -22,8 +22,8 @@
 
 #include "proto/abi/hash.h"
 #include "sbt/format/summary.h"
-#include "sbt/read/jobs.h"
 #include "sbt/read/reader-internal.h"
+#include "sbt/read/threads/jobs.h"
 #include "sbt/verify.h"
 
 #define MAX_REPORTED 1000u

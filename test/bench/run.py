@@ -307,11 +307,17 @@ class Bench:
         walk = result['walk_per_s']
         for key, what, goal in (('machine', 'the state machine: operations joined, with what they waited for', 5),
                                 ('timeline', 'the timeline', 5), ('gaps', 'gaps and why', None),
+                                ('overview', 'all of `tsctl analyze`', 5),
                                 ('graph', 'the graph with its critical path, of %d' % result['graph_n'], 2),
                                 ('diff', 'compared with themselves', None)):
             rate = result[key + '_per_s']
             self.say('%d operations from a file: %s' % (result['n'], what), '%.2f M/s' % (rate / 1e6),
                      'rows alone %.2f M/s' % (walk / 1e6), 'at least %d M/s' % goal if goal else None)
+            self.say('  speed-up by a second core', '%.2f' % result[key + '_threads'], 'by the busiest thread',
+                     'at least 1.8')
+        self.say('verify', '%.2f M/s' % (result['verify_per_s'] / 1e6))
+        self.say('  speed-up by a second core', '%.2f' % result['verify_threads'], goal='at least 1.8')
+        self.say('  speed-up by 16 cores', '%.1f' % result['verify_threads16'], 'by the mean of 16 threads', 'nearly 16')
 
     def export(self):
         result = self.json([self.path('test/bench/bench-export'), '20000' if self.smoke else '2000000'], timeout=3600)

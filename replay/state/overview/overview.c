@@ -8,6 +8,7 @@
 #include "proto/abi/grow.h"
 #include "replay/state/overview/passes.h"
 #include "replay/state/state-map.h"
+#include "sbt/tap.h"
 
 /*
  * Calls whose stacks are remembered until their kernels come. A call precedes its kernels by at
@@ -78,9 +79,13 @@ static int take_launch(struct walk *walk, uint32_t session, const struct ts_row_
 	return 0;
 }
 
-/* Feeds the passes that read rows. */
-static int take_row(struct walk *walk, const struct ts_sbt_row *row)
+/*
+ * Feeds the passes that need rows alone. The cursor's thread calls this function, while feed()
+ * works on earlier rows.
+ */
+static int take_row(const struct ts_sbt_row *row, void *data)
 {
+	struct walk *walk = data;
 	int r;
 
 	switch (row->type) {
@@ -90,11 +95,8 @@ static int take_row(struct walk *walk, const struct ts_sbt_row *row)
 	case TS_ROW_API:
 		*call_slot(walk, row->session, row->api->op_id) =
 			(struct call){row->api->op_id, row->session, row->api->stack};
-		r = ts_errors_pass_take(walk->errors, row);
-		return r ? r : ts_analysis_pass_row(walk->analysis, row);
+		return ts_errors_pass_take(walk->errors, row);
 	case TS_ROW_SYNC:
-		r = ts_errors_pass_take(walk->errors, row);
-		return r ? r : ts_analysis_pass_row(walk->analysis, row);
 	case TS_ROW_ACCESS:
 		return ts_errors_pass_take(walk->errors, row);
 	default:
@@ -105,7 +107,7 @@ static int take_row(struct walk *walk, const struct ts_sbt_row *row)
 static int feed(struct walk *walk, const struct ts_sbt_row *row)
 {
 	struct ts_state_op op;
-	int r = take_row(walk, row);
+	int r = ts_analysis_pass_row(walk->analysis, row);
 
 	if (r || !(TS_ROW_BIT(row->type) & TS_STATE_MACHINE_ROWS))
 		return r;
@@ -126,6 +128,8 @@ static int read_rows(struct walk *walk, struct ts_sbt_reader *reader, uint32_t s
 	struct ts_sbt_row row;
 	int r = ts_sbt_cursor_new(reader, &options, &cursor);
 
+	if (!r)
+		ts_sbt_cursor_tap(cursor, take_row, walk);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {

@@ -3,8 +3,8 @@
  * The passes over a trace as objects that a caller feeds. The functions that read a trace for one
  * answer feed one pass; overview.c feeds several of them with one walk. Private to replay/state.
  *
- * A pass is fed in order of time. All functions return 0, -ENOMEM or an error of their subject; after
- * an error a pass can only be freed. A finished pass can only be freed. Not thread-safe.
+ * A pass is fed in order of time. All functions return 0, -ENOMEM or an error of their subject;
+ * after an error a pass can only be freed. A finished pass can only be freed. Not thread-safe.
  */
 #pragma once
 
@@ -47,7 +47,7 @@ int ts_occupancy_pass_finish(struct ts_occupancy_pass *pass, bool is_damaged,
 void ts_occupancy_pass_free(struct ts_occupancy_pass *pass);
 TS_DEFINE_CLEANUP(struct ts_occupancy_pass *, ts_occupancy_pass_freep, ts_occupancy_pass_free)
 
-/* Failed calls: fed with the rows of TS_ERRORS_ROWS. The end reads the suspects' kernels, if any. */
+/* Failed calls: fed with the rows of TS_ERRORS_ROWS. The end reads the kernels of suspects. */
 #define TS_ERRORS_ROWS \
 	(TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_SYNC) | TS_ROW_BIT(TS_ROW_ACCESS))
 struct ts_errors_pass;

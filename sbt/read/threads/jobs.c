@@ -3,10 +3,10 @@
  * Threads and their queue of jobs: see jobs.h. verify.c and ahead.c call this module.
  *
  *     added by the caller --> waiting --> running in a thread --> done --> taken by the caller
- *     positions in the ring:  n_started <= n_added                n_taken <= oldest that is not done
+ *     n_added                 n_started                                    n_taken
  */
 
-#include "sbt/read/jobs.h"
+#include "sbt/read/threads/jobs.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -17,8 +17,8 @@
 #include <zstd.h>
 
 #include "proto/abi/grow.h"
-#include "sbt/read/ahead.h"
-#include "sbt/read/jobs.h"
+#include "sbt/read/threads/ahead.h"
+#include "sbt/read/threads/jobs.h"
 
 #define N_CHUNKS   4u
 #define CHUNK_ROWS 1024u
