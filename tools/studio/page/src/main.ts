@@ -4,6 +4,7 @@ import { parseFragment } from './core/fragment';
 import { byId } from './core/dom';
 import { clean } from './core/names';
 import { Api } from './data/api';
+import { Info } from './data/info';
 import { NameCache } from './data/name-cache';
 import { Model } from './model';
 import { Studio } from './studio';
@@ -32,6 +33,8 @@ async function start(): Promise<void> {
 	const token = findToken(state.token);
 	const api = new Api(token);
 	const trace = await api.trace();
+	if (trace.traces > 1 && trace.second_origin_ns === undefined)
+		trace.second_origin_ns = (await api.ask<Info>('info', {}, 1)).start_ns;
 	const names = new NameCache(api, () => model.emit('view'));
 	const model: Model = new Model(trace, api, names);
 	const studio = new Studio(model, token, fail);

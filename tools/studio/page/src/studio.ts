@@ -4,7 +4,7 @@ import { byId, button, el } from './core/dom';
 import { formatFragment, ViewState } from './core/fragment';
 import { Integer } from './core/json';
 import { clean, shorten } from './core/names';
-import { formatDuration, formatInstant, parseTime } from './core/time';
+import { formatCount, formatDuration, formatInstant, parseTime } from './core/time';
 import { ApiError, isAbort, Match } from './data/api';
 import { ColourMode, Model, Selection } from './model';
 import { ComparePanel } from './panels/compare';
@@ -27,6 +27,7 @@ import { Timeline } from './timeline/timeline';
 
 const COLOURS: ReadonlyArray<ColourMode> = ['name', 'type', 'stream', 'correlation', 'cause'];
 const ADDRESS_DELAY = 400;
+const MOST_ARROWS = 500;
 const SETTLE_DELAY = 250; // the panels ask when the cursor or the view rests
 
 export class Studio implements Shell {
@@ -39,6 +40,9 @@ export class Studio implements Shell {
 	private settleTimer: ReturnType<typeof setTimeout> | undefined;
 	private searching: AbortController | undefined;
 	private match: Match | undefined;
+	private allArrows = false; // of the view, not of the selected operation alone
+	private readingArrows: AbortController | undefined;
+	private arrowsOf = '';     // the view whose arrows are shown
 
 	constructor(readonly model: Model, private readonly token: string, readonly fail: (error: unknown) => void) {
 		this.gaps = new GapsPanel(this);
@@ -86,17 +90,20 @@ export class Studio implements Shell {
 				return;
 			const start = this.model.relative(row.start_ns, trace);
 			const end = this.model.relative(row.end_ns, trace);
-			const at = await this.model.api.rows(lane.id, start, end + 1, 64, 0);
-			let index = at.op.findIndex((other, i) => String(other) === String(op) && at.start[i] === start);
-			if (index < 0)
-				index = at.start.indexOf(start);
-			const selection: Selection = { lane: lane.id, start, end, key: index < 0 ? 0 : at.key[index], op,
-				depth: index < 0 ? 0 : at.depth[index] };
-			this.choose(selection, true);
+			this.choose(await this.find(lane.id, start, end, op, 0), true);
 		} catch (error) {
 			if (!isAbort(error))
 				this.fail(error);
 		}
+	}
+
+	/* The row of a lane with these times, with its depth. */
+	private async find(lane: number, start: number, end: number, op: Integer, key: number): Promise<Selection> {
+		const rows = await this.model.api.rows(lane, start, end + 1, 64, 0);
+		let index = rows.op.findIndex((other, i) => String(other) === String(op) && rows.start[i] === start);
+		if (index < 0)
+			index = rows.start.findIndex((other, i) => other === start && rows.end[i] === end);
+		return { lane, start, end, op, key: index < 0 ? key : rows.key[index], depth: index < 0 ? 0 : rows.depth[index] };
 	}
 
 	goToSpan(from: number, to: number, lane?: number): void {
@@ -109,6 +116,10 @@ export class Studio implements Shell {
 	}
 
 	explainGap(op: Integer, trace = 0): void {
+		if (String(op) === '0') {
+			this.announce('the selected row has no operation');
+			return;
+		}
 		this.gaps.explain(op, trace);
 		this.open('gaps');
 	}
@@ -180,11 +191,20 @@ export class Studio implements Shell {
 		}
 	}
 
-	private describe(): void {
+	private describe(tries = 20): void {
 		const { selection } = this.model;
 		if (!selection)
 			return;
 		const name = this.model.nameOf(selection.lane, selection.key).full;
+		if (!name && selection.key && tries > 0) {
+			// The name is on its way.
+			this.model.names.flush();
+			setTimeout(() => {
+				if (this.model.selection === selection)
+					this.describe(tries - 1);
+			}, 50);
+			return;
+		}
 		const lane = this.model.lane(selection.lane);
 		const text = (name ? shorten(name) : 'row') + ', ' + formatDuration(selection.end - selection.start) + ' at ' +
 			formatInstant(selection.start) + (lane ? ', ' + clean(lane.name, 80) : '');
@@ -209,6 +229,7 @@ export class Studio implements Shell {
 		});
 		byId('colour').addEventListener('change', () => this.setColour(byId<HTMLSelectElement>('colour').value as ColourMode));
 		byId('show-all').addEventListener('click', () => this.act('show-all'));
+		byId('arrows').addEventListener('click', () => this.act('arrows'));
 		byId('mark').addEventListener('click', () => this.act('mark'));
 		byId('link').addEventListener('click', () => this.act('link'));
 		byId('theme').addEventListener('click', () => this.act('theme'));
@@ -237,7 +258,11 @@ export class Studio implements Shell {
 			this.tabs.invalidate('span');
 		if (this.settleTimer)
 			clearTimeout(this.settleTimer);
-		this.settleTimer = setTimeout(() => this.tabs.refresh(), change === 'selection' ? 0 : SETTLE_DELAY);
+		this.settleTimer = setTimeout(() => {
+			this.tabs.refresh();
+			if (this.allArrows)
+				void this.readArrows();
+		}, change === 'selection' ? 0 : SETTLE_DELAY);
 		const { view } = this.model;
 		byId('corner').textContent = formatDuration(view.span) + ' in view';
 		this.saveAddress();
@@ -304,12 +329,49 @@ export class Studio implements Shell {
 		case 'search-next': void this.search(1); break;
 		case 'search-previous': void this.search(-1); break;
 		case 'colour': this.setColour(COLOURS[(COLOURS.indexOf(model.colour) + 1) % COLOURS.length]); break;
+		case 'arrows': this.toggleArrows(); break;
 		case 'theme': this.theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'); break;
 		case 'panel': byId('panel-body').focus(); break;
 		case 'link': void this.copyLink(); break;
 		case 'clear': this.clear(); break;
 		case 'help': this.help(); break;
 		}
+	}
+
+	private toggleArrows(): void {
+		this.allArrows = !this.allArrows;
+		byId('arrows').setAttribute('aria-pressed', String(this.allArrows));
+		this.model.viewArrows = [];
+		this.arrowsOf = '';
+		if (this.allArrows)
+			void this.readArrows();
+		this.model.emit('overlay');
+	}
+
+	/* Arrows of all operations in view, if they are few enough. */
+	private async readArrows(): Promise<void> {
+		const { view } = this.model;
+		const from = Math.max(0, view.from);
+		const to = Math.min(view.duration, view.to);
+		if (this.arrowsOf === from + '..' + to)
+			return;
+		this.arrowsOf = from + '..' + to;
+		if (this.readingArrows)
+			this.readingArrows.abort();
+		const controller = new AbortController();
+		this.readingArrows = controller;
+		const result = byId('search-result');
+		try {
+			const answer = await this.model.api.arrows(from, to, MOST_ARROWS, controller.signal);
+			this.model.viewArrows = answer.arrows;
+			result.textContent = formatCount(answer.arrows.length) + ' arrows';
+		} catch (error) {
+			if (isAbort(error))
+				return;
+			this.model.viewArrows = [];
+			result.textContent = error instanceof ApiError && error.status === 400 ? 'zoom in to see arrows' : 'no arrows';
+		}
+		this.model.emit('overlay');
 	}
 
 	private fit(): void {
@@ -436,24 +498,20 @@ export class Studio implements Shell {
 		result.textContent = 'searching\u2026';
 		try {
 			const regex = byId<HTMLInputElement>('search-regex').checked;
+			const trace = this.model.focusedLane === undefined ? 0 : this.model.traceOf(this.model.focusedLane);
 			let found: Match;
 			try {
-				found = await this.model.api.search(text, from, direction, regex, controller.signal);
+				found = await this.model.api.search(text, from, direction, regex, trace, controller.signal);
 			} catch (error) {
 				if (!(error instanceof ApiError) || error.status !== 404)
 					throw error;
 				// Go on at the other end.
-				found = await this.model.api.search(text, direction > 0 ? 0 : this.model.view.duration + 1, direction, regex,
+				found = await this.model.api.search(text, direction > 0 ? 0 : this.model.view.duration + 1, direction, regex, trace,
 					controller.signal);
 			}
 			this.match = found;
-			result.textContent = found.matches + (found.matches === 1 ? ' match' : ' matches');
-			const depthRows = await this.model.api.rows(found.lane, found.start, found.end + 1, 64, 0, controller.signal);
-			let index = depthRows.start.findIndex((start, i) => start === found.start && String(depthRows.op[i]) === String(found.op));
-			if (index < 0)
-				index = depthRows.start.indexOf(found.start);
-			this.choose({ lane: found.lane, start: found.start, end: found.end, op: found.op,
-				key: index < 0 ? 0 : depthRows.key[index], depth: index < 0 ? 0 : depthRows.depth[index] }, true);
+			result.textContent = formatCount(found.matches) + (found.matches === 1 ? ' match' : ' matches');
+			this.choose(await this.find(found.lane, found.start, found.end, found.op, found.key), true);
 		} catch (error) {
 			if (isAbort(error))
 				return;
@@ -547,6 +605,7 @@ export class Studio implements Shell {
 		state.to = Math.min(model.view.duration, model.view.to);
 		if (model.selection) {
 			state.lane = model.selection.lane;
+			state.row = model.selection.start;
 			state.op = String(model.selection.op);
 		}
 		state.at = model.cursor;
@@ -586,9 +645,25 @@ export class Studio implements Shell {
 			model.setCursor(state.at);
 		if (COLOURS.includes(state.colour as ColourMode))
 			this.setColour(state.colour as ColourMode);
-		if (state.op !== undefined && state.op !== '0')
+		if (state.lane !== undefined && state.row !== undefined)
+			void this.restoreRow(state.lane, state.row, state.op);
+		else if (state.op !== undefined && state.op !== '0')
 			void this.restoreSelection(state.op, state.lane);
 		model.emit('lanes');
+	}
+
+	private async restoreRow(lane: number, start: number, op: string | undefined): Promise<void> {
+		try {
+			const rows = await this.model.api.rows(lane, start, start + 1, 64, 0);
+			let index = rows.start.findIndex((other, i) => other === start && (op === undefined || String(rows.op[i]) === op));
+			if (index < 0)
+				index = rows.start.indexOf(start);
+			if (index >= 0)
+				this.model.select({ lane, start, end: rows.end[index], key: rows.key[index], op: rows.op[index], depth: rows.depth[index] });
+			this.describe();
+		} catch (_) {
+			// The link is of another trace, or older: the view alone is restored.
+		}
 	}
 
 	private async restoreSelection(op: string, lane: number | undefined): Promise<void> {

@@ -24,17 +24,22 @@ export interface TileAnswer {
 	lanes: LaneTiles[];
 }
 
+const LITTLE = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
+
 function makeTile(view: DataView, offset: number, exact: boolean): Tile {
-	const words = new Uint32Array(CELLS * WORDS);
+	// slice() copies: the answer's buffer does not stay.
+	const words = new Uint32Array(view.buffer.slice(offset, offset + CELLS * WORDS * 4));
 	let count = 0;
-	let busy = false;
-	for (let i = 0; i < CELLS * WORDS; i++)
-		words[i] = view.getUint32(offset + 4 * i, true);
-	for (let i = 0; i < CELLS; i++) {
-		count += words[WORDS * i + 1];
-		busy = busy || words[WORDS * i + 2] !== 0 || words[WORDS * i] !== 0;
+	let busy = 0;
+	if (!LITTLE) {
+		for (let i = 0; i < CELLS * WORDS; i++)
+			words[i] = view.getUint32(offset + 4 * i, true);
 	}
-	return { words, count, busy, exact };
+	for (let i = 0; i < CELLS * WORDS; i += WORDS) {
+		count += words[i + 1];
+		busy |= words[i + 2] | words[i];
+	}
+	return { words, count, busy: busy !== 0, exact };
 }
 
 /* Throws an Error if the bytes are not an answer. */

@@ -14,7 +14,8 @@ export interface LaneInfo {
 	session?: number;
 	device?: number;
 	stream?: number;
-	thread?: number;
+	thread?: number; // number of the thread in the trace
+	tid?: number;    // number of the thread in the system
 	rows: number;
 	depth: number;
 	trace?: number;
@@ -57,6 +58,7 @@ export interface Match {
 	op: Integer;
 	start: number;
 	end: number;
+	key: number;
 	name: string;
 	matches: number;
 }
@@ -74,7 +76,8 @@ export interface WhatIf {
 	layer: number;
 	before_ns: number;
 	after_ns: number;
-	[key: string]: unknown;
+	end_ns?: number; // of the last row
+	edited?: number; // operations and calls that the edits changed
 }
 
 export interface LiveState {
@@ -176,9 +179,9 @@ export class Api {
 		return (await this.fetch('picture', signal, { question, options })).text();
 	}
 
-	search(text: string, from: number, direction: 1 | -1, regex: boolean, signal?: AbortSignal): Promise<Match> {
+	search(text: string, from: number, direction: 1 | -1, regex: boolean, trace: number, signal?: AbortSignal): Promise<Match> {
 		return this.json('search?text=' + encodeURIComponent(text) + '&from=' + Math.max(0, Math.floor(from)) +
-			'&direction=' + direction + (regex ? '&regex=1' : ''), signal);
+			'&direction=' + direction + (regex ? '&regex=1' : '') + (trace ? '&trace=' + trace : ''), signal);
 	}
 
 	arrowsOf(op: Integer, trace: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {

@@ -39,6 +39,7 @@ export class TileCache {
 	private readonly requests = new Set<Request>();
 	private frame = 0;
 	private pauseUntil = 0;
+	version = 0; // changes when tiles arrive
 
 	/* `changed` is called when tiles arrive; `failed` when the server answers with an error. */
 	constructor(private readonly api: Api, private readonly changed: () => void,
@@ -101,6 +102,7 @@ export class TileCache {
 
 	/* Forgets the tiles of a layer, or of lanes that grow. */
 	drop(matches: (layer: number, lane: number) => boolean): void {
+		this.version++;
 		for (const key of [...this.entries.keys()]) {
 			const [layer, , lane] = key.split('/').map(Number);
 			if (matches(layer, lane))
@@ -161,6 +163,7 @@ export class TileCache {
 						{ tile, used: this.frame, askAgain: tile.exact ? 0 : again });
 				});
 			}
+			this.version++;
 			this.evict();
 			if (answer.lanes.some((lane) => lane.tiles.some((tile) => !tile.exact)))
 				setTimeout(this.changed, AGAIN_MS + 10);

@@ -4,6 +4,7 @@
 import { button, el, nameText, number, table } from '../core/dom';
 import { brief, clean, shorten } from '../core/names';
 import { formatDuration } from '../core/time';
+import { Selection } from '../model';
 import { Panel } from './panel';
 
 interface Side {
@@ -52,8 +53,8 @@ export class ComparePanel extends Panel {
 	readonly title = 'Two traces';
 	private readonly place = el('div');
 	private readonly aligned = el('span', { class: 'dim', id: 'aligned' });
-	private first: { lane: number; start: number } | undefined; // a row of the first trace
-	private second: { lane: number; start: number } | undefined;
+	private first: Selection | undefined; // a row of the first trace
+	private second: Selection | undefined;
 	private asked = false;
 
 	update(): void {
@@ -130,7 +131,7 @@ export class ComparePanel extends Panel {
 		if (operation.op_id_before !== undefined && operation.op_id_after !== undefined) {
 			this.align();
 			if (this.first)
-				this.model.reveal(this.first.start, this.first.start + 1);
+				this.shell.goToSpan(this.first.start, Math.max(this.first.end, this.first.start + 1), this.first.lane);
 		}
 	}
 }

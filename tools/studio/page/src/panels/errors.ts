@@ -2,57 +2,17 @@
 // Errors and losses: failed calls with suspects and the memory that was held, what the recorder lost, and what the trace is. Asks
 // "info".
 import { el, facts, link, nameText, number, table } from '../core/dom';
-import { Stack } from '../core/frames';
 import { brief, clean } from '../core/names';
 import { formatInstant } from '../core/time';
+import { CallError, Info } from '../data/info';
 import { Panel } from './panel';
-import { LaunchSite, siteText, stackList } from './parts';
-
-interface CallError {
-	name: string;
-	error: string;
-	count: number;
-	start_ns: number;
-	op_id?: number;
-	thread_name?: string;
-	tid?: number;
-	bytes?: number;
-	stack?: Stack;
-	suspects?: Array<{ op_id: number; kernel?: string; stack?: Stack }>;
-	held_bytes?: number;
-	held_sites?: Array<LaunchSite & { total_bytes?: number }>;
-}
-
-interface Info {
-	format: string;
-	path: string;
-	bytes: number;
-	finished?: boolean;
-	truncated?: boolean;
-	damaged_at?: number;
-	duration_ns: number;
-	clock_error_ns?: number;
-	empty_reason?: string;
-	counts?: { [type: string]: number };
-	lost?: { [reason: string]: number };
-	metadata?: { [key: string]: string };
-	errors?: CallError[];
-	failed_calls?: number;
-	sessions?: Array<{ session: number; pid: number; program: string; state: string; threads?: number; lost?: object }>;
-	devices?: Array<{ device: number; name: string; compute_capability?: string; multiprocessors?: number; memory_bytes?: number;
-		virtual?: boolean }>;
-}
+import { siteText, stackList } from './parts';
 
 export class ErrorsPanel extends Panel {
 	readonly id = 'errors';
 	readonly title = 'Errors and losses';
-	private info: Info | undefined;
-
 	update(): void {
-		void this.ask(this.root, 'Reading what the trace is\u2026', async (signal) => {
-			this.info = await this.model.api.ask<Info>('info', {}, 0, signal);
-			return this.show(this.info);
-		});
+		void this.ask(this.root, 'Reading what the trace is\u2026', async () => this.show(await this.model.info()));
 	}
 
 	private show(info: Info): HTMLElement[] {
@@ -125,7 +85,7 @@ export class ErrorsPanel extends Panel {
 
 	/* The number of failed calls and kinds of losses, for the tab's badge. */
 	async badge(): Promise<number> {
-		const info = await this.model.api.ask<Info>('info', {}, 0);
+		const info = await this.model.info();
 		return (info.failed_calls || 0) + Object.keys(info.lost || {}).length;
 	}
 }

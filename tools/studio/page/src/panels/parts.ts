@@ -5,6 +5,7 @@ import { button, el, link, number } from '../core/dom';
 import { Frame, framesOf, Stack } from '../core/frames';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
+import { LaunchSite } from '../data/info';
 
 export interface GapPart {
 	cause: string;
@@ -27,12 +28,6 @@ export interface GapPart {
 	function?: string;
 	line?: number;
 	waker_did?: GapPart[];
-}
-
-export interface LaunchSite {
-	frame?: string;
-	count?: number;
-	callers?: string[];
 }
 
 function frameItem(frame: Frame): HTMLElement {
@@ -107,9 +102,9 @@ export function causeText(part: GapPart): string {
 		return thread + ' was off its CPU: ' + (part.reason || 'unknown') + (part.syscall ? ' in ' + part.syscall : '') +
 			(part.file ? ' of ' + part.file : '') + (part.waker ? ', woken by ' + part.waker : '');
 	case 'page_fault':
-		return thread + ' had a ' + (part.fault || '') + ' page fault of ' + (part.memory || 'memory');
+		return thread + ' had ' + (part.fault ? part.fault + ' ' : '') + 'page faults' + ' of ' + (part.memory || 'some') + ' memory';
 	case 'syscall':
-		return thread + ' was in the system call ' + (part.syscall || '?') + (part.file ? ' of ' + part.file : '');
+		return thread + ' was in ' + (part.syscall ? 'the system call ' + part.syscall : 'a system call') + (part.file ? ' of ' + part.file : '');
 	case 'call':
 		return thread + ' was in ' + (part.call || 'a call');
 	case 'dependency':

@@ -124,10 +124,11 @@ export class ReplayPanel extends Panel {
 	}
 
 	private show(result: Result): HTMLElement[] {
-		const nodes: HTMLElement[] = [el('p', { class: 'lead' }, 'Session ' + (result.session ?? '') + ': ',
-			el('strong', { class: result.verdict === 'same' && !(result.findings || []).length ? 'good' : 'bad' },
-				clean(result.verdict || 'no verdict', 40)), ', ' + (result.operations ?? 0) + ' operations, ' +
-				(result.findings || []).length + ' findings' + (result.elapsed_ns ? ' in ' + formatDuration(result.elapsed_ns) : '') + '.')];
+		const found = (result.findings || []).length + (result.more_findings || 0);
+		const nodes: HTMLElement[] = [el('p', { class: 'lead' }, 'Session ' + (result.session ?? '') + ': results are ',
+			el('strong', { class: result.verdict === 'same' ? 'good' : 'bad' }, clean(result.verdict || 'unknown', 40)), ', ',
+			el('strong', { class: found ? 'bad' : 'good' }, found + (found === 1 ? ' finding' : ' findings')), ', ' +
+			(result.operations ?? 0) + ' operations' + (result.elapsed_ns ? ' in ' + formatDuration(result.elapsed_ns) : '') + '.')];
 		for (const finding of result.findings || [])
 			nodes.push(this.finding(finding));
 		if (result.more_findings)

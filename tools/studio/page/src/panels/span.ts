@@ -4,9 +4,10 @@
 import { el, link, nameText, number, table } from '../core/dom';
 import { clean, shorten } from '../core/names';
 import { formatDuration, formatInstant, formatShare } from '../core/time';
+import { LaunchSite } from '../data/info';
 import { flameOfPicture } from './flame';
 import { Panel } from './panel';
-import { LaunchSite, shares, siteText } from './parts';
+import { shares, siteText } from './parts';
 
 interface Aggregate {
 	name: string;

@@ -199,6 +199,9 @@ export class StatePanel extends Panel {
 		]));
 		if (answer.operations && answer.operations.length)
 			box.append(this.operations(answer, at));
+		const call = (answer.threads || [])[0];
+		if (!before && call)
+			box.append(el('p', {}, 'The GPU has had no work yet; the host is in ' + clean(call.call, 80) + '.'));
 		if (!after)
 			box.append(el('p', {}, 'No operation comes after this time.'));
 		if (after && before) {

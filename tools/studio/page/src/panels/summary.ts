@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first panel: where the time went, the slowest kernels and who launches them, findings with advice. Asks "analyze".
-import { el, facts, link, nameText, number, table } from '../core/dom';
+import { button, el, facts, link, nameText, number, table } from '../core/dom';
 import { Stack, siteOf } from '../core/frames';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
+import { InfoKernel, LaunchSite } from '../data/info';
 import { Panel } from './panel';
-import { LaunchSite, shares, siteText, stackList } from './parts';
+import { shares, siteText, stackList } from './parts';
 
 interface Kernel {
 	name: string;
@@ -74,15 +75,31 @@ export class SummaryPanel extends Panel {
 	update(): void {
 		if (this.started)
 			return;
-		const rows = this.model.trace.lanes.reduce((sum, lane) => sum + lane.rows, 0);
-		if (rows > LARGE && !this.root.dataset.asked) {
-			this.root.dataset.asked = 'shown';
-			this.root.replaceChildren(el('p', {}, 'This trace has many rows; its analysis takes a while.'),
-				link('Analyse the whole trace', '', () => this.start()));
-			return;
-		}
+		const rows = this.model.trace.lanes.reduce((sum, lane) => sum + (lane.kind === 'device' || lane.kind === 'compute' ||
+			lane.kind === 'copy' ? 0 : lane.rows), 0);
 		if (rows <= LARGE)
 			this.start();
+		else
+			this.showSums();
+	}
+
+	/* A large trace: first the sums that the file has, and the whole analysis on request. */
+	private showSums(): void {
+		this.started = true;
+		void this.ask(this.root, 'Reading the sums of the trace\u2026', async () => {
+			const info = await this.model.info();
+			const whole = (info.kernels || []).reduce((sum, kernel) => sum + kernel.total_ns, 0);
+			return [el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
+				button('Analyse all rows', () => this.start(), { class: 'primary' })),
+			table('Kernels with the most time', [
+				{ head: 'Kernel', class: 'wide', cell: (k: InfoKernel) => link(brief(k.name, 120), k.name, () => void this.showSlowest(k.name)) },
+				{ head: 'Total', class: 'number', cell: (k) => number('ns', k.total_ns) },
+				{ head: 'Share of these', class: 'number', cell: (k) => formatShare(k.total_ns / Math.max(1, whole)) },
+				{ head: 'Launches', class: 'number', cell: (k) => number('count', k.count) },
+				{ head: 'Mean', class: 'number', cell: (k) => number('ns', k.mean_ns) },
+				{ head: 'Longest', class: 'number', cell: (k) => number('ns', k.max_ns) },
+			], info.kernels || [], (k) => ({ data: { kernel: k.name.slice(0, 500) } }))];
+		});
 	}
 
 	private start(): void {

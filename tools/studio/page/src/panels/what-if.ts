@@ -3,7 +3,7 @@
 import { button, el, number } from '../core/dom';
 import { clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
-import { WhatIf } from '../data/api';
+import { ApiError, WhatIf } from '../data/api';
 import { Panel } from './panel';
 
 const EXAMPLES: ReadonlyArray<readonly [string, string]> = [
@@ -18,6 +18,11 @@ const EXAMPLES: ReadonlyArray<readonly [string, string]> = [
 	['pinned', 'pageable copies run as fast as pinned ones'],
 	['multiprocessors=66', 'multiprocessors of the device'],
 ];
+
+interface Answer {
+	emulated?: { emulated: { makespan_ns: number }; edited?: { makespan_ns: number } };
+	complaint?: string;
+}
 
 export class WhatIfPanel extends Panel {
 	readonly id = 'what-if';
@@ -85,12 +90,25 @@ export class WhatIfPanel extends Panel {
 		}
 		void this.ask(this.result, 'Emulating\u2026', async (signal) => {
 			const answer = await this.model.api.whatIf(this.edits, signal).catch((error) => {
-				this.edits.pop();
+				if (error instanceof ApiError && error.status === 404)
+					return this.emulate(signal);
 				throw error;
 			});
 			this.setLayer(answer.layer);
+			if (answer.end_ns !== undefined)
+				this.model.view.setDuration(Math.max(this.model.trace.duration_ns, answer.end_ns));
 			return this.show(answer);
 		});
+	}
+
+	/* The length alone, from a server that has no layers. */
+	private async emulate(signal: AbortSignal): Promise<WhatIf> {
+		const answers = await this.model.api.askLines<Answer>('replay', { executor: 'emulate', what_if: this.edits }, 0, signal);
+		const report = answers.map((answer) => answer.emulated).find((found) => found !== undefined);
+		const complaint = answers.map((answer) => answer.complaint).find((found) => found);
+		if (!report)
+			throw new Error(complaint || 'the emulation has no result');
+		return { layer: 0, before_ns: report.emulated.makespan_ns, after_ns: (report.edited || report.emulated).makespan_ns };
 	}
 
 	private setLayer(layer: number): void {
@@ -100,13 +118,15 @@ export class WhatIfPanel extends Panel {
 		this.model.emit('view');
 	}
 
-	private show(answer: WhatIf): HTMLElement[] {
+	private show(answer: WhatIf): Array<HTMLElement | undefined> {
 		const gain = answer.before_ns - answer.after_ns;
 		this.shell.announce('What if: ' + formatDuration(answer.after_ns) + ' instead of ' + formatDuration(answer.before_ns));
 		return [el('p', { class: 'lead' }, number('ns', answer.after_ns), ' instead of ', number('ns', answer.before_ns), ': ',
 			el('strong', { class: gain > 0 ? 'good' : gain < 0 ? 'bad' : '' }, gain === 0 ? 'no change' :
 				formatDuration(Math.abs(gain)) + (gain > 0 ? ' less' : ' more') + ' (' +
 				formatShare(Math.abs(gain) / Math.max(1, answer.before_ns)) + ')'), '.'),
-		el('p', { class: 'dim' }, 'The emulated timeline is drawn under each lane, named "what if".')];
+		answer.layer ? el('p', { class: 'dim' }, 'The emulated timeline is drawn under each lane, named "what if".') :
+			el('p', { class: 'dim' }, 'Both lengths are emulated.'),
+		answer.edited !== undefined ? el('p', { class: 'dim' }, number('count', answer.edited), ' calls and operations were changed.') : undefined];
 	}
 }

@@ -31,6 +31,7 @@ export const KEYS: ReadonlyArray<KeyBinding> = [
 	{ keys: ['n'], action: 'search-next', help: 'next match' },
 	{ keys: ['N', 'Shift+N'], action: 'search-previous', help: 'previous match' },
 	{ keys: ['c', 'C'], action: 'colour', help: 'colour by the next property' },
+	{ keys: ['x', 'X'], action: 'arrows', help: 'arrows of all operations in view' },
 	{ keys: ['t', 'T'], action: 'theme', help: 'dark or light' },
 	{ keys: ['p', 'P'], action: 'panel', help: 'go to the panel' },
 	{ keys: ['l', 'L'], action: 'link', help: 'copy a link to this view' },

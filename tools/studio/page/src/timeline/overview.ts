@@ -10,6 +10,7 @@ const MAX_LANES = 24;
 export class Overview {
 	private readonly context: CanvasRenderingContext2D;
 	private lanes: number[] = [];
+	private kept: { busy: Float32Array; version: number; width: number; duration: number } | undefined;
 
 	constructor(private readonly canvas: HTMLCanvasElement, private readonly model: Model, private readonly tiles: TileCache) {
 		this.context = canvas.getContext('2d', { alpha: false }) as CanvasRenderingContext2D;
@@ -39,6 +40,32 @@ export class Overview {
 		this.model.show(at - view.span / 2, at + view.span / 2);
 	}
 
+	/* The busiest stream's share at each pixel. The sum is kept until tiles arrive. */
+	private shares(width: number): { busy: Float32Array } {
+		const { view } = this.model;
+		const level = levelOf(view.duration / width);
+		const cell = Math.pow(2, level);
+		const { kept } = this;
+		const fresh = kept && kept.version === this.tiles.version && kept.width === width && kept.duration === view.duration;
+		const busy = fresh ? kept.busy : new Float32Array(Math.ceil(width) + 1);
+		for (const lane of this.lanes) {
+			for (let i = 0; i * CELLS * cell < view.duration; i++) {
+				const tile = this.tiles.want(0, level, lane, i);
+				if (fresh || !tile || !tile.busy)
+					continue;
+				for (let j = 0; j < CELLS; j++) {
+					const share = tile.words[4 * j + 2];
+					const x = Math.floor((i * CELLS + j) * cell / view.duration * width);
+					if (x < busy.length && (share || tile.words[4 * j]))
+						busy[x] = Math.max(busy[x], share / 1e6, 0.04);
+				}
+			}
+		}
+		if (!fresh)
+			this.kept = { busy, version: this.tiles.version, width, duration: view.duration };
+		return { busy };
+	}
+
 	/* Called inside the frame of the painter, so that both want tiles of the same cache. */
 	draw(width: number, ratio: number): void {
 		const { context, model } = this;
@@ -49,22 +76,7 @@ export class Overview {
 		context.setTransform(ratio, 0, 0, ratio, 0, 0);
 		context.fillStyle = colour('--timeline');
 		context.fillRect(0, 0, width, height);
-		const level = levelOf(view.duration / width);
-		const cell = Math.pow(2, level);
-		const busy = new Float32Array(Math.ceil(width) + 1);
-		for (const lane of this.lanes) {
-			for (let i = 0; i * CELLS * cell < view.duration; i++) {
-				const tile = this.tiles.want(0, level, lane, i);
-				if (!tile || !tile.busy)
-					continue;
-				for (let j = 0; j < CELLS; j++) {
-					const share = tile.words[4 * j + 2];
-					const x = Math.floor((i * CELLS + j) * cell / view.duration * width);
-					if (x < busy.length && (share || tile.words[4 * j]))
-						busy[x] = Math.max(busy[x], share / 1e6, 0.04);
-				}
-			}
-		}
+		const { busy } = this.shares(width);
 		context.fillStyle = colour('--busy');
 		for (let x = 0; x < busy.length; x++) {
 			if (busy[x]) {

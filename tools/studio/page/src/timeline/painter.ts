@@ -8,11 +8,12 @@ import { CELLS, levelOf, MAX_LEVEL, Tile } from '../core/tile';
 import { RowCache, RowChunk, ROWS_LIMIT, CHUNK_LEVELS } from '../data/row-cache';
 import { TileCache } from '../data/tile-cache';
 import { Model, Selection } from '../model';
-import { Atlas, SLOTS } from './atlas';
 import { DEPTH_HEIGHT, Lane } from './lanes';
+import { Found, Strips } from './strips';
 
 const LABEL_PIXELS = 26;
-const ANCESTORS = 8;
+const ANCESTORS = 10;
+const MOST_TILES = 2000; // of a frame
 const BAR = DEPTH_HEIGHT - 2;
 
 export interface Theme {
@@ -44,12 +45,11 @@ function themeOf(element: Element): Theme {
 
 export class Painter {
 	private readonly context: CanvasRenderingContext2D;
-	private readonly atlas = new Atlas();
+	private readonly strips = new Strips();
+	private readonly pixelOf = new Map<number, number>(); // of one lane in a frame
 	private readonly widths = new Map<string, number>();
 	private theme: Theme;
 	private font = '';
-	private colourVersion = 0;
-	private nameVersion = -1;
 	private level = 0;
 	private scroll = 0;
 	private gapsByLane = new Map<number, Array<{ start: number; end: number; cause: string }>>();
@@ -60,7 +60,6 @@ export class Painter {
 		this.theme = themeOf(canvas);
 		model.on('colour', () => {
 			this.theme = themeOf(canvas);
-			this.colourVersion++;
 			this.font = '';
 		});
 		model.on('overlay', () => {
@@ -85,22 +84,16 @@ export class Painter {
 			this.font = '11px ' + (getComputedStyle(this.canvas).fontFamily || 'sans-serif');
 		context.font = this.font;
 		context.textBaseline = 'middle';
-		if (model.names.version !== this.nameVersion) {
-			this.nameVersion = model.names.version;
-			this.colourVersion++;
-		}
 		const lanes = model.tree.visible.filter((lane) => lane.y + lane.height > scroll && lane.y < scroll + height);
 		this.level = levelOf(view.nsPerPixel);
 		const perLane = Math.ceil(view.span / (CELLS * Math.pow(2, this.level))) + 1;
-		if (perLane * lanes.length > SLOTS * 0.9)
+		if (perLane * lanes.length > MOST_TILES)
 			this.level = Math.min(MAX_LEVEL, this.level + 1);
 		this.tiles.beginFrame();
 		this.rows.beginFrame();
-		this.atlas.beginFrame();
 		first();
 		this.grid(width, height);
-		for (const lane of lanes)
-			this.lane(lane, width);
+		this.lanes(lanes, width, height, ratio);
 		this.overlays(width, height);
 		this.tiles.flush();
 		this.rows.flush();
@@ -133,11 +126,38 @@ export class Painter {
 		}
 	}
 
-	private lane(lane: Lane, width: number): void {
+	/* Backgrounds, then what comes from tiles as one picture, then rows and names. */
+	private lanes(lanes: Lane[], width: number, height: number, ratio: number): void {
+		const rows = new Map<Lane, RowChunk[]>();
+		this.strips.begin(width, height, ratio);
+		for (const lane of lanes) {
+			this.background(lane, width);
+			if (lane.info.rows > 0) {
+				const chunks = this.laneRows(lane);
+				if (chunks)
+					rows.set(lane, chunks);
+				else
+					this.laneTiles(lane, lane.y - this.scroll + 3, lane.height - 8);
+			} else if (lane.folded && lane.children.length) {
+				this.foldedGroup(lane, lane.y - this.scroll + 4);
+			}
+		}
+		this.strips.draw(this.context, width, height);
+		for (const lane of lanes) {
+			const y = lane.y - this.scroll + 3;
+			const chunks = rows.get(lane);
+			if (chunks)
+				this.drawChunks(lane, chunks, y, width);
+			else if (lane.info.rows > 0)
+				this.laneNames(lane, y, width);
+			this.laneGaps(lane, y, width);
+		}
+	}
+
+	private background(lane: Lane, width: number): void {
 		const { context, model, theme } = this;
 		const y = lane.y - this.scroll;
-		const group = lane.info.kind === 'process' || lane.info.kind === 'device';
-		if (group) {
+		if (lane.info.kind === 'process' || lane.info.kind === 'device') {
 			context.fillStyle = theme.group;
 			context.fillRect(0, y, width, lane.height - 1);
 		}
@@ -147,13 +167,6 @@ export class Painter {
 		}
 		context.fillStyle = theme.grid;
 		context.fillRect(0, y + lane.height - 1, width, 1);
-		if (lane.info.rows > 0) {
-			if (!this.laneRows(lane, y + 3, width))
-				this.laneTiles(lane, y + 3, width);
-		} else if (lane.folded && lane.children.length) {
-			this.foldedGroup(lane, y + 4);
-		}
-		this.laneGaps(lane, y + 3, width);
 	}
 
 	/* A folded lane without rows of its own shows those below it, one over the other. */
@@ -169,7 +182,7 @@ export class Painter {
 		};
 		walk(lane.children, 0);
 		for (const child of all.slice(0, 8))
-			this.laneTiles({ ...child, layer: 0 }, y, 0, 16);
+			this.laneTiles({ ...child, layer: 0 }, y, Math.max(12, lane.height - 10));
 	}
 
 	private laneGaps(lane: Lane, y: number, width: number): void {
@@ -186,8 +199,8 @@ export class Painter {
 		}
 	}
 
-	/* Draws rows if the chunks of the view are here. Returns false if tiles have to do. */
-	private laneRows(lane: Lane, y: number, width: number): boolean {
+	/* The chunks of rows that cover the view, if they are here and few enough; otherwise tiles have to do. */
+	private laneRows(lane: Lane): RowChunk[] | undefined {
 		const { model } = this;
 		const offset = model.offsetOf(lane.info.id);
 		const from = model.view.from - offset;
@@ -209,12 +222,15 @@ export class Painter {
 			else
 				complete = false;
 		}
-		if (!complete)
-			return false;
+		return complete ? chunks : undefined;
+	}
+
+	private drawChunks(lane: Lane, chunks: RowChunk[], y: number, width: number): void {
+		const { view } = this.model;
+		const offset = this.model.offsetOf(lane.info.id);
 		const right = new Float64Array(lane.depth).fill(-1e9);
 		for (const chunk of chunks)
-			this.drawRows(lane, chunk, y, width, from, to, offset, right);
-		return true;
+			this.drawRows(lane, chunk, y, width, view.from - offset, view.to - offset, offset, right);
 	}
 
 	/* Rows that start in the chunk at `from`, by the tiles of its level; undefined: not known yet. */
@@ -303,41 +319,45 @@ export class Painter {
 		}
 	}
 
-	private laneTiles(lane: Lane, y: number, width: number, height = lane.height - 8): void {
-		const { model } = this;
-		const { view } = model;
-		const offset = model.offsetOf(lane.info.id);
-		const size = Math.pow(2, this.level) * CELLS;
-		const last = Math.min(view.to - offset, view.duration);
-		const salt = model.colour === 'stream' ? 1000 + lane.info.id : ['name', 'type', 'stream', 'correlation', 'cause']
-			.indexOf(model.colour);
-		const colour = (key: number): number => pixel(this.colour(lane, key));
-		for (let i = Math.max(0, Math.floor((view.from - offset) / size)); i * size < last; i++) {
-			const x = view.x(i * size + offset);
-			const w = size / view.nsPerPixel;
-			const tile = this.tiles.want(lane.layer, this.level, lane.info.id, i);
-			if (tile) {
-				if (tile.busy || tile.count)
-					this.atlas.draw(this.context, tile, 0, CELLS, x, y, w, height, this.colourVersion, salt, colour);
-				if (width)
-					this.tileNames(lane.info.id, tile, x, w / CELLS, y, width);
-			} else {
-				this.ancestor(lane, i, x, y, w, height, salt, colour);
+	private laneTiles(lane: Lane, y: number, height: number): void {
+		const { view } = this.model;
+		const offset = this.model.offsetOf(lane.info.id);
+		this.pixelOf.clear();
+		this.strips.lane({ y, height, from: view.from - offset, nsPerPixel: view.nsPerPixel, level: this.level,
+			end: Math.min(view.to - offset, view.duration) },
+		(index) => this.find(lane, index), (key) => {
+			let value = this.pixelOf.get(key);
+			if (value === undefined) {
+				value = pixel(this.colour(lane, key));
+				this.pixelOf.set(key, value);
 			}
-		}
+			return value;
+		});
 	}
 
-	/* While a tile is on its way, a part of a coarser one is shown. */
-	private ancestor(lane: Lane, index: number, x: number, y: number, width: number, height: number, salt: number,
-		colour: (key: number) => number): void {
+	/* The tile; while it is on its way, a coarser one. */
+	private find(lane: Lane, index: number): Found | undefined {
+		const tile = this.tiles.want(lane.layer, this.level, lane.info.id, index);
+		if (tile)
+			return { tile, level: this.level, index };
 		for (let up = 1; up <= ANCESTORS; up++) {
-			const scale = Math.pow(2, up);
-			const tile = this.tiles.peek(lane.layer, this.level + up, lane.info.id, Math.floor(index / scale));
-			if (!tile)
-				continue;
-			const n = CELLS / scale;
-			this.atlas.draw(this.context, tile, (index % scale) * n, n, x, y, width, height, this.colourVersion, salt, colour);
-			return;
+			const above = Math.floor(index / Math.pow(2, up));
+			const coarse = this.tiles.peek(lane.layer, this.level + up, lane.info.id, above);
+			if (coarse)
+				return { tile: coarse, level: this.level + up, index: above };
+		}
+		return undefined;
+	}
+
+	private laneNames(lane: Lane, y: number, width: number): void {
+		const { view } = this.model;
+		const offset = this.model.offsetOf(lane.info.id);
+		const size = Math.pow(2, this.level) * CELLS;
+		const last = Math.min(view.to - offset, view.duration);
+		for (let i = Math.max(0, Math.floor((view.from - offset) / size)); i * size < last; i++) {
+			const tile = this.tiles.peek(lane.layer, this.level, lane.info.id, i);
+			if (tile)
+				this.tileNames(lane.info.id, tile, view.x(i * size + offset), size / view.nsPerPixel / CELLS, y, width);
 		}
 	}
 
@@ -405,7 +425,7 @@ export class Painter {
 			context.fillRect(x1, 0, 1, height);
 		}
 		this.criticalPath();
-		for (const arrow of model.arrows)
+		for (const arrow of [...model.viewArrows, ...model.arrows])
 			this.arrow(arrow.from_lane, arrow.from_ns, arrow.to_lane, arrow.to_ns, arrow.kind);
 		for (const mark of model.marks) {
 			const x = view.x(mark.ns);
