@@ -72,7 +72,7 @@ static void get_columns(const struct ts_sbt_arrays *arrays, uint32_t type,
 	}
 }
 
-static uint32_t key_of(uint32_t type, const struct columns *columns, uint32_t i)
+static uint32_t key_of(uint32_t session, uint32_t type, const struct columns *columns, uint32_t i)
 {
 	switch (type) {
 	case TS_ROW_API:
@@ -98,7 +98,7 @@ static uint32_t key_of(uint32_t type, const struct columns *columns, uint32_t i)
 	case TS_ROW_DRIVER:
 		return ts_tile_key(type, columns->kind[i]);
 	case TS_ROW_SAMPLE:
-		return ts_tile_key(type, columns->stack[i]);
+		return ts_tile_sample_key(session, columns->stack[i]);
 	default:
 		return ts_tile_key(type, 0);
 	}
@@ -170,7 +170,7 @@ static void fill(const struct ts_tiles *tiles, const struct ts_sbt_block *block,
 		item->end_ns = end_ns > tiles->origin_ns ? end_ns - tiles->origin_ns : 0;
 		if (item->end_ns < item->start_ns)
 			item->end_ns = item->start_ns;
-		item->key = key_of(block->type, columns, i);
+		item->key = key_of(block->session, block->type, columns, i);
 		if (place_of(columns, i, &place) || !i)
 			lane = find_lane(tiles, &place, recent);
 		item->lane = lane;

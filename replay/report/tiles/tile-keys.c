@@ -30,6 +30,25 @@ static const char *off_cpu_name(uint32_t value, char buffer[TS_TILE_NAME_BYTES])
 	return ts_resolver_name(NULL, &wrapped, buffer);
 }
 
+/* Returns the innermost function of a sample's stack. */
+static const char *sample_name(struct ts_resolver *resolver, uint32_t value,
+			       char buffer[TS_TILE_NAME_BYTES])
+{
+	struct ts_row_sample row = {.stack = value & ((1u << TS_TILE_STACK_BITS) - 1)};
+	struct ts_sbt_row wrapped = {.type = TS_ROW_SAMPLE,
+				     .session = value >> TS_TILE_STACK_BITS,
+				     .schema = ts_row_schema(TS_ROW_SAMPLE),
+				     .sample = &row};
+	const struct ts_row_session *session =
+		ts_sbt_reader_session(ts_resolver_reader(resolver), wrapped.session);
+
+	if (value == (1u << TS_TILE_KEY_BITS) - 1 || !session)
+		return "sample";
+	/* The files that are mapped at the end of the session name the functions. */
+	row.start_ns = session->end_ns ? session->end_ns : INT64_MAX;
+	return ts_resolver_name(resolver, &wrapped, buffer);
+}
+
 const char *ts_tile_key_name(struct ts_resolver *resolver, uint32_t key,
 			     char buffer[TS_TILE_NAME_BYTES])
 {
@@ -53,6 +72,8 @@ const char *ts_tile_key_name(struct ts_resolver *resolver, uint32_t key,
 		return name ? name : "without a name";
 	case TS_ROW_OFF_CPU:
 		return off_cpu_name(value, buffer);
+	case TS_ROW_SAMPLE:
+		return sample_name(resolver, value, buffer);
 	case TS_ROW_PAGE_FAULT:
 		return or_number(ts_name_fault_kind(value >> 8), "fault", value >> 8, buffer);
 	case TS_ROW_SYSCALL:

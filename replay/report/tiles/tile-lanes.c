@@ -409,7 +409,8 @@ static void find_relatives(struct ts_tiles *tiles, struct ts_tile_lane *lane)
 
 static int order_lanes(struct ts_tiles *tiles, const struct ts_map *units)
 {
-	qsort(tiles->lanes, tiles->n_lanes, sizeof(*tiles->lanes), by_order);
+	qsort(tiles->lanes + tiles->n_lanes_before, tiles->n_lanes - tiles->n_lanes_before,
+	      sizeof(*tiles->lanes), by_order);
 	ts_hashindex_clear(&tiles->by_place);
 	for (size_t i = 0; i < tiles->n_lanes; i++) {
 		tiles->lanes[i].lane.id = (uint32_t)i + 1;
@@ -585,14 +586,31 @@ static int init_units(struct ts_tiles *tiles, struct ts_sbt_reader *reader)
 	return 0;
 }
 
-int ts_tile_lanes_read(struct ts_tiles *tiles, struct ts_sbt_reader *reader)
+/* Adds the lanes of earlier tiles in their order. */
+static int add_before(struct ts_tiles *tiles, const struct ts_tiles *before)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && before && i < before->n_lanes; i++) {
+		struct ts_lane lane = before->lanes[i].lane;
+
+		lane.id = lane.parent = 0;
+		r = add_lane(tiles, &lane, 0);
+	}
+	tiles->n_lanes_before = tiles->n_lanes;
+	return r;
+}
+
+int ts_tile_lanes_read(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
+		       const struct ts_tiles *before)
 {
 	struct ts_map units = {0}, directions = {0};
 	struct seen seen = {0};
 	int r;
 
 	ts_hashindex_seed(&tiles->by_place);
-	r = read_all(tiles, reader, &units, &directions, &seen);
+	r = add_before(tiles, before);
+	r = r ? r : read_all(tiles, reader, &units, &directions, &seen);
 	free(seen.at);
 	ts_map_deinit(&units);
 	ts_map_deinit(&directions);

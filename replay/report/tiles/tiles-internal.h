@@ -99,6 +99,7 @@ struct ts_tiles {
 	uint64_t duration_ns;
 	struct ts_tile_lane *lanes;
 	size_t n_lanes, lanes_capacity;
+	size_t n_lanes_before;	      /* lanes that earlier tiles had */
 	struct ts_hashindex by_place; /* lanes by kind and place */
 	struct ts_tile_unit *units;
 	size_t n_units, units_capacity;
@@ -109,8 +110,9 @@ struct ts_tiles {
 };
 
 /* tile-lanes.c */
-/* Makes lanes and units from the reader's definitions and blocks. */
-int ts_tile_lanes_read(struct ts_tiles *tiles, struct ts_sbt_reader *reader);
+/* Makes lanes and units from the reader's definitions and blocks. Lanes of `before` come first. */
+int ts_tile_lanes_read(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
+		       const struct ts_tiles *before);
 /* Returns the number of the lane of this kind and place, or TS_TILE_NO_LANE. */
 uint32_t ts_tile_lane_find(const struct ts_tiles *tiles, const struct ts_lane *place);
 /* Returns the class of a row type; TS_TILE_CLASSES: rows of the type are in no lane. */

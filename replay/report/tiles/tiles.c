@@ -9,7 +9,8 @@
 #include "replay/report/tiles/tile-merge.h"
 #include "replay/report/tiles/tile-spread.h"
 
-int ts_tiles_new(struct ts_sbt_reader *reader, struct ts_tiles **ret_tiles)
+int ts_tiles_new(struct ts_sbt_reader *reader, const struct ts_tiles *before,
+		 struct ts_tiles **ret_tiles)
 {
 	ts_cleanup(ts_tiles_freep) struct ts_tiles *tiles = calloc(1, sizeof(*tiles));
 	struct ts_sbt_summary summary;
@@ -28,7 +29,7 @@ int ts_tiles_new(struct ts_sbt_reader *reader, struct ts_tiles **ret_tiles)
 	tiles->origin_ns = ts_sbt_reader_origin_ns(reader);
 	tiles->duration_ns =
 		summary.latest_ns > tiles->origin_ns ? summary.latest_ns - tiles->origin_ns : 0;
-	r = ts_tile_lanes_read(tiles, reader);
+	r = ts_tile_lanes_read(tiles, reader, before);
 	r = r ? r : ts_tile_index_plan(tiles, reader);
 	if (r)
 		return r;

@@ -5,7 +5,7 @@
  * nanoseconds wide, and cell c covers [c * 2^L, (c + 1) * 2^L). A tile is TS_TILE_CELLS cells of a
  * lane. All times are nanoseconds since the trace's origin (ts_sbt_reader_origin_ns()).
  *
- *	ts_tiles_new(reader, &tiles);
+ *	ts_tiles_new(reader, NULL, &tiles);
  *	lane = ts_tiles_lane(tiles, 0);
  *	ts_tiles_view(tiles, reader, &(struct ts_tiles_view){.level = 20, .n_tiles = 4,
  *		      .lanes = &lane->id, .n_lanes = 1}, cells, &flags);
@@ -96,8 +96,13 @@ struct ts_tiles;
  * Lists the lanes of a trace. The cost is proportional to the number of blocks, except for blocks
  * without summaries and for counters, which are decoded. The caller frees *ret_tiles. Returns 0,
  * -ENOMEM, or the errors of sbt/reader.h.
+ *
+ * A growing file needs new tiles after ts_sbt_reader_refresh(). `before` are the tiles before that,
+ * whose lanes keep their ids; NULL: there are none. The call does not keep `before`. Readers that
+ * are used with the tiles must have been refreshed as late as `reader`.
  */
-int ts_tiles_new(struct ts_sbt_reader *reader, struct ts_tiles **ret_tiles);
+int ts_tiles_new(struct ts_sbt_reader *reader, const struct ts_tiles *before,
+		 struct ts_tiles **ret_tiles);
 /* Frees the object after all other calls have returned. Accepts NULL. */
 void ts_tiles_free(struct ts_tiles *tiles);
 TS_DEFINE_CLEANUP(struct ts_tiles *, ts_tiles_freep, ts_tiles_free)
@@ -243,6 +248,15 @@ static inline uint32_t ts_tile_key(uint32_t type, uint64_t value)
 	const uint32_t most = (1u << TS_TILE_KEY_BITS) - 1;
 
 	return type << TS_TILE_KEY_BITS | (value < most ? (uint32_t)value : most);
+}
+/* Stacks are numbered by session, so the key of a sample has both numbers. */
+#define TS_TILE_STACK_BITS 20u
+static inline uint32_t ts_tile_sample_key(uint32_t session, uint32_t stack)
+{
+	return stack >> TS_TILE_STACK_BITS
+		       ? ts_tile_key(TS_ROW_SAMPLE, UINT64_MAX)
+		       : ts_tile_key(TS_ROW_SAMPLE,
+				     (uint64_t)session << TS_TILE_STACK_BITS | stack);
 }
 static inline uint32_t ts_tile_key_type(uint32_t key)
 {

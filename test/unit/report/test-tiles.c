@@ -34,7 +34,7 @@ struct trace {
 static void open_trace(struct trace *trace)
 {
 	ts_check_int(ts_sbt_reader_open(trace->fd, &trace->reader, NULL), 0);
-	ts_check_int(ts_tiles_new(trace->reader, &trace->tiles), 0);
+	ts_check_int(ts_tiles_new(trace->reader, NULL, &trace->tiles), 0);
 }
 
 static void close_trace(struct trace *trace)
@@ -210,7 +210,7 @@ static uint32_t thread_key(const struct ts_sbt_row *row, uint32_t *ret_kind, uin
 	case TS_ROW_SAMPLE:
 		*ret_kind = TS_LANE_HOST_SAMPLES;
 		*ret_thread = row->sample->thread;
-		return ts_tile_key(row->type, row->sample->stack);
+		return ts_tile_sample_key(row->session, row->sample->stack);
 	case TS_ROW_OFF_CPU:
 		*ret_thread = row->off_cpu->thread;
 		return ts_tile_key(row->type, (uint64_t)row->off_cpu->reason << 16 |

@@ -132,7 +132,7 @@ tests['integers of 64 bits stay exact'] = () => {
 };
 
 tests['a link keeps the view'] = () => {
-	const state = { token: 'ab12', from: 10, to: 2000, lane: 3, at: 55, op: '18446744073709551615', tab: 'gaps', colour: 'stream',
+	const state = { token: 'ab12', from: 10, to: 2000, lane: 3, row: 44, at: 55, op: '18446744073709551615', tab: 'gaps', colour: 'stream',
 		folded: [4, 5], span: [20, 30], marks: [{ ns: 5, label: 'a:b &#=?\u00e9' }, { ns: 7, label: '' }], offset: -9 };
 	assert.deepEqual(fragment.parseFragment(fragment.formatFragment(state)), state);
 };

@@ -47,6 +47,7 @@ static const struct {
 	{"row", false, ts_request_row},	       {"ask", true, ts_request_ask},
 	{"picture", true, ts_request_picture}, {"search", false, ts_request_search},
 	{"arrows", false, ts_request_arrows},  {"what-if", true, ts_request_what_if},
+	{"live", false, ts_request_live},      {"live", true, ts_request_control},
 };
 
 static const char *const headers[][2] = {
@@ -194,22 +195,25 @@ static enum MHD_Result run_call(struct ts_studio_http *http, struct MHD_Connecti
 	ts_studio_watch_add(http->watch, &call);
 	requests[request].run(&call);
 	ts_studio_watch_remove(http->watch, &call);
-	if (call.reader)
-		ts_studio_reader_put(call.trace, call.reader);
+	ts_call_end_reader(&call);
 	if (call.layer)
 		ts_studio_layers_put(&http->studio->layers, call.layer);
 	return send_call(connection, &call);
 }
 
-/* Finds a request by its address, "/api/NAME". Returns their number if there is none. */
-static size_t find_request(const char *url)
+/*
+ * Finds a request by its address, "/api/NAME", and its method, or by its address alone if there is
+ * no other. Returns their number if there is none.
+ */
+static size_t find_request(const char *url, bool is_post)
 {
-	size_t i = 0;
+	size_t found = TS_ARRAY_LEN(requests);
 
-	while (i < TS_ARRAY_LEN(requests) &&
-	       (strncmp(url, "/api/", 5) || strcmp(url + 5, requests[i].name)))
-		i++;
-	return i;
+	for (size_t i = 0; i < TS_ARRAY_LEN(requests); i++)
+		if (!strncmp(url, "/api/", 5) && !strcmp(url + 5, requests[i].name) &&
+		    (found == TS_ARRAY_LEN(requests) || requests[i].is_post == is_post))
+			found = i;
+	return found;
 }
 
 /* Answers a page, or refuses a request. Returns true with *ret_result if the request is over. */
@@ -217,7 +221,7 @@ static bool refuse(const struct ts_studio *studio, struct MHD_Connection *connec
 		   const char *url, const char *method, enum MHD_Result *ret_result)
 {
 	bool is_api = !strncmp(url, "/api/", 5), is_get = !strcmp(method, "GET");
-	size_t request = find_request(url);
+	size_t request = find_request(url, !is_get);
 
 	if (!is_get && strcmp(method, "POST"))
 		*ret_result = send_error(connection, 405, "only GET and POST are allowed");
@@ -271,7 +275,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 		return send_error(connection, 413, "the body is longer than 1 MiB");
 	if (state->body.error)
 		return send_error(connection, 500, "no memory");
-	return run_call(http, connection, find_request(url), state);
+	return run_call(http, connection, find_request(url, strcmp(method, "GET") != 0), state);
 }
 
 static void on_completed(void *data, struct MHD_Connection *connection, void **request_data,

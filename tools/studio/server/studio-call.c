@@ -71,11 +71,22 @@ int ts_call_fail_with(struct ts_studio_call *call, int r)
 			    error && *error->text ? error->text : "it cannot be read");
 }
 
+void ts_call_end_reader(struct ts_studio_call *call)
+{
+	if (call->reader)
+		ts_studio_reader_put(call->trace, call->reader);
+	if (call->tiles)
+		ts_studio_tiles_put(call->trace, call->tiles);
+	call->reader = NULL;
+	call->tiles = NULL;
+}
+
 int ts_call_reader(struct ts_studio_call *call, uint64_t trace)
 {
 	if (trace >= call->studio->n_traces)
 		return ts_call_fail(call, 404, "there is no second trace");
 	call->trace = &call->studio->traces[trace];
+	call->tiles = ts_studio_tiles_get(call->trace);
 	call->reader = ts_studio_reader_get(call->trace, ts_call_is_cancelled, call);
 	return call->reader ? 0 : ts_call_fail(call, 500, "the trace cannot be opened");
 }

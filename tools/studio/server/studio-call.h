@@ -16,10 +16,12 @@ struct ts_studio_call {
 	const char *body; /* of a POST, with an end; "" otherwise */
 	size_t n_body;
 	/* The answer. */
-	unsigned status;	       /* of HTTP */
-	const char *content_type;      /* a constant */
-	struct ts_json out;	       /* the bytes */
-	struct ts_studio_trace *trace; /* set by ts_call_reader() */
+	unsigned status;	  /* of HTTP */
+	const char *content_type; /* a constant */
+	struct ts_json out;	  /* the bytes */
+	/* Set by ts_call_reader(). */
+	struct ts_studio_trace *trace;
+	struct ts_studio_tiles *tiles;
 	struct ts_studio_reader *reader;
 	struct ts_studio_layer *layer; /* set by ts_call_layer() */
 	/* Becomes 1 if the client has closed its connection: studio-watch.h. */
@@ -44,9 +46,11 @@ int ts_call_fail(struct ts_studio_call *call, unsigned status, const char *forma
 int ts_call_fail_with(struct ts_studio_call *call, int r);
 
 /*
- * Borrows a reader of trace 0 or 1 until the call ends. Returns 0, or -1 after ts_call_fail().
+ * Borrows tiles and a reader of trace 0 or 1 until the call ends. Returns 0, or -1 after ts_call_fail().
  */
 int ts_call_reader(struct ts_studio_call *call, uint64_t trace);
+/* Gives back the reader and the tiles, if the call has them. */
+void ts_call_end_reader(struct ts_studio_call *call);
 
 /*
  * Borrows the layer that the parameter `layer` names, until the call ends: call->layer, or NULL if
@@ -71,3 +75,5 @@ int ts_request_picture(struct ts_studio_call *call);
 int ts_request_search(struct ts_studio_call *call);
 int ts_request_arrows(struct ts_studio_call *call);
 int ts_request_what_if(struct ts_studio_call *call);
+int ts_request_live(struct ts_studio_call *call);
+int ts_request_control(struct ts_studio_call *call);

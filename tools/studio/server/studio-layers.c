@@ -3,7 +3,7 @@
  * Keeps the last layers: see studio-layers.h. Requests call this module. A layer that is replaced
  * lives on until its last request has ended.
  */
-#include "tools/studio/server/studio-layers.h"
+#include "tools/studio/server/studio.h"
 
 void ts_studio_layers_init(struct ts_studio_layers *layers)
 {
@@ -17,6 +17,7 @@ static void unref(struct ts_studio_layer *layer)
 	if (!layer || --layer->refs)
 		return;
 	ts_tiles_layer_free(layer->layer);
+	ts_studio_tiles_put(layer->trace, layer->tiles);
 	free(layer);
 }
 
@@ -27,18 +28,21 @@ void ts_studio_layers_deinit(struct ts_studio_layers *layers)
 	pthread_mutex_destroy(&layers->lock);
 }
 
-uint32_t ts_studio_layers_add(struct ts_studio_layers *layers, struct ts_tiles_layer *layer)
+uint32_t ts_studio_layers_add(struct ts_studio_layers *layers, struct ts_studio_trace *trace,
+			      struct ts_studio_tiles *tiles, struct ts_tiles_layer *layer)
 {
 	struct ts_studio_layer *added = malloc(sizeof(*added));
 	uint32_t number;
 
 	if (!added) {
 		ts_tiles_layer_free(layer);
+		ts_studio_tiles_put(trace, tiles);
 		return 0;
 	}
 	pthread_mutex_lock(&layers->lock);
 	number = ++layers->n_made;
-	*added = (struct ts_studio_layer){.number = number, .refs = 1, .layer = layer};
+	*added = (struct ts_studio_layer){
+		.number = number, .refs = 1, .layer = layer, .trace = trace, .tiles = tiles};
 	unref(layers->at[number % TS_STUDIO_MAX_LAYERS]);
 	layers->at[number % TS_STUDIO_MAX_LAYERS] = added;
 	pthread_mutex_unlock(&layers->lock);

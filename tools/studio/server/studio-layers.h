@@ -8,10 +8,15 @@
 
 #define TS_STUDIO_MAX_LAYERS 4u
 
+struct ts_studio_trace;
+struct ts_studio_tiles;
+
 struct ts_studio_layer {
 	uint32_t number; /* from 1; 0: none */
 	unsigned refs;
 	struct ts_tiles_layer *layer;
+	struct ts_studio_trace *trace; /* of the tiles, which live as long as the layer */
+	struct ts_studio_tiles *tiles;
 };
 
 struct ts_studio_layers {
@@ -24,10 +29,11 @@ void ts_studio_layers_init(struct ts_studio_layers *layers);
 void ts_studio_layers_deinit(struct ts_studio_layers *layers);
 
 /*
- * Keeps a layer instead of the oldest one, and owns it from now on. Returns its number, or 0
- * without memory.
+ * Keeps a layer instead of the oldest one, and owns it from now on, and its tiles, of which the
+ * caller passes a reference. Returns its number, or 0 without memory.
  */
-uint32_t ts_studio_layers_add(struct ts_studio_layers *layers, struct ts_tiles_layer *layer);
+uint32_t ts_studio_layers_add(struct ts_studio_layers *layers, struct ts_studio_trace *trace,
+			      struct ts_studio_tiles *tiles, struct ts_tiles_layer *layer);
 
 /* Returns a layer, or NULL if it is gone. ts_studio_layers_put() gives it back. */
 struct ts_studio_layer *ts_studio_layers_get(struct ts_studio_layers *layers, uint64_t number);

@@ -126,28 +126,53 @@ export class Model {
 
 	findLane(session: number | undefined, device: number | undefined, stream: number | undefined, tid: number | undefined,
 		trace = 0, type = 'kernel'): LaneInfo | undefined {
-		const onDevice = type === 'kernel' || type === 'memcpy' || type === 'memset';
-		const kernel = ['off_cpu', 'page_fault', 'syscall', 'block_io', 'pressure', 'driver'].includes(type);
-		let found: LaneInfo | undefined;
-		for (const lane of this.tree.byId.values()) {
-			const info = lane.info;
-			if ((info.trace || 0) !== trace || (session !== undefined && info.session !== undefined &&
-			    info.session !== session))
-				continue;
-			if (onDevice) {
-				if (info.kind === 'stream' && stream !== undefined && info.stream === stream &&
-				    (device === undefined || info.device === undefined || info.device === device))
-					return info;
-			} else if (tid !== undefined && info.thread === tid) {
-				const wanted = kernel ? 'kernel_events' : type === 'range' ? 'ranges' :
-					type === 'sample' ? 'host_samples' : 'thread';
-				if (info.kind === wanted)
-					return info;
-				if (info.kind === 'thread')
-					found = info;
+		if (this.indexed !== this.tree.byId.size)
+			this.indexLanes();
+		if (type === 'kernel' || type === 'memcpy' || type === 'memset')
+			return this.index.get(['stream', trace, session, device, stream].join('/'));
+		const kind = ['off_cpu', 'page_fault', 'syscall', 'block_io', 'pressure', 'driver'].includes(type) ? 'kernel_events' :
+			type === 'range' || type === 'mark' ? 'ranges' : type === 'sample' ? 'host_samples' : 'thread';
+		return this.index.get([kind, trace, session, tid].join('/')) || this.index.get(['thread', trace, session, tid].join('/'));
+	}
+
+	private readonly index = new Map<string, LaneInfo>();
+	private indexed = -1;
+
+	/* Lanes by what rows have: device and stream, or the thread. A row without a session is of the first one. */
+	private indexLanes(): void {
+		this.index.clear();
+		this.indexed = this.tree.byId.size;
+		const put = (key: Array<string | number | undefined>, info: LaneInfo): void => {
+			const text = key.join('/');
+			const known = this.index.get(text);
+			if (!known || (known.rows === 0 && info.rows > 0))
+				this.index.set(text, info);
+		};
+		for (const { info } of this.tree.byId.values()) {
+			const trace = info.trace || 0;
+			for (const session of [info.session, undefined]) {
+				if (info.kind === 'stream') {
+					put(['stream', trace, session, info.device, info.stream], info);
+					put(['stream', trace, session, undefined, info.stream], info);
+				} else {
+					put([info.kind, trace, session, this.tidOf(info)], info);
+				}
 			}
 		}
-		return found;
+	}
+
+	/* The system's number of a lane's thread. */
+	private tidOf(info: LaneInfo): number | undefined {
+		if (info.tid !== undefined)
+			return info.tid;
+		let lane: LaneInfo | undefined = info;
+		for (let i = 0; lane && i < 4; i++) {
+			const match = /\(thread (\d+)\)$/.exec(lane.name);
+			if (match)
+				return Number(match[1]);
+			lane = this.lane(lane.parent);
+		}
+		return info.thread;
 	}
 
 	select(selection: Selection | undefined): void {

@@ -116,6 +116,10 @@ export class Studio implements Shell {
 	}
 
 	explainGap(op: Integer, trace = 0): void {
+		if (String(op) === '0') {
+			this.announce('the selected row has no operation');
+			return;
+		}
 		this.gaps.explain(op, trace);
 		this.open('gaps');
 	}
@@ -187,11 +191,20 @@ export class Studio implements Shell {
 		}
 	}
 
-	private describe(): void {
+	private describe(tries = 20): void {
 		const { selection } = this.model;
 		if (!selection)
 			return;
 		const name = this.model.nameOf(selection.lane, selection.key).full;
+		if (!name && selection.key && tries > 0) {
+			// The name is on its way.
+			this.model.names.flush();
+			setTimeout(() => {
+				if (this.model.selection === selection)
+					this.describe(tries - 1);
+			}, 50);
+			return;
+		}
 		const lane = this.model.lane(selection.lane);
 		const text = (name ? shorten(name) : 'row') + ', ' + formatDuration(selection.end - selection.start) + ' at ' +
 			formatInstant(selection.start) + (lane ? ', ' + clean(lane.name, 80) : '');
@@ -592,6 +605,7 @@ export class Studio implements Shell {
 		state.to = Math.min(model.view.duration, model.view.to);
 		if (model.selection) {
 			state.lane = model.selection.lane;
+			state.row = model.selection.start;
 			state.op = String(model.selection.op);
 		}
 		state.at = model.cursor;
@@ -631,9 +645,25 @@ export class Studio implements Shell {
 			model.setCursor(state.at);
 		if (COLOURS.includes(state.colour as ColourMode))
 			this.setColour(state.colour as ColourMode);
-		if (state.op !== undefined && state.op !== '0')
+		if (state.lane !== undefined && state.row !== undefined)
+			void this.restoreRow(state.lane, state.row, state.op);
+		else if (state.op !== undefined && state.op !== '0')
 			void this.restoreSelection(state.op, state.lane);
 		model.emit('lanes');
+	}
+
+	private async restoreRow(lane: number, start: number, op: string | undefined): Promise<void> {
+		try {
+			const rows = await this.model.api.rows(lane, start, start + 1, 64, 0);
+			let index = rows.start.findIndex((other, i) => other === start && (op === undefined || String(rows.op[i]) === op));
+			if (index < 0)
+				index = rows.start.indexOf(start);
+			if (index >= 0)
+				this.model.select({ lane, start, end: rows.end[index], key: rows.key[index], op: rows.op[index], depth: rows.depth[index] });
+			this.describe();
+		} catch (_) {
+			// The link is of another trace, or older: the view alone is restored.
+		}
 	}
 
 	private async restoreSelection(op: string, lane: number | undefined): Promise<void> {

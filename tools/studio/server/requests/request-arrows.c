@@ -213,7 +213,7 @@ int ts_request_arrows(struct ts_studio_call *call)
 	    (has_op && find_window(call, drawing.op_id, &from_ns, &to_ns)))
 		return -1;
 	drawing.reader = call->reader->source.reader;
-	drawing.tiles = call->trace->tiles;
+	drawing.tiles = call->tiles->tiles;
 	drawing.origin_ns = ts_sbt_reader_origin_ns(drawing.reader);
 	drawing.limit = limit;
 	drawing.first_lane = trace ? TS_STUDIO_SECOND_LANES : 0;

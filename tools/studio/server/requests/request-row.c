@@ -119,7 +119,7 @@ static int find_row(struct ts_studio_call *call, uint32_t lane, uint64_t at_ns, 
 {
 	struct ts_tile_rows rows;
 	bool is_found = false;
-	int r = ts_tiles_rows(call->trace->tiles, call->reader->source.reader, lane, at_ns,
+	int r = ts_tiles_rows(call->tiles->tiles, call->reader->source.reader, lane, at_ns,
 			      at_ns + 1, 65536, ts_call_is_cancelled, call, &rows);
 
 	if (r)

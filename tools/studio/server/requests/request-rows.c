@@ -76,7 +76,7 @@ int ts_request_rows(struct ts_studio_call *call)
 	r = call->layer
 		    ? ts_tiles_layer_rows(call->layer->layer, (uint32_t)lane, from_ns, to_ns, limit,
 					  &rows)
-		    : ts_tiles_rows(call->trace->tiles, call->reader->source.reader, (uint32_t)lane,
+		    : ts_tiles_rows(call->tiles->tiles, call->reader->source.reader, (uint32_t)lane,
 				    from_ns, to_ns, limit, ts_call_is_cancelled, call, &rows);
 	if (r)
 		return ts_call_fail_with(call, r);
@@ -85,7 +85,7 @@ int ts_request_rows(struct ts_studio_call *call)
 	put_column(&call->out, ",\n\"key\": [", &rows, get_key);
 	put_column(&call->out, ",\n\"op\": [", &rows, get_op);
 	put_column(&call->out, ",\n\"depth\": [", &rows, get_depth);
-	ts_tiles_lane(call->trace->tiles, lane - 1, &found);
+	ts_tiles_lane(call->tiles->tiles, lane - 1, &found);
 	if (found.kind == TS_LANE_COUNTER)
 		put_values(&call->out, &rows);
 	ts_json_raw(&call->out, rows.more ? ",\n\"more\": true}\n" : ",\n\"more\": false}\n");

@@ -89,7 +89,7 @@ static int search(struct finding *finding, uint64_t trace, const struct ts_tiles
 {
 	struct ts_studio_call *call = finding->call;
 	struct ts_tile_match match;
-	int r = ts_tiles_search(call->trace->tiles, call->reader->source.reader, wanted, &match);
+	int r = ts_tiles_search(call->tiles->tiles, call->reader->source.reader, wanted, &match);
 
 	if (finding->is_short_of_memory)
 		r = -ENOMEM;

@@ -102,7 +102,7 @@ int ts_request_tiles(struct ts_studio_call *call)
 	else if (call->layer)
 		r = ts_tiles_layer_view(call->layer->layer, &view, cells);
 	else
-		r = ts_tiles_view(call->trace->tiles, call->reader->source.reader, &view, cells,
+		r = ts_tiles_view(call->tiles->tiles, call->reader->source.reader, &view, cells,
 				  &flags);
 	if (r)
 		return ts_call_fail_with(call, r);

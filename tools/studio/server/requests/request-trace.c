@@ -176,17 +176,13 @@ static int put_lanes(struct ts_studio_call *call)
 
 	ts_json_raw(&call->out, ", \"lanes\": [");
 	for (unsigned i = 0; i < call->studio->n_traces; i++) {
-		struct ts_studio_trace *trace = &call->studio->traces[i];
-
-		if (call->reader)
-			ts_studio_reader_put(call->trace, call->reader);
-		call->reader = NULL;
+		ts_call_end_reader(call);
 		if (ts_call_reader(call, i))
 			return -1;
-		for (size_t k = 0; k < ts_tiles_n_lanes(trace->tiles); k++) {
+		for (size_t k = 0; k < ts_tiles_n_lanes(call->tiles->tiles); k++) {
 			struct ts_lane lane;
 
-			ts_tiles_lane(trace->tiles, k, &lane);
+			ts_tiles_lane(call->tiles->tiles, k, &lane);
 			ts_json_raw(&call->out, comma);
 			put_lane(call, i, &lane);
 			comma = ",\n";
@@ -232,17 +228,20 @@ int ts_request_trace(struct ts_studio_call *call)
 	if (call->studio->n_traces > 1)
 		put_string(&call->out, "second_path", call->studio->traces[1].path);
 	put_string(&call->out, "format", ts_sbt_reader_format(reader));
-	put_uint(&call->out, "origin_ns", ts_tiles_origin_ns(call->trace->tiles));
-	put_uint(&call->out, "duration_ns", ts_tiles_duration_ns(call->trace->tiles));
-	if (call->studio->n_traces > 1)
-		put_uint(&call->out, "second_duration_ns",
-			 ts_tiles_duration_ns(call->studio->traces[1].tiles));
-	ts_json_raw(&call->out, ts_sbt_reader_state(reader) == TS_SBT_GROWING
+	put_uint(&call->out, "origin_ns", ts_tiles_origin_ns(call->tiles->tiles));
+	put_uint(&call->out, "duration_ns", ts_tiles_duration_ns(call->tiles->tiles));
+	ts_json_raw(&call->out, call->trace->is_live && !atomic_load(&call->trace->is_ended)
 					? ", \"live\": true"
 					: ", \"live\": false");
 	put_sessions(call);
 	if (put_lanes(call))
 		return -1;
+	if (call->studio->n_traces > 1) {
+		/* The last lanes are those of the second trace. */
+		put_uint(&call->out, "second_origin_ns", ts_tiles_origin_ns(call->tiles->tiles));
+		put_uint(&call->out, "second_duration_ns",
+			 ts_tiles_duration_ns(call->tiles->tiles));
+	}
 	put_uint(&call->out, "traces", call->studio->n_traces);
 	ts_json_raw(&call->out, "}\n");
 	return 0;

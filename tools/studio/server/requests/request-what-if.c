@@ -108,7 +108,7 @@ static int add_time(void *data, const struct ts_emulate_time *time)
 	if (TS_GROW(making->rows, making->capacity, making->n_rows + 1))
 		return -ENOMEM;
 	if (!making->n_rows || memcmp(&place, &making->place, sizeof(place)))
-		making->lane = ts_tiles_find_lane(making->call->trace->tiles, &place);
+		making->lane = ts_tiles_find_lane(making->call->tiles->tiles, &place);
 	making->place = place;
 	making->rows[making->n_rows++] =
 		(struct ts_tiles_layer_row){.start_ns = since(making, time->start_ns),
@@ -141,9 +141,10 @@ static int answer(struct making *making, const struct ts_emulate_result *before,
 
 	for (size_t i = 0; i < making->n_rows; i++)
 		end_ns = making->rows[i].end_ns > end_ns ? making->rows[i].end_ns : end_ns;
-	if (ts_tiles_layer_new(call->trace->tiles, making->rows, making->n_rows, &layer))
+	if (ts_tiles_layer_new(call->tiles->tiles, making->rows, making->n_rows, &layer))
 		return ts_call_fail(call, 500, "no memory");
-	number = ts_studio_layers_add(&call->studio->layers, layer);
+	number = ts_studio_layers_add(&call->studio->layers, call->trace, ts_take_ptr(call->tiles),
+				      layer);
 	if (!number)
 		return ts_call_fail(call, 500, "no memory");
 	put_uint(&call->out, "{\"layer\": ", number);
@@ -196,7 +197,7 @@ int ts_request_what_if(struct ts_studio_call *call)
 	r = read_edits(call, edits);
 	r = r ? r : ts_call_reader(call, 0);
 	if (!r) {
-		making.origin_ns = ts_tiles_origin_ns(call->trace->tiles);
+		making.origin_ns = ts_tiles_origin_ns(call->tiles->tiles);
 		r = emulate(&making, edits);
 	}
 	free(making.rows);

@@ -11,6 +11,7 @@ export interface ViewState {
 	from?: number;
 	to?: number;
 	lane?: number;
+	row?: number;  // start of the selected row of the lane
 	at?: number;
 	op?: string;
 	tab?: string;
@@ -43,6 +44,7 @@ export function parseFragment(fragment: string): ViewState {
 		state.to = to;
 	}
 	state.lane = number(fields.get('lane'));
+	state.row = number(fields.get('row'));
 	state.at = number(fields.get('at'));
 	state.offset = number(fields.get('offset'));
 	const op = fields.get('op');
@@ -80,6 +82,8 @@ export function formatFragment(state: ViewState): string {
 	}
 	if (state.lane !== undefined)
 		fields.set('lane', String(state.lane));
+	if (state.row !== undefined)
+		fields.set('row', String(Math.round(state.row)));
 	if (state.at !== undefined)
 		fields.set('at', String(Math.round(state.at)));
 	if (state.op !== undefined)

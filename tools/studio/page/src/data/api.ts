@@ -14,7 +14,8 @@ export interface LaneInfo {
 	session?: number;
 	device?: number;
 	stream?: number;
-	thread?: number;
+	thread?: number; // number of the thread in the trace
+	tid?: number;    // number of the thread in the system
 	rows: number;
 	depth: number;
 	trace?: number;
@@ -75,7 +76,8 @@ export interface WhatIf {
 	layer: number;
 	before_ns: number;
 	after_ns: number;
-	[key: string]: unknown;
+	end_ns?: number; // of the last row
+	edited?: number; // operations and calls that the edits changed
 }
 
 export interface LiveState {

@@ -102,9 +102,9 @@ export function causeText(part: GapPart): string {
 		return thread + ' was off its CPU: ' + (part.reason || 'unknown') + (part.syscall ? ' in ' + part.syscall : '') +
 			(part.file ? ' of ' + part.file : '') + (part.waker ? ', woken by ' + part.waker : '');
 	case 'page_fault':
-		return thread + ' had a ' + (part.fault || '') + ' page fault of ' + (part.memory || 'memory');
+		return thread + ' had ' + (part.fault ? part.fault + ' ' : '') + 'page faults' + ' of ' + (part.memory || 'some') + ' memory';
 	case 'syscall':
-		return thread + ' was in the system call ' + (part.syscall || '?') + (part.file ? ' of ' + part.file : '');
+		return thread + ' was in ' + (part.syscall ? 'the system call ' + part.syscall : 'a system call') + (part.file ? ' of ' + part.file : '');
 	case 'call':
 		return thread + ' was in ' + (part.call || 'a call');
 	case 'dependency':

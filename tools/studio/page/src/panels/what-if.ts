@@ -95,6 +95,8 @@ export class WhatIfPanel extends Panel {
 				throw error;
 			});
 			this.setLayer(answer.layer);
+			if (answer.end_ns !== undefined)
+				this.model.view.setDuration(Math.max(this.model.trace.duration_ns, answer.end_ns));
 			return this.show(answer);
 		});
 	}
@@ -116,7 +118,7 @@ export class WhatIfPanel extends Panel {
 		this.model.emit('view');
 	}
 
-	private show(answer: WhatIf): HTMLElement[] {
+	private show(answer: WhatIf): Array<HTMLElement | undefined> {
 		const gain = answer.before_ns - answer.after_ns;
 		this.shell.announce('What if: ' + formatDuration(answer.after_ns) + ' instead of ' + formatDuration(answer.before_ns));
 		return [el('p', { class: 'lead' }, number('ns', answer.after_ns), ' instead of ', number('ns', answer.before_ns), ': ',
@@ -124,6 +126,7 @@ export class WhatIfPanel extends Panel {
 				formatDuration(Math.abs(gain)) + (gain > 0 ? ' less' : ' more') + ' (' +
 				formatShare(Math.abs(gain) / Math.max(1, answer.before_ns)) + ')'), '.'),
 		answer.layer ? el('p', { class: 'dim' }, 'The emulated timeline is drawn under each lane, named "what if".') :
-			el('p', { class: 'dim' }, 'Both lengths are emulated.')];
+			el('p', { class: 'dim' }, 'Both lengths are emulated.'),
+		answer.edited !== undefined ? el('p', { class: 'dim' }, number('count', answer.edited), ' calls and operations were changed.') : undefined];
 	}
 }

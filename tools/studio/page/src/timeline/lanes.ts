@@ -56,6 +56,7 @@ export class LaneTree {
 
 	/* Adds new lanes, as a live trace gets them, and takes over counts. */
 	update(infos: LaneInfo[]): void {
+		const added: Lane[] = [];
 		for (const info of infos) {
 			const known = this.byId.get(info.id);
 			if (known) {
@@ -64,17 +65,17 @@ export class LaneTree {
 				known.depth = Math.min(MAX_DEPTH, Math.max(1, info.depth));
 				continue;
 			}
-			this.byId.set(info.id, {
+			const lane: Lane = {
 				info: { ...info }, layer: 0, level: 0, children: [], folded: false,
 				depth: Math.min(MAX_DEPTH, Math.max(1, info.depth)), y: 0, height: 0, hidden: true,
-			});
+			};
+			this.byId.set(info.id, lane);
+			added.push(lane);
 		}
-		for (const info of infos) {
-			const lane = this.byId.get(info.id) as Lane;
-			const parent = info.parent && info.parent !== info.id ? this.byId.get(info.parent) : undefined;
-			const list = parent ? parent.children : this.roots;
-			if (!list.includes(lane))
-				list.push(lane);
+		for (const lane of added) {
+			const { id, parent } = lane.info;
+			const above = parent && parent !== id ? this.byId.get(parent) : undefined;
+			(above ? above.children : this.roots).push(lane);
 		}
 		const sort = (lanes: Lane[]): void => {
 			lanes.sort((a, b) => order(a.info) - order(b.info));
@@ -84,18 +85,12 @@ export class LaneTree {
 			sort(lane.children);
 	}
 
-	/* A trace with many lanes opens with its threads folded away. */
+	/* A trace with many lanes opens with what is below its threads and devices folded away. */
 	private foldIfMany(): void {
-		if (this.byId.size <= 60)
-			return;
-		for (const lane of this.byId.values()) {
-			if (lane.info.kind === 'thread' && lane.children.length)
-				lane.folded = true;
-			if (lane.info.kind === 'process' && this.byId.size > 300)
-				lane.folded = true;
-			if (lane.info.kind === 'device' && this.byId.size > 1000)
-				lane.folded = true;
-		}
+		const fold: { [kind: string]: boolean } = { thread: this.byId.size > 60, device: this.byId.size > 250,
+			process: this.roots.length > 64 };
+		for (const lane of this.byId.values())
+			lane.folded = lane.children.length > 0 && fold[lane.info.kind] === true;
 	}
 
 	/* The lane has rows that are nested deeper than was known. Returns true if it is drawn higher now. */
