@@ -695,13 +695,16 @@ export class Studio implements Shell {
 	/* A live trace has become longer: new lanes, and new tiles at its end. */
 	private async grow(duration: number): Promise<void> {
 		const trace = await this.model.api.trace();
+		const before = this.model.trace.duration_ns;
 		this.model.trace = trace;
 		this.model.view.setDuration(duration);
+		const shown = this.model.tree.visible.length;
 		this.model.tree.update(trace.lanes);
 		this.model.tree.layout();
-		this.timeline.tiles.drop(() => true);
-		this.timeline.rows.drop(() => true);
-		this.model.emit('lanes');
+		this.timeline.tiles.expire(before);
+		this.timeline.rows.expire(before);
+		if (this.model.tree.visible.length !== shown)
+			this.model.emit('lanes');
 		this.model.emit('trace');
 	}
 }
