@@ -15,6 +15,7 @@
  */
 #include <sys/prctl.h>
 
+#include "inject/capture/capture-link.h"
 #include "inject/context.h"
 #include "inject/cuda/recorder.h"
 #include "inject/cuda/switch.h"
@@ -251,7 +252,7 @@ static void report(struct ts_flush *flush, uint32_t requests)
 	flush->report_at_ns = now + REPORT_NS;
 	ts_stack_report(&shim->stacks, &shim->producer);
 	if (shim->capture.shim)
-		ts_capture_report(&shim->capture);
+		ts_capture_link_report(&shim->capture);
 }
 
 /* True if there is work that CUPTI or rocprofiler-sdk may hold. */

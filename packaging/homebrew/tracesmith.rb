@@ -3,8 +3,7 @@
 # checksum of a release; the ones here are of no release.
 class Tracesmith < Formula
   desc "Reads, analyzes, exports and replays traces of GPU work"
-  homepage "https://example.invalid/tracesmith"
-  url "https://example.invalid/tracesmith-0.1.0.tar.gz"
+  url "https://example.invalid/tracesmith-0.1.0.tar.xz"
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license "Apache-2.0"
 

@@ -54,6 +54,7 @@ extern const struct ts_command ts_command_merge;
 extern const struct ts_command ts_command_record;
 extern const struct ts_command ts_command_repair;
 extern const struct ts_command ts_command_replay;
+extern const struct ts_command ts_command_report;
 extern const struct ts_command ts_command_sessions;
 extern const struct ts_command ts_command_start;
 extern const struct ts_command ts_command_state;

@@ -12,6 +12,8 @@
 #define ROWS_OF_CELL 256.0
 /* Cells of the finest level; the coarser ones are as many again. 16 bytes each. */
 #define MAX_CELLS (UINT64_C(5) << 20)
+/* Cells of all lanes with those between rows, whose tiles cost a pointer each. */
+#define MAX_SPAN (TS_TILE_CELLS * 2097152.0)
 /* Until the index is there, views of fewer rows are read from the blocks. */
 #define MAX_DIRECT_ROWS (UINT64_C(1) << 19)
 /* Limit of the memory of all cells, if the estimate of their number was wrong. */
@@ -96,7 +98,8 @@ int ts_tile_index_plan(struct ts_tiles *tiles, struct ts_sbt_reader *reader)
 	}
 	while (level < TS_TILE_MAX_LEVEL - 1 &&
 	       ((double)(UINT64_C(2) << level) * density <= ROWS_OF_CELL ||
-		cells_ns / (double)(UINT64_C(1) << level) > (double)MAX_CELLS))
+		cells_ns / (double)(UINT64_C(1) << level) > (double)MAX_CELLS ||
+		(double)(tiles->duration_ns >> level) * (double)tiles->n_lanes > MAX_SPAN))
 		level++;
 	set_levels(tiles, level);
 	return 0;

@@ -409,8 +409,9 @@ static void find_relatives(struct ts_tiles *tiles, struct ts_tile_lane *lane)
 
 static int order_lanes(struct ts_tiles *tiles, const struct ts_map *units)
 {
-	qsort(tiles->lanes + tiles->n_lanes_before, tiles->n_lanes - tiles->n_lanes_before,
-	      sizeof(*tiles->lanes), by_order);
+	if (tiles->n_lanes > tiles->n_lanes_before)
+		qsort(tiles->lanes + tiles->n_lanes_before, tiles->n_lanes - tiles->n_lanes_before,
+		      sizeof(*tiles->lanes), by_order);
 	ts_hashindex_clear(&tiles->by_place);
 	for (size_t i = 0; i < tiles->n_lanes; i++) {
 		tiles->lanes[i].lane.id = (uint32_t)i + 1;

@@ -7,6 +7,7 @@
 #include "test/unit/harness.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "replay/report/tiles/tiles.h"
@@ -628,6 +629,212 @@ TS_TEST(limit_and_depth_of_rows)
 	ts_tiles_lane(trace.tiles, lane.id - 1, &lane);
 	ts_check_int(lane.depth, 3);
 	ts_check_int(lane.n_rows, 5);
+	close_trace(&trace);
+}
+
+/* ---- searches and layers --------------------------------------------------------------------- */
+
+static bool is_wanted(void *data, uint32_t key)
+{
+	return key == *(const uint32_t *)data;
+}
+
+/* Returns the start of the nearest item of this key after `from_ns`, or before it; 0: none. */
+static uint64_t brute_search(const struct line *line, uint32_t key, uint64_t from_ns,
+			     bool is_backward)
+{
+	uint64_t found_ns = 0;
+
+	for (size_t i = 0; i < line->n; i++) {
+		uint64_t start_ns = line->items[i].start_ns;
+
+		if (line->items[i].key != key)
+			continue;
+		if (is_backward && start_ns < from_ns && start_ns > found_ns)
+			found_ns = start_ns;
+		if (!is_backward && start_ns > from_ns && (!found_ns || start_ns < found_ns))
+			found_ns = start_ns;
+	}
+	return found_ns;
+}
+
+TS_TEST(searches_equal_brute_force)
+{
+	struct trace trace = {.fd = write_trace(51, 3000, 100)};
+	/* Copies of this kind are in one lane of each device. */
+	uint32_t key = ts_tile_key(TS_ROW_MEMCPY, 2);
+	struct ts_tiles_search search = {.is_wanted = is_wanted, .data = &key};
+	struct ts_tile_match match;
+	uint64_t seed = 9, n_matches = 0;
+	struct line lines[4];
+	size_t n_lines = 0;
+
+	open_trace(&trace);
+	for (size_t i = 0; i < ts_tiles_n_lanes(trace.tiles); i++) {
+		struct ts_lane lane;
+
+		ts_tiles_lane(trace.tiles, i, &lane);
+		if (lane.kind != TS_LANE_COPY || lane.direction != TS_LANE_TO_HOST)
+			continue;
+		ts_check(n_lines < 4);
+		read_line(&trace, &lane, &lines[n_lines]);
+		for (size_t k = 0; k < lines[n_lines].n; k++)
+			n_matches += lines[n_lines].items[k].key == key;
+		n_lines++;
+	}
+	ts_check(n_lines > 1 && n_matches > 10);
+	for (int i = 0; i < 200; i++) {
+		uint64_t best_ns = 0;
+
+		search.is_backward = i % 2;
+		search.from_ns = random_number(&seed) % ts_tiles_duration_ns(trace.tiles);
+		for (size_t k = 0; k < n_lines; k++) {
+			uint64_t want_ns =
+				brute_search(&lines[k], key, search.from_ns, search.is_backward);
+
+			if (want_ns && (!best_ns || (want_ns > best_ns) == search.is_backward))
+				best_ns = want_ns;
+		}
+		if (!best_ns)
+			continue;
+		ts_check_int(ts_tiles_search(trace.tiles, trace.reader, &search, &match), 0);
+		ts_check_int(match.row.start_ns, best_ns);
+		ts_check_int(match.n_matches, n_matches);
+		ts_check_int(match.row.op_id, 8);
+	}
+	search.is_backward = false;
+	search.from_ns = ts_tiles_duration_ns(trace.tiles);
+	ts_check_int(ts_tiles_search(trace.tiles, trace.reader, &search, &match),
+		     TS_SBT_E_NOT_FOUND);
+	for (size_t k = 0; k < n_lines; k++)
+		free_line(&lines[k]);
+	close_trace(&trace);
+}
+
+TS_TEST(a_layer_of_the_same_times_has_the_same_cells)
+{
+	struct trace trace = {.fd = write_trace(61, 3000, 300)};
+	struct ts_tile_cell cells[TS_TILE_CELLS], layer_cells[TS_TILE_CELLS];
+	struct ts_tiles_layer_row *rows = calloc(MOST_ROWS, sizeof(*rows));
+	struct ts_tiles_layer *layer;
+	struct ts_tile_rows listed;
+	size_t n = 0, n_lanes;
+	uint32_t flags;
+
+	open_trace(&trace);
+	n_lanes = ts_tiles_n_lanes(trace.tiles);
+	for (size_t i = 0; i < n_lanes; i++) {
+		struct ts_lane lane;
+		struct line line;
+
+		ts_tiles_lane(trace.tiles, i, &lane);
+		if (lane.kind != TS_LANE_STREAM && lane.kind != TS_LANE_THREAD)
+			continue;
+		ts_check_int(ts_tiles_find_lane(trace.tiles, &lane), lane.id);
+		read_line(&trace, &lane, &line);
+		for (size_t k = 0; k < line.n; k++)
+			rows[n++] = (struct ts_tiles_layer_row){.start_ns = line.items[k].start_ns,
+								.end_ns = line.items[k].end_ns,
+								.op_id = 77,
+								.key = line.items[k].key,
+								.lane = lane.id};
+		free_line(&line);
+	}
+	ts_check_int(ts_tiles_layer_new(trace.tiles, rows, n, &layer), 0);
+	free(rows);
+	for (size_t i = 0; i < n_lanes; i++) {
+		struct ts_lane lane;
+		struct ts_tiles_view view = {.lanes = &lane.id, .n_lanes = 1, .n_tiles = 1};
+
+		ts_tiles_lane(trace.tiles, i, &lane);
+		if (lane.kind < TS_LANE_DEVICE)
+			continue;
+		for (view.level = 0; view.level < 14; view.level++) {
+			view.first = (ts_tiles_duration_ns(trace.tiles) / 2 >> view.level) /
+				     TS_TILE_CELLS;
+			ts_check_int(ts_tiles_view(trace.tiles, trace.reader, &view, cells, &flags),
+				     0);
+			ts_check_int(ts_tiles_layer_view(layer, &view, layer_cells), 0);
+			ts_check(!memcmp(cells, layer_cells, sizeof(cells)));
+		}
+		ts_check_int(ts_tiles_layer_rows(layer, lane.id, 0, UINT64_MAX, 3, &listed), 0);
+		ts_check(listed.n == 3 && listed.more && listed.at[2].op_id == 77);
+		free(listed.at);
+	}
+	ts_tiles_layer_free(layer);
+	close_trace(&trace);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+struct worker {
+	pthread_t thread;
+	struct ts_tiles *tiles;
+	struct ts_sbt_reader *reader;
+	bool is_builder;
+};
+
+static void *work(void *data)
+{
+	struct worker *worker = data;
+	struct ts_tile_cell cells[TS_TILE_CELLS];
+	struct ts_lane lane;
+	uint32_t flags;
+
+	if (worker->is_builder) {
+		ts_check_int(ts_tiles_build(worker->tiles, worker->reader, NULL, NULL), 0);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < 200; i++) {
+		uint32_t id = 1 + i % (uint32_t)ts_tiles_n_lanes(worker->tiles);
+		struct ts_tiles_view view = {.level = i % 24,
+					     .n_tiles = 1,
+					     .lanes = &id,
+					     .n_lanes = 1};
+
+		ts_check_int(ts_tiles_view(worker->tiles, worker->reader, &view, cells, &flags), 0);
+		ts_tiles_lane(worker->tiles, id - 1, &lane);
+	}
+	return NULL;
+}
+
+TS_TEST(threads_build_and_look_at_the_same_time)
+{
+	struct trace trace = {.fd = write_trace(71, 8000, 400)};
+	struct worker workers[4];
+
+	open_trace(&trace);
+	for (int i = 0; i < 4; i++) {
+		workers[i].tiles = trace.tiles;
+		workers[i].is_builder = i % 2;
+		ts_check_int(ts_sbt_reader_open(trace.fd, &workers[i].reader, NULL), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		ts_check_int(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(workers[i].thread, NULL);
+		ts_sbt_reader_free(workers[i].reader);
+	}
+	compare_views(&trace, 3, 40);
+	close_trace(&trace);
+}
+
+TS_TEST(lanes_of_a_growing_trace_keep_their_ids)
+{
+	struct trace trace = {.fd = write_trace(81, 300, 50)};
+	struct ts_tiles *later;
+
+	open_trace(&trace);
+	ts_check_int(ts_tiles_new(trace.reader, trace.tiles, &later), 0);
+	ts_check_int(ts_tiles_n_lanes(later), ts_tiles_n_lanes(trace.tiles));
+	for (size_t i = 0; i < ts_tiles_n_lanes(later); i++) {
+		struct ts_lane before, after;
+
+		ts_tiles_lane(trace.tiles, i, &before);
+		ts_tiles_lane(later, i, &after);
+		ts_check(!memcmp(&before, &after, sizeof(before)));
+	}
+	ts_tiles_free(later);
 	close_trace(&trace);
 }
 

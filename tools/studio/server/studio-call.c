@@ -15,7 +15,14 @@
 
 const char *ts_call_parameter(const struct ts_studio_call *call, const char *name)
 {
-	return MHD_lookup_connection_value(call->connection, MHD_GET_ARGUMENT_KIND, name);
+	const char *value = NULL;
+	size_t n = 0;
+
+	if (MHD_lookup_connection_value_n(call->connection, MHD_GET_ARGUMENT_KIND, name,
+					  strlen(name), &value, &n) != MHD_YES)
+		return NULL;
+	/* A value with a zero byte is not what it seems; no parameter accepts an empty one. */
+	return value && strlen(value) == n ? value : "";
 }
 
 bool ts_call_is_cancelled(void *data)

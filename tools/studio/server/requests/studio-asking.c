@@ -19,7 +19,9 @@ static int read_members(struct ts_studio_call *call, struct json_object *body,
 	struct json_object *question, *options, *trace;
 
 	if (!json_object_object_get_ex(body, "question", &question) ||
-	    !json_object_is_type(question, json_type_string))
+	    !json_object_is_type(question, json_type_string) ||
+	    strlen(json_object_get_string(question)) !=
+		    (size_t)json_object_get_string_len(question))
 		return ts_call_fail(call, 400, "the body needs \"question\", a string");
 	asking->question = strdup(json_object_get_string(question));
 	if (json_object_object_get_ex(body, "trace", &trace)) {
