@@ -41,6 +41,8 @@ CHECKS = {
     'container': ('packages-container', [], 7200),
     'homebrew': ('packages-homebrew', [], 3600),
     'aarch64': ('integration-aarch64', [], 14400),
+    'studio': ('studio-chromium', [], 3600),
+    'studio-tiles': ('studio-tiles-outside', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
 

@@ -49,7 +49,7 @@ class Browser:
         path = program()
         if not path:
             raise Failed('no Chromium here: install the package chromium')
-        self._folder = tempfile.TemporaryDirectory(prefix='ts-chromium-', ignore_cleanup_errors=True)
+        self._folder = tempfile.mkdtemp(prefix='ts-chromium-')
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
         root = ('--no-sandbox',) if os.geteuid() == 0 else ()
@@ -57,9 +57,9 @@ class Browser:
                  'os.dup2(101, 4); os.closerange(5, 256); os.execv(sys.argv[3], sys.argv[3:])')
         self._process = subprocess.Popen(
             [shutil.which('python3') or 'python3', '-c', child, str(to_browser), str(from_browser), path, *OPTIONS, *root, *options,
-             '--user-data-dir=' + self._folder.name, '--remote-debugging-pipe', 'about:blank'],
+             '--user-data-dir=' + self._folder, '--remote-debugging-pipe', 'about:blank'],
             pass_fds=(to_browser, from_browser), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={**os.environ, 'HOME': self._folder.name})
+            env={**os.environ, 'HOME': self._folder})
         os.close(to_browser)
         os.close(from_browser)
         self._number, self._lock = 0, threading.Lock()
@@ -85,7 +85,7 @@ class Browser:
         os.close(self._write)
         self._reader.join(5)
         os.close(self._read)
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _receive(self):
         rest = b''

@@ -15,11 +15,12 @@ import studio
 
 studio.skip_if_absent()
 if not chromium.program():
-    print('SKIP: no Chromium here: install the package chromium')
+    print('skipped: no Chromium here: install the package chromium')
     sys.exit(chromium.SKIPPED)
 import harness  # noqa: E402
 import hostile_names  # noqa: E402
 
+THOROUGH = unittest.skipUnless(studio.SOAK, 'TS_SOAK=1 runs it')
 SIZES = ((390, 844), (1280, 800), (3840, 2160))
 IDLE = 'window.studio && window.studio.idle()'
 # Text whose contrast to its background is below WCAG's AA, by its element's computed styles.
@@ -53,10 +54,6 @@ CONTRAST = '''
     return bad;
 })()
 '''
-
-
-def duration_parts(text):
-    return text.replace('\u202f', ' ').replace('\xa0', ' ')
 
 
 class Page(harness.Case):
@@ -145,6 +142,20 @@ class Page(harness.Case):
         self.assertTrue(all(status == 200 for status in page.answers.values()), page.answers)
         self.assertFalse([request for request in page.requests if server.token in request], 'the token is in a request\'s address')
 
+    def test_three_questions(self):
+        """A new user's: which kernel is slowest and who launched it, why the GPU stood still, who held most memory. A click each."""
+        page, _ = self.open('train')
+        kernel, gap = self.json('analyze', 'train')['kernels'][0], self.json('gaps', 'train')['longest'][0]
+        self.assertEqual(self.table(page, 'Kernels with the most time')[0][1][1], kernel['ns'])
+        page.click('#panel-body tr[data-kernel] .link')
+        page.wait_text('#selected-name', kernel['name'])
+        page.wait_text('#panel-body', kernel['launched_by'][0]['callers'][-1].split(' ')[0])
+        self.tab(page, 'gaps')
+        self.assertEqual(self.table(page, 'The longest gaps')[0][0][1], gap['end_ns'] - gap['start_ns'])
+        self.tab(page, 'memory')
+        page.wait_text('#panel-body', self.json('memory', 'train')['peak_sites'][0]['frame'].split(' ')[0])
+
+    @THOROUGH
     def test_summary_has_the_numbers_of_analyze(self):
         page, _ = self.open('pipeline')
         answer = self.json('analyze', 'pipeline')
@@ -157,6 +168,7 @@ class Page(harness.Case):
         self.assertEqual([card for card in page.run('[...document.querySelectorAll("[data-finding]")].map(e => e.dataset.finding)')],
                          [finding['finding'] for finding in answer['findings']])
 
+    @THOROUGH
     def test_slowest_kernel_and_its_launcher(self):
         """One click."""
         page, _ = self.open('train')
@@ -182,6 +194,7 @@ class Page(harness.Case):
         self.assertEqual(page.run('document.querySelector("[data-gap]").dataset.gap'), str(gap['op_id']))
         self.assertIn(gap['end_ns'] - gap['start_ns'], self.values(page, '#gap h2 .num'))
 
+    @THOROUGH
     def test_gaps_have_the_numbers_of_gaps(self):
         page, _ = self.open('pipeline')
         self.tab(page, 'gaps')
@@ -192,6 +205,7 @@ class Page(harness.Case):
         page.click('#panel-body tr[data-op] .link')
         page.wait_text('#gap-cause', 'Mostly')
 
+    @THOROUGH
     def test_memory_at_the_peak(self):
         """One click."""
         page, _ = self.open('train')
@@ -203,6 +217,7 @@ class Page(harness.Case):
         self.assertEqual([[row[1][1], row[3][1]] for row in rows], [[site['total_bytes'], site['count']] for site in answer['peak_sites']])
         self.assertIn(answer['peak_sites'][0]['frame'].split(' ')[0], rows[0][0][0])
 
+    @THOROUGH
     def test_state_at_a_time(self):
         page, server = self.open('pipeline')
         page.click('#search')
@@ -214,9 +229,10 @@ class Page(harness.Case):
         self.assertEqual([row[5][1] for row in devices], [device['allocated_bytes'] for device in answer['devices']])
         self.assertEqual([row[1][0] for row in devices], [device['state'] for device in answer['devices']])
 
+    @THOROUGH
     def test_click_a_row(self):
         page, server = self.open('pipeline')
-        lane = self.lane(server, 'stream', 2)
+        lane = self.lane(server, 'compute')
         rows = server.get('rows?lane=%d&from=0&to=99999999' % lane['id'])
         start, end, op = rows['start'][3], rows['end'][3], rows['op'][3]
         page.wait('new URLSearchParams(location.hash.slice(1)).get("to")')
@@ -243,6 +259,7 @@ class Page(harness.Case):
             before = now
         raise chromium.Failed('the view does not rest')
 
+    @THOROUGH
     def test_zoom_and_pan(self):
         page, _ = self.open('pipeline')
         x, y, width, height = page.box('#canvas')
@@ -260,6 +277,7 @@ class Page(harness.Case):
         page.key('w')
         self.assertLess(self.span(page), whole[1] - whole[0] + 1)
 
+    @THOROUGH
     def test_measure(self):
         """A span that is dragged on the ruler has its numbers in a panel."""
         page, server = self.open('pipeline')
@@ -271,6 +289,7 @@ class Page(harness.Case):
         begin, end = self.settled(page)
         self.assertAlmostEqual(length, 0.4 * (end - begin), delta=0.06 * (end - begin))
 
+    @THOROUGH
     def test_links_reload_and_bookmarks(self):
         page, server = self.open('pipeline')
         page.wait('new URLSearchParams(location.hash.slice(1)).get("to")')
@@ -280,7 +299,7 @@ class Page(harness.Case):
         page.click('#tab-gaps')
         self.settled(page)
         address = page.run('location.href')
-        self.assertIn('marks', address)
+        self.assertIn('mark=', address)
         other = self.browser.page()
         self.pages.append((other, server))
         other.goto(address)
@@ -288,6 +307,7 @@ class Page(harness.Case):
         other.wait('document.querySelector("#tab-gaps[aria-selected=true]")')
         self.assertEqual(other.text('#corner'), page.text('#corner'))
 
+    @THOROUGH
     def test_without_a_token(self):
         server = self.server('pipeline')
         for fragment in ('', '#token=' + '0' * 32, '#token=<script>alert(1)</script>'):
@@ -298,6 +318,56 @@ class Page(harness.Case):
             self.assertNotIn('pipeline', page.text())
             page.close()
 
+    def test_search(self):
+        """Next and previous match; the address has the operation that was found."""
+        page, _ = self.open('pipeline')
+        kernels = sorted((row for row in studio.rows(studio.golden('pipeline')) if row['type'] == 'kernel' and row['name'] == 'saxpy'),
+                         key=lambda row: row['start_ns'])
+        page.click('#search')
+        page.type('saxpy')
+        page.click('#search-next')
+        self.assertEqual(page.wait_text('#search-result', 'match'), '%d matches' % len(kernels))
+        self.assertEqual(page.wait_text('#selected-name', 'saxpy'), 'saxpy')
+        found = []
+        for control in ('', '#search-next', '#search-next', '#search-previous'):
+            if control:
+                page.click(control)
+                page.wait('new URLSearchParams(location.hash.slice(1)).get("op") !== "%s"' % found[-1])
+            found.append(page.wait('new URLSearchParams(location.hash.slice(1)).get("op")'))
+        self.assertEqual(found, [str(kernels[i]['op_id']) for i in (0, 1, 2, 1)])
+        page.click('#search')
+        page.key('a', 'Control')
+        page.type('no such name')
+        page.key('Enter')
+        page.wait_text('#search-result', 'no match')
+        page.errors = [error for error in page.errors if '/api/search' not in error]
+
+    @THOROUGH
+    def test_what_if(self):
+        """A faster kernel: the new length is that of tsctl, and the new timeline has lanes of its own."""
+        page, _ = self.open('pipeline')
+        self.tab(page, 'what-if')
+        page.click('#what-if-edit')
+        page.type('kernel saxpy=2x')
+        page.key('Enter')
+        page.wait('document.querySelector("#what-if-result .lead .num")')
+        after, before = self.values(page, '#what-if-result .lead .num')
+        self.assertGreater(before, 0)
+        result = harness.tsctl('replay', '--what-if', 'kernel saxpy=2x', '--json', studio.golden('pipeline'))
+        answer = json.loads(result.out.splitlines()[0])
+        self.assertEqual([answer['recorded']['makespan_ns'], answer['edited']['makespan_ns']], [before, after])
+        page.wait('document.querySelectorAll(".header.layer").length > 0')
+
+    @THOROUGH
+    def test_flame_graph_of_a_span(self):
+        page, server = self.open('pipeline')
+        x, y, width, height = page.box('#ruler')
+        page.drag(x + width * 0.1, y + height / 2, x + width * 0.9, y + height / 2)
+        self.tab(page, 'span')
+        page.wait('document.querySelectorAll("#panel-body .frame").length > 3')
+        self.assertIn('main', ' '.join(page.texts('#panel-body .frame')))
+
+    @THOROUGH
     def test_theme_and_help(self):
         page, _ = self.open('train')
         before = page.attribute('html', 'data-theme')
@@ -310,6 +380,7 @@ class Page(harness.Case):
         self.assertFalse(page.run('document.querySelector("#help-dialog").open'))
         page.run('localStorage.clear()')
 
+    @THOROUGH
     def test_other_panels(self):
         page, _ = self.open('failing')
         self.tab(page, 'errors')
@@ -320,6 +391,7 @@ class Page(harness.Case):
             page.wait('document.querySelector("#panel-body").innerText.trim().length > 10')
             self.assertNotIn('undefined', page.text('#panel-body'))
 
+    @THOROUGH
     def test_two_traces(self):
         page, _ = self.open('pipeline', 'pipeline-longer')
         self.tab(page, 'compare')
@@ -351,6 +423,7 @@ class Page(harness.Case):
         page.close()
         server.close()
 
+    @THOROUGH
     def test_other_origin(self):
         """A page of another origin, which even knows the token, gets nothing."""
         server = self.server('train')
@@ -438,6 +511,7 @@ class Page(harness.Case):
         page.key('Escape')
         self.assertEqual(page.focused()[1], 'canvas')
 
+    @THOROUGH
     def test_names_for_screen_readers(self):
         page, _ = self.open('pipeline')
         page.wait('document.querySelector("#panel-body table")')
@@ -449,6 +523,7 @@ class Page(harness.Case):
         self.assertTrue({'application', 'tablist', 'tab', 'tabpanel', 'table', 'columnheader', 'heading', 'search'} <= roles, roles)
         self.assertTrue([name for role, name, _ in tree if role == 'application' and 'arrow' in name.lower()])
 
+    @THOROUGH
     def test_contrast(self):
         page, _ = self.open('pipeline')
         page.wait('document.querySelector("#panel-body table")')
@@ -460,6 +535,7 @@ class Page(harness.Case):
                 page.wait('document.querySelector("#panel-body").innerText.trim().length > 10')
                 self.assertEqual(page.run(CONTRAST), [], (dark, tab))
 
+    @THOROUGH
     def test_sizes(self):
         """At three sizes nothing is wider than the window, and controls of the bar do not overlap."""
         folder = os.environ.get('TS_SCREENSHOTS')
@@ -487,7 +563,7 @@ class Report(harness.Case):
         path = hostile_names.write(self, self.path('hostile.sbt'), hostile_names.NAMES + ['<img src=http://example.com/x onerror=window.pwned=1>'])
         with chromium.Browser() as browser:
             page = browser.page()
-            for trace in (studio.golden('pipeline'), studio.golden('failing'), path):
+            for trace in (studio.golden('pipeline'), studio.golden('failing'), path) if studio.SOAK else (path,):
                 out = self.path('report.html')
                 self.assertEqual(harness.tsctl('report', '-o', out, trace).status, 0)
                 page.requests.clear()

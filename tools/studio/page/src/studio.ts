@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the timeline, the panels, the bar and the keys. It is what the panels see as their shell.
+// Joins the timeline, the panels, the bar and the keys. The panels know it as their shell.
 import { byId, button, el } from './core/dom';
 import { formatFragment, ViewState } from './core/fragment';
 import { Integer } from './core/json';
@@ -234,6 +234,9 @@ export class Studio implements Shell {
 		byId('link').addEventListener('click', () => this.act('link'));
 		byId('theme').addEventListener('click', () => this.act('theme'));
 		byId('help').addEventListener('click', () => this.act('help'));
+		byId('notice').addEventListener('click', () => {
+			byId('notice').hidden = true;
+		});
 		byId('skip').addEventListener('click', (event) => {
 			event.preventDefault();
 			byId('panel-body').focus();
@@ -695,13 +698,16 @@ export class Studio implements Shell {
 	/* A live trace has become longer: new lanes, and new tiles at its end. */
 	private async grow(duration: number): Promise<void> {
 		const trace = await this.model.api.trace();
+		const before = this.model.trace.duration_ns;
 		this.model.trace = trace;
 		this.model.view.setDuration(duration);
+		const shown = this.model.tree.visible.length;
 		this.model.tree.update(trace.lanes);
 		this.model.tree.layout();
-		this.timeline.tiles.drop(() => true);
-		this.timeline.rows.drop(() => true);
-		this.model.emit('lanes');
+		this.timeline.tiles.expire(before);
+		this.timeline.rows.expire(before);
+		if (this.model.tree.visible.length !== shown)
+			this.model.emit('lanes');
 		this.model.emit('trace');
 	}
 }

@@ -23,6 +23,8 @@ export interface RowChunk {
 interface Entry {
 	chunk: RowChunk;
 	used: number;
+	to: number;
+	stale: boolean;
 }
 
 interface Wanted {
@@ -73,10 +75,11 @@ export class RowCache {
 		const entry = this.entries.get(range.key);
 		if (entry) {
 			entry.used = this.frame;
-			return entry.chunk;
+			if (!entry.stale)
+				return entry.chunk;
 		}
 		this.wanted.set(range.key, { key: range.key, lane, layer, from: range.from, to: range.to });
-		return undefined;
+		return entry && entry.chunk;
 	}
 
 	idle(): boolean {
@@ -100,14 +103,10 @@ export class RowCache {
 		}
 	}
 
-	drop(matches: (layer: number, lane: number) => boolean): void {
-		for (const [key, entry] of [...this.entries]) {
-			const [layer, lane] = key.split('/').map(Number);
-			if (matches(layer, lane)) {
-				this.total -= entry.chunk.start.length;
-				this.entries.delete(key);
-			}
-		}
+	/* The trace has grown at `ns`: chunks that reach there are shown, and asked for again. */
+	expire(ns: number): void {
+		for (const entry of this.entries.values())
+			entry.stale = entry.stale || entry.to > ns;
 	}
 
 	private send(wanted: Wanted): void {
@@ -122,8 +121,9 @@ export class RowCache {
 			if (chunk.more && wanted.key.endsWith('/all'))
 				this.large.add(wanted.lane);
 			this.deeper(wanted.lane, 1 + chunk.depth.reduce((most, depth) => Math.max(most, depth), 0));
-			this.total += chunk.start.length;
-			this.entries.set(wanted.key, { chunk, used: this.frame });
+			const old = this.entries.get(wanted.key);
+			this.total += chunk.start.length - (old ? old.chunk.start.length : 0);
+			this.entries.set(wanted.key, { chunk, used: this.frame, to: wanted.to, stale: false });
 			this.evict();
 		}).catch((error) => {
 			if (isAbort(error))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles by layer, level, lane and number: a bounded cache. The drawing wants tiles, frame by frame; flush() asks the server for
 // the missing ones, and cancels requests that the view no longer wants.
-import { Tile } from '../core/tile';
+import { CELLS, Tile } from '../core/tile';
 import { Api, isAbort } from './api';
 
 const MAX_TILES = 3000;    // 4 KiB each, 12 MiB
@@ -100,13 +100,12 @@ export class TileCache {
 		}
 	}
 
-	/* Forgets the tiles of a layer, or of lanes that grow. */
-	drop(matches: (layer: number, lane: number) => boolean): void {
-		this.version++;
-		for (const key of [...this.entries.keys()]) {
-			const [layer, , lane] = key.split('/').map(Number);
-			if (matches(layer, lane))
-				this.entries.delete(key);
+	/* The trace has grown at `ns`: tiles that reach there are shown, and asked for again. */
+	expire(ns: number): void {
+		for (const [key, entry] of this.entries) {
+			const [, level, , index] = key.split('/').map(Number);
+			if ((index + 1) * CELLS * Math.pow(2, level) > ns)
+				entry.askAgain = 1;
 		}
 	}
 
