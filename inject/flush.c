@@ -291,6 +291,12 @@ static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 		ts_futex_wait(word, remote, TS_BUDGET_EARLY_NS, true);
 }
 
+/* The link thread also writes it, until it sees that this thread has started. */
+static uint32_t flushes_done(const struct ts_control *control)
+{
+	return __atomic_load_n(&control->flushes_done, __ATOMIC_RELAXED);
+}
+
 static void *thread_main(void *data)
 {
 	struct ts_flush *flush = data;
@@ -324,7 +330,7 @@ static void *thread_main(void *data)
 		report(flush, requests);
 		ts_switch_follow(shim);
 		ts_hip_follow(shim);
-		ts_rocprofiler_flush(shim, requests || remote != control->flushes_done);
+		ts_rocprofiler_flush(shim, requests || remote != flushes_done(control));
 		do_cupti(flush, requests);
 		ended = ts_budget_mark();
 		ts_budget_charge(&flush->budget, &began, &ended);
@@ -332,7 +338,7 @@ static void *thread_main(void *data)
 		 * Release, paired with the daemon's acquire: the requested records are in the ring.
 		 * Before this thread started, the link thread answered (ring/link-thread.c).
 		 */
-		if (remote != __atomic_load_n(&control->flushes_done, __ATOMIC_RELAXED)) {
+		if (remote != flushes_done(control)) {
 			__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
 			ts_producer_wake_daemon(control);
 		}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The streams, threads and names of each block, from the summaries: the lanes of a trace, and
- * searches for names, without decoding its rows. Not installed; replay/report/tiles is the user. Not thread-safe.
+ * searches for names, without decoding its rows. Not installed. replay/report/tiles is the user.
+ * Not thread-safe.
  */
 #pragma once
 

@@ -12,6 +12,7 @@
   ctf       the same job in LTTng's CTF
   large     a trace of 100 million launches, made and removed again (TS_BENCH_LARGE: of so many): to open it, a millisecond
             of it, totals by kernel, the reader's memory
+  studio    that trace in `tsctl studio`: the first picture, random steps, the server's memory
   columns   columns of 10 million launches read into NumPy by the Python package, against C
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
             and one with 20 Python functions
@@ -301,6 +302,21 @@ class Bench:
             index['n'], 100 * index['bytes'] / index['of_bytes']))
         self.say('  the state at an instant, the worst of 256', '%.1f ms' % state['worst_ms'],
                  'mean %.1f ms, %.0f operations under way' % (state['mean_ms'], state['ops']), 'less than 10 ms')
+
+    def studio(self):
+        n = '200000' if self.smoke else os.environ.get('TS_BENCH_LARGE', '100000000')
+        self.path('tools/studio/server/tracesmith-studio')
+        with tempfile.TemporaryDirectory(dir=os.environ.get('TS_BENCH_FOLDER')) as folder:
+            path = os.path.join(folder, 'large.sbt')
+            self.json([self.path('test/bench/bench-large'), 'write', path, n], timeout=3600)
+            result = self.json([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'studio.py'), self.path('tools/tsctl/tsctl'), path,
+                                '20' if self.smoke else '200'], timeout=600)
+        self.say('%d rows in %d lanes: server started' % (result['rows'], result['lanes']), '%.0f ms' % result['start_ms'])
+        self.say('  first picture', '%.0f ms' % result['first_ms'], goal='less than 500 ms')
+        self.say('  all cells exact', '%.1f s' % result['exact_s'])
+        self.say('  a random step of all lanes', '%.1f ms' % result['median_ms'], 'the worst %.1f ms' % result['worst_ms'],
+                 'median 50 ms, worst 150 ms')
+        self.say('  memory of the server, at its peak', '%.0f MB' % (result['peak_bytes'] / 1e6), goal='less than 300 MB')
 
     def state(self):
         result = self.json([self.path('test/bench/bench-state'), '20000' if self.smoke else '10000000'], timeout=3600)
@@ -897,7 +913,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'studio', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

@@ -15,7 +15,7 @@ TYPES = {
 
 def main():
     """Writes an array for each file, and the table of all."""
-    lines = ['#include "tools/studio/server/page.h"', '']
+    lines = ['#include "tools/studio/server/studio-page.h"', '']
     table = []
     for number, path in enumerate(sys.argv[2:]):
         with open(path, 'rb') as file:

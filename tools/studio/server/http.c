@@ -12,8 +12,8 @@
 #include "tools/studio/server/http.h"
 
 #include "proto/abi/base.h"
-#include "tools/studio/server/page.h"
 #include "tools/studio/server/parameters.h"
+#include "tools/studio/server/studio-page.h"
 #include "tools/studio/server/studio-watch.h"
 
 #include <microhttpd.h>

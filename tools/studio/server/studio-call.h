@@ -46,7 +46,8 @@ int ts_call_fail(struct ts_studio_call *call, unsigned status, const char *forma
 int ts_call_fail_with(struct ts_studio_call *call, int r);
 
 /*
- * Borrows tiles and a reader of trace 0 or 1 until the call ends. Returns 0, or -1 after ts_call_fail().
+ * Borrows tiles and a reader of trace 0 or 1 until the call ends. Returns 0, or -1 after
+ * ts_call_fail().
  */
 int ts_call_reader(struct ts_studio_call *call, uint64_t trace);
 /* Gives back the reader and the tiles, if the call has them. */

@@ -75,7 +75,9 @@ static bool is_closing(void *data)
 	return atomic_load_explicit(&trace->is_closing, memory_order_relaxed);
 }
 
-/* Opens a reader for a thread of the trace. tsctl's messages are not for several threads at once. */
+/*
+ * Opens a reader for a thread of the trace. tsctl's messages are not for several threads at once.
+ */
 static struct ts_studio_reader *open_own(struct ts_studio_trace *trace)
 {
 	struct ts_studio_reader *reader;

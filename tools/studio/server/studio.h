@@ -80,8 +80,9 @@ struct ts_studio_tiles *ts_studio_tiles_get(struct ts_studio_trace *trace);
 void ts_studio_tiles_put(struct ts_studio_trace *trace, struct ts_studio_tiles *tiles);
 
 /*
- * Waits for a reader, which has all blocks of tiles that were got before. Returns NULL if is_cancelled() returned true, or if no reader could be
- * opened. ts_studio_reader_put() gives it back.
+ * Waits for a reader, which has all blocks of tiles that were got before. Returns NULL if
+ * is_cancelled() returned true, or if no reader could be opened. ts_studio_reader_put() gives it
+ * back.
  */
 struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace,
 					      bool (*is_cancelled)(void *data), void *data);
