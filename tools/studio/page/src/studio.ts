@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the timeline, the panels, the bar and the keys. It is what the panels see as their shell.
+// Joins the timeline, the panels, the bar and the keys. The panels know it as their shell.
 import { byId, button, el } from './core/dom';
 import { formatFragment, ViewState } from './core/fragment';
 import { Integer } from './core/json';
@@ -234,6 +234,9 @@ export class Studio implements Shell {
 		byId('link').addEventListener('click', () => this.act('link'));
 		byId('theme').addEventListener('click', () => this.act('theme'));
 		byId('help').addEventListener('click', () => this.act('help'));
+		byId('notice').addEventListener('click', () => {
+			byId('notice').hidden = true;
+		});
 		byId('skip').addEventListener('click', (event) => {
 			event.preventDefault();
 			byId('panel-body').focus();

@@ -30,7 +30,7 @@ function number(text: string | null): number | undefined {
 	return Number(text);
 }
 
-/* Reads a fragment, with or without "#". What is malformed is left out. */
+/* Reads a fragment, with or without "#". Malformed fields are left out. */
 export function parseFragment(fragment: string): ViewState {
 	const fields = new URLSearchParams(fragment.replace(/^#/, ''));
 	const state: ViewState = {};

@@ -66,7 +66,7 @@ interface Allocation {
 	since_ns: number;
 }
 
-const CURVE_HEIGHT = 120;
+const CURVE_HEIGHT = 96;
 const HELD = 30;
 
 export class MemoryPanel extends Panel {

@@ -99,7 +99,7 @@ export function causeText(part: GapPart): string {
 	case 'host':
 		return thread + (part.function ? ' ran ' + part.function : ' ran its own code, or was off its CPU');
 	case 'off_cpu':
-		return thread + ' was off its CPU: ' + (part.reason || 'unknown') + (part.syscall ? ' in ' + part.syscall : '') +
+		return thread + ' was off its CPU: ' + (part.reason || 'unknown') + (part.syscall && part.syscall !== part.reason ? ' in ' + part.syscall : '') +
 			(part.file ? ' of ' + part.file : '') + (part.waker ? ', woken by ' + part.waker : '');
 	case 'page_fault':
 		return thread + ' had ' + (part.fault ? part.fault + ' ' : '') + 'page faults' + ' of ' + (part.memory || 'some') + ' memory';

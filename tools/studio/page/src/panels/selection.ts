@@ -151,8 +151,9 @@ export class SelectionPanel extends Panel {
 	private memory(rows: Row[]): HTMLElement[] {
 		const result: HTMLElement[] = [];
 		for (const row of rows) {
-			if (row.type === 'arguments' || row.type === 'access' || row.type === 'alloc' || row.type === 'free') {
-				const title = { arguments: 'Arguments', access: 'Memory touched', alloc: 'Allocated', free: 'Freed' }[row.type];
+			if (row.type === 'arguments' || row.type === 'access' || row.type === 'alloc' || row.type === 'free' || row.type === 'operation') {
+				const title = { arguments: 'Arguments', access: 'Memory touched', alloc: 'Allocated', free: 'Freed',
+					operation: 'Captured operation' }[row.type];
 				result.push(el('h3', {}, title), facts(Object.entries(row)
 					.filter(([key]) => !SKIPPED.has(key) && key !== 'context' && row[key] !== 0)
 					.map(([key, value]) => [key.replace(/_/g, ' '), fieldValue(key, value)] as const)));

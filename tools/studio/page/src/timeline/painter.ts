@@ -509,7 +509,7 @@ export class Painter {
 		}
 	}
 
-	/* What lies at a pixel of the canvas. */
+	/* The lane, and the row or the cell, at a pixel of the canvas. */
 	hit(x: number, y: number): Hit | undefined {
 		const { model } = this;
 		const lane = model.tree.at(y + this.scroll);

@@ -74,7 +74,7 @@ export class Strips {
 				const ns = place.from + x * nsPerPixel;
 				const first = Math.max(0, Math.floor(ns / cell) - base);
 				const end = Math.min(CELLS - 1, Math.max(first, Math.ceil((ns + nsPerPixel) / cell) - 1 - base));
-				// Of the cells under the pixel, the busiest.
+				// The busiest of the cells under the pixel.
 				let at = -1;
 				let share = -1;
 				for (let i = first; i <= end; i++) {
