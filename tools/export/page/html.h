@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the elements of the page (page.c): tables, stacks, pictures. Texts of a trace are escaped
- * and cleaned by svg.h: controls and characters that change the direction of text become U+FFFD,
- * and very long names are cut. Private to tools/export/page.
+ * Writes the elements of the page (report-page.c): tables, stacks, pictures. Texts of a trace are
+ * escaped and cleaned by svg.h: controls and characters that change the direction of text become
+ * U+FFFD, and very long names are cut. Private to tools/export/page.
  */
 #pragma once
 

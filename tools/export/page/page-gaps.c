@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the causes of idle time for the page. page.c calls this file with the answer of the query;
- * the words are those of `tsctl gaps`.
+ * Writes the causes of idle time for the page. report-page.c calls this file with the answer of
+ * the query; the words are those of `tsctl gaps`.
  */
 #include "proto/abi/base.h"
 #include "replay/report/answers/words.h"
 #include "replay/report/pictures/figures.h"
-#include "tools/export/page/page.h"
+#include "tools/export/page/report-page.h"
 
 #include <inttypes.h>
 

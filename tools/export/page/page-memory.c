@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the use of memory for the page: the picture over time, the holders at the peak, and memory
- * that was never freed or used after a free. page.c calls this file with the answer of the query.
+ * Writes the use of memory for the page: the picture over time, the holders at the peak, and
+ * memory that was never freed or used after a free. report-page.c calls this file with the answer
+ * of the query.
  */
 #include "proto/abi/base.h"
 #include "replay/report/pictures/figures.h"
 #include "replay/report/stacks/short-function.h"
-#include "tools/export/page/page.h"
+#include "tools/export/page/report-page.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the trace itself for the page: its name, sessions, devices, losses, and the calls that
- * failed. page.c calls this file with the answer of the query.
+ * failed. report-page.c calls this file with the answer of the query.
  */
 #include "proto/abi/base.h"
 #include "replay/report/pictures/figures.h"
-#include "tools/export/page/page.h"
+#include "tools/export/page/report-page.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page's style sheet; page.c writes it into the page. Light and dark follow the viewer's
- * setting. A table or a picture that is wider than the window scrolls by itself, so the page never
- * does. On paper, pictures shrink and stacks break between frames only.
+ * The page's style sheet; report-page.c writes it into the page. Light and dark follow the
+ * viewer's setting. A table or a picture that is wider than the window scrolls by itself, so the
+ * page never does. On paper, pictures shrink and stacks break between frames only.
  */
 #include "tools/export/page/page-style.h"
 

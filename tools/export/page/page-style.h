@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The style sheet of the page. The pictures in the page have their own. Private to page.c. */
+/* The style sheet of the page; pictures have their own. Private to report-page.c. */
 #pragma once
 
 extern const char ts_page_style[];

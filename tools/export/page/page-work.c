@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the analysis of a trace for the page: the verdict, possible changes, GPUs, kernels. page.c
- * calls this file with the answer of the query; the words are those of `tsctl analyze`.
+ * Writes the analysis of a trace for the page: the verdict, possible changes, GPUs, kernels.
+ * report-page.c calls this file with the answer of the query; the words are those of `tsctl
+ * analyze`.
  */
 #include "proto/abi/base.h"
 #include "replay/report/answers/words.h"
 #include "replay/report/pictures/figures.h"
 #include "replay/report/stacks/codes.h"
-#include "tools/export/page/page.h"
+#include "tools/export/page/report-page.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * The page is safe with names of any kind. Texts are escaped, and a content security policy in the
  * page forbids scripts and requests in addition.
  */
-#include "tools/export/page/page.h"
+#include "tools/export/page/report-page.h"
 
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page while it is made: the answers come one after the other, and each writes its section. The
- * sections are put together at the end, because the beginning of the page quotes all of them.
+ * The page while it is made: the answers come one after the other, and each writes its section.
+ * The sections are put together at the end, because the beginning of the page quotes all of them.
  * Private to tools/export/page.
  */
 #pragma once
