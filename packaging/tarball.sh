@@ -32,7 +32,7 @@ static_packages="libbpf-dev libbz2-dev libdw-dev libelf-dev libiberty-dev libjso
 # The project, without the tests. Static libraries instead of shared ones; libsystemd has no static one.
 build_project()
 {
-	[ -f "$build/build.ninja" ] || meson setup "$build" -Dbuildtype=release -Doptimization=2 -Db_ndebug=true -Dtests=false \
+	[ -f "$build/build.ninja" ] || meson setup "$build" -Dbuildtype=release -Doptimization=2 -Db_ndebug=true -Dtests=false -Dstudio=disabled \
 		-Dprefer_static=true -Dsystemd=disabled -Dpkgconfig.relocatable=true --prefix=$prefix --libdir=lib \
 		>"$out/setup.log" 2>&1 || {
 		cat "$out/setup.log" >&2

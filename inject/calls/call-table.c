@@ -62,16 +62,18 @@ struct effect {
 struct interface {
 	const uint8_t *classes;
 	const struct effect *effects;
+	const uint8_t *effects_of; /* the place in `effects` */
 	uint32_t n;
 };
 
 static const struct interface *interface_of(uint32_t domain)
 {
-	static const struct interface driver = {driver_classes, driver_effects,
+	static const struct interface driver = {driver_classes, driver_effects, driver_effects_of,
 						TS_CUPTI_DRIVER_CBID_SIZE};
 	static const struct interface runtime = {runtime_classes, runtime_effects,
-						 TS_CUPTI_RUNTIME_CBID_SIZE};
-	static const struct interface hip = {hip_classes, hip_effects, TS_HIP_CALL_SIZE};
+						 runtime_effects_of, TS_CUPTI_RUNTIME_CBID_SIZE};
+	static const struct interface hip = {hip_classes, hip_effects, hip_effects_of,
+					     TS_HIP_CALL_SIZE};
 
 	if (domain == TS_API_CUDA_RUNTIME)
 		return &runtime;
@@ -80,10 +82,9 @@ static const struct interface *interface_of(uint32_t domain)
 
 static const struct effect *effect_of(uint32_t domain, uint32_t cbid)
 {
-	static const struct effect none;
 	const struct interface *interface = interface_of(domain);
 
-	return cbid < interface->n ? &interface->effects[cbid] : &none;
+	return &interface->effects[cbid < interface->n ? interface->effects_of[cbid] : 0];
 }
 
 static const void *argument(const void *params, uint8_t at)

@@ -21,7 +21,7 @@ class Tracesmith < Formula
   uses_from_macos "zlib"
 
   def install
-    system "meson", "setup", "build", "-Drecorder=disabled", "-Dtests=false", *std_meson_args
+    system "meson", "setup", "build", "-Drecorder=disabled", "-Dstudio=disabled", "-Dtests=false", *std_meson_args
     system "meson", "compile", "-C", "build", "--verbose"
     system "meson", "install", "-C", "build"
   end

@@ -63,6 +63,16 @@ def processor_ns(pid):
     return time.clock_gettime_ns((~pid << 3) | 2) if pid else 0
 
 
+def program_ns(pid):
+    """Time of a run of the eBPF program that a process holds, by the kernel's count; 0: none, or the kernel does not count."""
+    for path in glob.glob('/proc/%d/fdinfo/*' % pid) if pid else ():
+        with contextlib.suppress(OSError), open(path, encoding='utf-8') as file:
+            match = re.search(r'run_time_ns:\s*(\d+)\s*run_cnt:\s*(\d+)', file.read())
+            if match and int(match[2]):
+                return int(match[1]) / int(match[2])
+    return 0
+
+
 def child_of(parent, name):
     """The process of that name; 0: there is none."""
     for path in glob.glob('/proc/[0-9]*/stat'):
@@ -543,6 +553,9 @@ class Bench:
                  'at most 15 us')
         self.say('  sampler, daemon, the thread itself', '%.1f, %.1f, %.1f us' % (sampler / 1e3, daemon / 1e3, thread / 1e3),
                  'start-up of the sampler: %.1f ms' % (median(runs['samples'], 'startup_ns') / 1e6))
+        programs = [one['program_ns'] for one in runs['samples'] if one['program_ns']]
+        if programs:
+            self.say("  the eBPF program, in the thread's time", '%.1f us' % (statistics.median(programs) / 1e3), 'by the kernel')
         self.say('  of a core at 199 Hz', '%.2f %%' % (100 * total * 199 / 1e9), '%.2fx of 0.3 %%' % (total * 199 / 1e9 / 0.003),
                  'at most 1x')
 
@@ -598,6 +611,7 @@ class Bench:
             told = json.loads(subject.stdout.readline())
             told.update(on=on, sampler_ns=processor_ns(sampler) - begun[0], daemon_ns=processor_ns(daemon) - begun[1])
             blocks.append(told)
+        blocks[-1]['program_ns'] = program_ns(sampler)
         return blocks
 
     def host_rows(self, trace, info, blocks):
@@ -610,7 +624,7 @@ class Bench:
         frames = [len(row['stack']['frames']) for block in blocks for row in block['rows']]
         found = {'samples': len(frames), 'frames': statistics.mean(frames or [0]), 'lost': sum(info['lost'].values()),
                  'sampler_ns': sum(block['sampler_ns'] for block in blocks), 'thread_ns': [],
-                 'daemon_ns': sum(block['daemon_ns'] for block in blocks)}
+                 'daemon_ns': sum(block['daemon_ns'] for block in blocks), 'program_ns': blocks[-1]['program_ns']}
         cost = re.match(r'(\d+) samples, (\d+) ns', info['metadata'].get('samples_cost', ''))
         if cost and not frames:
             raise Skip(info['metadata'].get('samples_missing', 'no samples came'))

@@ -28,7 +28,7 @@ NAMES = ('libtracesmith0', 'libtracesmith-dev', 'tracesmith', 'tracesmith-servic
 MIRROR = 'http://deb.debian.org/debian'
 SKIPPED = 77
 # The preloaded library is mapped into every program.
-SHIM_BYTES = 750000
+SHIM_BYTES = 300000
 # Debian's rules for uploads to its archive, which these packages do not go to.
 NO_UPLOAD = ('initial-upload-closes-no-bugs', 'bad-distribution-in-changes-file')
 # What debian/rules moves. The libdir of a build may be another one than a package's.

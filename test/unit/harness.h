@@ -112,13 +112,16 @@ static inline bool ts_soak(void)
 	return getenv("TS_SOAK") != NULL;
 }
 
-/*
- * Skips a test that needs a call that qemu-user does not have. packaging/cross/run.sh sets the
- * variable.
- */
+/* True under qemu-user, which is many times slower. packaging/cross/run.sh sets the variable. */
+static inline bool ts_emulated(void)
+{
+	return getenv("TS_EMULATED") != NULL;
+}
+
+/* Skips a test that needs a call that qemu-user does not have. */
 static inline void ts_skip_emulated(const char *missing)
 {
-	if (getenv("TS_EMULATED")) {
+	if (ts_emulated()) {
 		fprintf(stderr, "skipped: qemu-user has no %s\n", missing);
 		exit(TS_TEST_SKIPPED);
 	}

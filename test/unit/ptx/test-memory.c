@@ -172,6 +172,7 @@ TS_TEST(vectors_do_not_tear)
 	 */
 	const uint32_t n = ts_soak() ? 4000000 : 50000;
 
+	ts_skip_emulated("16-byte access in one");
 	for (uint32_t n_threads = 2; n_threads <= 8; n_threads += 6) {
 		for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
 			struct device d;

@@ -77,6 +77,14 @@ def refused(sources):
     return names
 
 
+def zeros(name, parameters):
+    """A call with zeros. A structure goes by its type: ABIs differ in the passing of large ones."""
+    types = [re.fullmatch(r'(?:const )?(struct \w+) \w+', parameter.strip()) for parameter in parameters.strip()[1:-1].split(',')]
+    if not any(types):
+        return 'conform_call_zeros(conform_find("%s"))' % name
+    return '%s(%s)' % (name, ', '.join('(%s){0}' % found.group(1) if found else '0' for found in types))
+
+
 def header(prefix, sources):
     names = []
     print('/* SPDX-License-Identifier: Apache-2.0 */\n/* Made by conform.py. */\n#pragma once\n\n'
@@ -87,6 +95,7 @@ def header(prefix, sources):
         names.append(name)
         print('typedef %sconform_%s%s;' % (result, name, parameters))
         print('#define %s (*(conform_%s *)conform_find("%s"))' % (name, name, name))
+        print('#define conform_zeros_%s() %s' % (name, zeros(name, parameters)))
     print('#define CONFORM_EACH(F) %s' % ' '.join('F(%s)' % name for name in names))
     print('#define CONFORM_REFUSED(F) %s' % ' '.join('F(%s)' % name for name in refused(sources)))
     print('#define CONFORM_CODE(name) TS_%s_##name' % {'driver': 'CU', 'runtime': 'CUDA'}[prefix])

@@ -7,9 +7,6 @@
  */
 #include <assert.h>
 #include <math.h>
-#if !defined(__SSE2__)
-#include <fenv.h>
-#endif
 
 #include "replay/vgpu/ptx/lanes/half.h"
 #include "replay/vgpu/ptx/lanes/lanes.h"
@@ -100,6 +97,30 @@ static int saturate_f32(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uin
 	return 0;
 }
 
+#if defined(__aarch64__)
+/*
+ * The processor flushes if the exact result is below the smallest normal number, PTX if the rounded
+ * result is. They differ for products and sums that round up to this number; other operations have
+ * no such results. Replaces the zeros of such lanes.
+ */
+static void unflush(const struct ts_ptx_insn *in, uint32_t m, const float operands[3][TS_PTX_LANES],
+		    float *d)
+{
+	enum ts_ptx_rounding mode = in->space & 15;
+
+	for (int i = 0; i < TS_PTX_LANES; i++) {
+		float a = flush(operands[0][i], 1), b = flush(operands[1][i], 1);
+		float c = in->inner == fma_f32 ? flush(operands[2][i], 1) : 0;
+		double exact = ts_ptx_fma_odd(a, b, c), size = fabs(exact);
+		bool away = mode == (exact < 0 ? ROUND_RM : ROUND_RP);
+
+		if ((m >> i & 1) && d[i] == 0 && size < 0x1p-126 &&
+		    (away ? size > 0x1.fffffep-127 : mode == ROUND_RN && size >= 0x1.ffffffp-127))
+			d[i] = copysignf(0x1p-126f, (float)exact);
+	}
+}
+#endif
+
 static int round_mode(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t mode = in->space & 15;
@@ -118,15 +139,28 @@ static int round_mode(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 	r = in->inner(w, in, m);
 	__builtin_ia32_ldmxcsr(old);
 #else
-	static const int rc[] = {[ROUND_RN] = FE_TONEAREST,
-				 [ROUND_RM] = FE_DOWNWARD,
-				 [ROUND_RP] = FE_UPWARD,
-				 [ROUND_RZ] = FE_TOWARDZERO};
+	static const uint64_t rc[] = {[ROUND_RN] = 0,
+				      [ROUND_RM] = 2u << 22,
+				      [ROUND_RP] = 1u << 22,
+				      [ROUND_RZ] = 3u << 22};
+	bool flushes =
+		(in->space & TS_PTX_MODE_FTZ) && (in->inner == mul_f32 || in->inner == fma_f32);
+	float operands[3][TS_PTX_LANES];
+	uint64_t old = ts_ptx_fpcr();
 
 	assert(mode < sizeof(rc) / sizeof(rc[0]));
-	fesetround(rc[mode]);
+	/* The result may have the slot of an operand. */
+	if (flushes) {
+		memcpy(operands[0], ts_ptx_slot(w, in->a), sizeof(operands[0]));
+		memcpy(operands[1], ts_ptx_slot(w, in->b), sizeof(operands[1]));
+		if (in->inner == fma_f32)
+			memcpy(operands[2], ts_ptx_slot(w, in->c), sizeof(operands[2]));
+	}
+	ts_ptx_set_fpcr(rc[mode] | (in->space & TS_PTX_MODE_FTZ ? 1u << 24 : 0));
 	r = in->inner(w, in, m);
-	fesetround(FE_TONEAREST);
+	ts_ptx_set_fpcr(old);
+	if (flushes)
+		unflush(in, m, operands, ts_ptx_result(w, in));
 #endif
 	return r;
 }

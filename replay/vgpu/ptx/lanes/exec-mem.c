@@ -6,8 +6,8 @@
  * One lane's access is one access of the host, also for a vector. So volatile and relaxed accesses
  * are plain accesses, plus a fence if the instruction has a memory order. PTX allows several
  * accesses for a vector (ISA 8.2.4). Hardware makes naturally aligned accesses of up to 16 bytes in
- * one, and CUB's look-back relies on that. x86-64 CPUs with AVX also make aligned 16-byte accesses
- * in one. Vectors of 32 bytes are two accesses.
+ * one, and CUB's look-back relies on that. x86-64 CPUs with AVX and aarch64 CPUs with LSE2 also
+ * make aligned 16-byte accesses in one. Vectors of 32 bytes are two accesses.
  */
 #include "replay/vgpu/ptx/lanes/mem.h"
 
@@ -47,23 +47,25 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
  */
 #define MOVE_TO(T, lanes, at)	TS_PTX_MOVE(T, lanes, at)
 #define MOVE_FROM(T, lanes, at) TS_PTX_MOVE(T, at, lanes)
-#define MOVE_LANES(MOVE, m, AT, lanes, bytes)                                 \
-	switch (bytes) {                                                      \
-	case 2:                                                               \
-		EACH_LANE(m, MOVE(uint16_t, (lanes) + 2 * i, AT))             \
-		break;                                                        \
-	case 4:                                                               \
-		EACH_LANE(m, MOVE(uint32_t, (lanes) + 4 * i, AT))             \
-		break;                                                        \
-	case 8:                                                               \
-		EACH_LANE(m, MOVE(uint64_t, (lanes) + 8 * i, AT))             \
-		break;                                                        \
-	case 16:                                                              \
-		EACH_LANE(m, MOVE(ts_ptx_v16, (lanes) + 16 * i, AT))          \
-		break;                                                        \
-	default:                                                              \
-		EACH_LANE(m, MOVE(ts_ptx_v16, (lanes) + 32 * i, AT);          \
-			  MOVE(ts_ptx_v16, (lanes) + 32 * i + 16, (AT) + 16)) \
+#define MOVE_TO_16(lanes, at)	TS_PTX_MOVE_16(lanes, at)
+#define MOVE_FROM_16(lanes, at) TS_PTX_MOVE_16(at, lanes)
+#define MOVE_LANES(MOVE, m, AT, lanes, bytes)                          \
+	switch (bytes) {                                               \
+	case 2:                                                        \
+		EACH_LANE(m, MOVE(uint16_t, (lanes) + 2 * i, AT))      \
+		break;                                                 \
+	case 4:                                                        \
+		EACH_LANE(m, MOVE(uint32_t, (lanes) + 4 * i, AT))      \
+		break;                                                 \
+	case 8:                                                        \
+		EACH_LANE(m, MOVE(uint64_t, (lanes) + 8 * i, AT))      \
+		break;                                                 \
+	case 16:                                                       \
+		EACH_LANE(m, MOVE##_16((lanes) + 16 * i, AT))          \
+		break;                                                 \
+	default:                                                       \
+		EACH_LANE(m, MOVE##_16((lanes) + 32 * i, AT);          \
+			  MOVE##_16((lanes) + 32 * i + 16, (AT) + 16)) \
 	}
 
 /* Defines a function that moves the vectors of an access between memory and `lanes`. */

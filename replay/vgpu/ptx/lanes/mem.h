@@ -18,6 +18,22 @@ typedef long long ts_ptx_v16 __attribute__((vector_size(16), may_alias, aligned(
 #define TS_PTX_MOVE(T, to, from) \
 	(*(volatile T *)(void *)(to) = *(const volatile T *)(const void *)(from))
 
+#ifdef __aarch64__
+/* With LSE2, a pair of registers is one access. A vector register may be two. */
+static inline void ts_ptx_move_16(void *to, const void *from)
+{
+	uint64_t low, high;
+
+	__asm__ __volatile__("ldp %0, %1, [%2]\n\tstp %0, %1, [%3]"
+			     : "=&r"(low), "=&r"(high)
+			     : "r"(from), "r"(to)
+			     : "memory");
+}
+#define TS_PTX_MOVE_16(to, from) ts_ptx_move_16(to, from)
+#else
+#define TS_PTX_MOVE_16(to, from) TS_PTX_MOVE(ts_ptx_v16, to, from)
+#endif
+
 /* ptx-memory.c */
 int ts_ptx_addresses_slow(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t mask,
 			  const uint64_t address[TS_PTX_LANES], uint32_t bytes, uint32_t align,

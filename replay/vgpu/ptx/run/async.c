@@ -132,7 +132,7 @@ static void copy_whole(uint8_t *to, const uint8_t *from, uint32_t bytes)
 	else if (bytes == 8)
 		TS_PTX_MOVE(uint64_t, to, from);
 	else
-		TS_PTX_MOVE(ts_ptx_v16, to, from);
+		TS_PTX_MOVE_16(to, from);
 }
 
 /*

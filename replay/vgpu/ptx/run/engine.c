@@ -143,18 +143,22 @@ static void worker_run(struct ts_ptx_worker *worker)
 	worker->observing = 0;
 	worker->only_watches = true;
 	ts_ptx_set_only_watches(worker, false);
-#if defined(__SSE2__)
 	/*
 	 * Set round-to-nearest, kept denormals and masked exceptions, whatever the application's
 	 * mode is.
 	 */
+#if defined(__SSE2__)
 	uint32_t mode = __builtin_ia32_stmxcsr();
 
 	__builtin_ia32_ldmxcsr(0x1f80);
 	work(worker);
 	__builtin_ia32_ldmxcsr(mode);
 #else
+	uint64_t mode = ts_ptx_fpcr();
+
+	ts_ptx_set_fpcr(0);
 	work(worker);
+	ts_ptx_set_fpcr(mode);
 #endif
 	ts_ptx_set_only_watches(worker, true);
 }

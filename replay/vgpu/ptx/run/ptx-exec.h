@@ -310,3 +310,19 @@ int ts_ptx_debug_turn(struct ts_ptx_warp *w, int (*loop)(struct ts_ptx_warp *));
 /* host.c */
 const struct ts_ptx_host *ts_ptx_engine_host(const struct ts_ptx_engine *engine);
 void ts_ptx_print(struct ts_ptx_worker *worker, const char *text, size_t n);
+
+#ifdef __aarch64__
+/* Control register of float arithmetic. 0: rounds to nearest, keeps denormals, traps nothing. */
+static inline uint64_t ts_ptx_fpcr(void)
+{
+	uint64_t mode;
+
+	__asm__ __volatile__("mrs %0, fpcr" : "=r"(mode) : : "memory");
+	return mode;
+}
+
+static inline void ts_ptx_set_fpcr(uint64_t mode)
+{
+	__asm__ __volatile__("msr fpcr, %0" : : "r"(mode) : "memory");
+}
+#endif

@@ -40,12 +40,11 @@ CONFORM(nothing_works_before_cuInit)
 	int n = 0;
 
 	only_virtual("the vendor says which error this is for some functions only");
-#define BEFORE(name_)                                                   \
-	if (!needs_no_init(#name_)) {                                   \
-		conform_check(__FILE__, __LINE__, #name_,               \
-			      conform_call_zeros(conform_find(#name_)), \
-			      CONFORM_CODE(ERROR_NOT_INITIALIZED));     \
-		n++;                                                    \
+#define BEFORE(name_)                                                              \
+	if (!needs_no_init(#name_)) {                                              \
+		conform_check(__FILE__, __LINE__, #name_, conform_zeros_##name_(), \
+			      CONFORM_CODE(ERROR_NOT_INITIALIZED));                \
+		n++;                                                               \
 	}
 	CONFORM_EACH(BEFORE)
 	ts_check(n > 200);
@@ -58,7 +57,7 @@ CONFORM(zeros_crash_nothing)
 #define ZEROS(name_)                                      \
 	if (strcmp(#name_, "cuDevicePrimaryCtxReset") &&  \
 	    strcmp(#name_, "cuDevicePrimaryCtxReset_v2")) \
-		ts_check(conform_call_zeros(conform_find(#name_)) < 1000);
+		ts_check(conform_zeros_##name_() < 1000);
 	CONFORM_EACH(ZEROS)
 }
 

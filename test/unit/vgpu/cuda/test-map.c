@@ -142,6 +142,8 @@ TS_TEST(access_may_be_to_read_only)
 	ts_check_int(cuMemcpyHtoD_v2(base, &word, sizeof(word)), TS_CU_ERROR_INVALID_VALUE);
 	ts_check_int(cuMemsetD8_v2(base, 1, 8), TS_CU_ERROR_INVALID_VALUE);
 	ok(cuMemRelease(memory));
+	ok(cuMemUnmap(base, G));
+	ok(cuMemAddressFree(base, G));
 }
 
 TS_TEST(what_other_processes_would_share_is_refused)
