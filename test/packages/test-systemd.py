@@ -180,7 +180,8 @@ class Booted(unittest.TestCase):
         launches = int(self.run_in('cat', '/tmp/launches'))
         infos = {path: self.info(path) for path in self.traces() - before}
         print('%d launches, files: %s' % (launches, {path: one['counts'].get('kernel') for path, one in infos.items()}))
-        self.assertEqual([one['lost'] for one in infos.values()], [{}] * len(infos))
+        # The two halves of an operation may be in different files.
+        self.assertLessEqual({reason for one in infos.values() for reason in one['lost']}, {'unjoined_api', 'unjoined_device'})
         self.assertEqual(sum(one['counts'].get('kernel', 0) for one in infos.values()), launches)
 
     def test_6_a_killed_service_starts_anew(self):
@@ -209,9 +210,9 @@ class Booted(unittest.TestCase):
         self.run_in('test', '!', '-e', '/run/tracesmith/inject.sock')
 
     def test_9_journal(self):
-        """No warning, but for the process that test_6 killed."""
+        """No warning, but for the process that test_6 killed, and that a container has no kernel events."""
         text = self.run_in('journalctl', '--no-pager', '--output=short', '--priority=warning', '--unit=tracesmithd.service', '--unit=tracesmithd.socket')
-        lines = [line for line in text.splitlines() if not re.search(r'status=9/KILL|Failed with result .signal.|^-- ', line)]
+        lines = [line for line in text.splitlines() if not re.search(r'status=9/KILL|Failed with result .signal.|kernel events|^-- ', line)]
         self.assertEqual(lines, [])
         text = self.run_in('journalctl', '--no-pager', '--output=cat', '--unit=tracesmithd.service')
         print('\n'.join(text.splitlines()[:4]))

@@ -10,6 +10,11 @@
 
 #define STOP_SLEEP_MS 10u
 
+bool ts_session_is_handed_over(const struct ts_session *s)
+{
+	return __atomic_load_n(&s->hand_over, __ATOMIC_RELAXED);
+}
+
 static bool is_late(const struct ts_session *s)
 {
 	uint64_t deadline_ns = __atomic_load_n(&s->end_deadline_ns, __ATOMIC_RELAXED);

@@ -250,11 +250,6 @@ void ts_session_hand_over(struct ts_session *s)
 	ts_session_end(s, TS_SESSION_END_STOPPED);
 }
 
-bool ts_session_is_handed_over(const struct ts_session *s)
-{
-	return __atomic_load_n(&s->hand_over, __ATOMIC_RELAXED);
-}
-
 void ts_session_end_by(struct ts_session *s, uint64_t deadline_ns)
 {
 	__atomic_store_n(&s->end_deadline_ns, deadline_ns, __ATOMIC_RELAXED);
