@@ -108,7 +108,7 @@ TS_TEST(labels_stay_in_their_boxes)
 
 		for (double width = 0; width < 400; width += 7) {
 			struct ts_svg svg = {0};
-			const struct ts_svg_label label = {.class = "f",
+			const struct ts_svg_label label = {.css_class = "f",
 							   .width = width,
 							   .size = 12,
 							   .cuts_middle = (int)width % 2};
