@@ -82,7 +82,12 @@ struct ts_shim {
 	uint32_t generation;
 };
 
+#ifdef TS_CAPTURE_LIBRARY
+/* In libtsinject-capture.so: the shim's. Defined in capture-host.c. */
+struct ts_shim *ts_capture_shim(void);
+#else
 extern struct ts_shim ts_shim;
+#endif
 
 /* Facts from when the library was loaded. They belong to the process, not to a session. */
 struct ts_loaded {
@@ -104,7 +109,12 @@ struct ts_loaded {
 	struct ts_rocprofiler rocprofiler;
 };
 
+#ifdef TS_CAPTURE_LIBRARY
+struct ts_loaded *ts_capture_loaded(void);
+#define ts_loaded (*ts_capture_loaded())
+#else
 extern struct ts_loaded ts_loaded;
+#endif
 
 /*
  * Claims the numbers from 0 on for a vendor: TS_API_CUDA_DRIVER or TS_API_HIP. Returns false if the

@@ -15,6 +15,7 @@
  */
 #include <sys/prctl.h>
 
+#include "inject/capture/capture-link.h"
 #include "inject/context.h"
 #include "inject/cuda/recorder.h"
 #include "inject/cuda/switch.h"
@@ -251,7 +252,7 @@ static void report(struct ts_flush *flush, uint32_t requests)
 	flush->report_at_ns = now + REPORT_NS;
 	ts_stack_report(&shim->stacks, &shim->producer);
 	if (shim->capture.shim)
-		ts_capture_report(&shim->capture);
+		ts_capture_link_report(&shim->capture);
 }
 
 /* True if there is work that CUPTI or rocprofiler-sdk may hold. */
@@ -290,6 +291,12 @@ static void wait_for_work(struct ts_flush *flush, uint32_t remote)
 		ts_futex_wait(word, remote, TS_BUDGET_EARLY_NS, true);
 }
 
+/* The link thread also writes it, until it sees that this thread has started. */
+static uint32_t flushes_done(const struct ts_control *control)
+{
+	return __atomic_load_n(&control->flushes_done, __ATOMIC_RELAXED);
+}
+
 static void *thread_main(void *data)
 {
 	struct ts_flush *flush = data;
@@ -323,7 +330,7 @@ static void *thread_main(void *data)
 		report(flush, requests);
 		ts_switch_follow(shim);
 		ts_hip_follow(shim);
-		ts_rocprofiler_flush(shim, requests || remote != control->flushes_done);
+		ts_rocprofiler_flush(shim, requests || remote != flushes_done(control));
 		do_cupti(flush, requests);
 		ended = ts_budget_mark();
 		ts_budget_charge(&flush->budget, &began, &ended);
@@ -331,7 +338,7 @@ static void *thread_main(void *data)
 		 * Release, paired with the daemon's acquire: the requested records are in the ring.
 		 * Before this thread started, the link thread answered (ring/link-thread.c).
 		 */
-		if (remote != __atomic_load_n(&control->flushes_done, __ATOMIC_RELAXED)) {
+		if (remote != flushes_done(control)) {
 			__atomic_store_n(&control->flushes_done, remote, __ATOMIC_RELEASE);
 			ts_producer_wake_daemon(control);
 		}

@@ -27,11 +27,12 @@ tree=$output/tracesmith-$version
 rm -rf "$tree"
 mkdir "$tree"
 
-# The files that git knows or would add; without git, all but build folders.
-if git -C "$root" rev-parse --verify -q HEAD >/dev/null 2>&1; then
+# The files that git knows or would add; without git, all but build folders. An unpacked archive of a release may lie in another
+# project's work tree.
+if [ "$(git -C "$root" rev-parse --show-toplevel 2>/dev/null)" = "$(cd "$root" && pwd -P)" ]; then
 	(cd "$root" && git ls-files -z --cached --others --exclude-standard)
 else
-	(cd "$root" && find . -path './build*' -prune -o -type f -print0)
+	(cd "$root" && find . \( -path './build*' -o -path ./.git \) -prune -o -type f -print0)
 fi | tar -C "$root" --null --verbatim-files-from -T - -cf - | tar -C "$tree" -xf -
 cp -R "$tree/packaging/debian" "$tree/debian"
 python3 "$tree/packaging/debian/changelog.py" --revision "$revision" >"$tree/debian/changelog"
@@ -41,7 +42,13 @@ find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 
 # Nothing of the caller's settings may change the packages.
 unset CFLAGS CPPFLAGS CXXFLAGS LDFLAGS CC CXX
-[ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH
+if [ -d /usr/lib/ccache ]; then
+	PATH=/usr/lib/ccache:$PATH
+	# debhelper sets HOME to an empty folder, where ccache would begin anew.
+	CCACHE_DIR=${CCACHE_DIR:-$(ccache -k cache_dir)}
+	CCACHE_CONFIGPATH=${CCACHE_CONFIGPATH:-$HOME/.config/ccache/ccache.conf}
+	export CCACHE_DIR CCACHE_CONFIGPATH
+fi
 export LC_ALL=C.UTF-8 TZ=UTC PYTHONDONTWRITEBYTECODE=1
 umask 022
 if ! (cd "$tree" && dpkg-buildpackage -b -us -uc) >"$output/build.log" 2>&1; then

@@ -60,7 +60,7 @@ def read():
                                     one.get('Needs', '').split(), one.get('Uses', '').split(), fields['Files'], fields['Description']))
         elif 'Other' in fields:
             others[one['Other']] = (one['Debian'], one['RPM'])
-        else:
+        elif 'Build' in fields:
             build.append((one['Debian'], one['RPM']))
     return packages, others, build
 
@@ -130,7 +130,10 @@ def spec(version, date):
     parts += [rpm_package(package, packages, others, base.rpm) for package in packages if package is not base]
     files = ['%%files%s -f %s.files\n%%license LICENSE\n' % ('' if package is base else ' -n ' + package.rpm, package.role) for package in packages]
     names = {package.role: package.rpm for package in packages}
-    values = {'VERSION': version, 'DATE': date, 'SUMMARY': base.summary, 'NAME': base.rpm,
+    project = next(fields for fields in paragraphs() if 'Project' in fields)
+    # A field of the spec file without a value is an error.
+    url = ''.join('URL: %s\n' % address for address in project['Address'])
+    values = {'VERSION': version, 'DATE': date, 'SUMMARY': base.summary, 'NAME': base.rpm, 'URL': url, 'MAINTAINER': project['Maintainer'][0],
               'BUILD': '\n'.join('BuildRequires: ' + rpm for _, rpm in build), 'PACKAGES': '\n'.join(parts), 'FILES': '\n'.join(files),
               'SERVICE': names['service'], 'LIBRARY': names['library']}
     return re.sub(r'@([A-Z]+)@', lambda match: values[match.group(1)], text)
@@ -166,7 +169,7 @@ def python_package(folder):
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'tools', 'python'))
     import build_backend  # pylint: disable=import-outside-toplevel
-    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(os.path.join(place, build_backend.build_wheel(place))) as wheel:
+    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(os.path.join(place, build_backend.build_wheel(place, {'tree': 'none'}))) as wheel:
         # RECORD lists what pip may remove, and the command `tracesmith` is pip's.
         wheel.extractall(folder, [name for name in wheel.namelist() if not name.endswith(('/RECORD', '/entry_points.txt'))])
 

@@ -27,12 +27,12 @@ python3 packaging/packages.py spec "$version" "$(LC_ALL=C date -u -d "@$SOURCE_D
 }
 ts_need $TS_DEPS_BUILD $TS_DEPS_RPM || exit 2
 
-# The files that git knows, changed or not. An unpacked archive of a release has no others.
+# The files that git knows, changed or not. An unpacked archive of a release has no others, and may lie in another project's work tree.
 list=$top/files
-if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then
 	git ls-files -z >"$list"
 else
-	find . -path ./build -prune -o \( -type f -o -type l \) -print0 >"$list"
+	find . \( -path './build*' -o -path ./.git \) -prune -o \( -type f -o -type l \) -print0 >"$list"
 fi
 name=tracesmith-$version
 tar --null -T "$list" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+w \

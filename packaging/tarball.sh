@@ -32,7 +32,7 @@ static_packages="libbpf-dev libbz2-dev libdw-dev libelf-dev libiberty-dev libjso
 # The project, without the tests. Static libraries instead of shared ones; libsystemd has no static one.
 build_project()
 {
-	[ -f "$build/build.ninja" ] || meson setup "$build" -Dbuildtype=release -Doptimization=2 -Db_ndebug=true -Dtests=false \
+	[ -f "$build/build.ninja" ] || meson setup "$build" -Dbuildtype=release -Doptimization=2 -Db_ndebug=true -Dtests=false -Dstudio=disabled \
 		-Dprefer_static=true -Dsystemd=disabled -Dpkgconfig.relocatable=true --prefix=$prefix --libdir=lib \
 		>"$out/setup.log" 2>&1 || {
 		cat "$out/setup.log" >&2
@@ -64,6 +64,9 @@ name=tracesmith-$version-linux-$machine
 [ -n "${SOURCE_DATE_EPOCH:-}" ] || SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null) || SOURCE_DATE_EPOCH=315532800
 export SOURCE_DATE_EPOCH
 
+# tools/python packs no tree of older sources.
+rm -f "$out/$name.sources"
+sources=$(python3 packaging/sources.py)
 build_project
 sh packaging/tarball/libunwind.sh "$out/libunwind" "$build/packaging/glibc"
 tree=$out/$name
@@ -78,4 +81,5 @@ python3 test/unit/glibc/check-symbols.py packaging/glibc/moved.txt --tree "$tree
 rm -f "$out/$name.tar.xz"
 tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw --format=gnu -C "$out" -c "$name" |
 	xz -9 -T1 >"$out/$name.tar.xz"
+echo "$sources" >"$out/$name.sources"
 echo "$out/$name.tar.xz"

@@ -6,6 +6,11 @@
  * Threads. A reader and its cursors are used by one thread at a time. Several threads that read one
  * file open it once each; they may do so from one descriptor at the same time. Readers share
  * nothing and use pread(), so the position of the descriptor does not matter and does not change.
+ * A cursor that has many rows to read starts threads that read ahead; ts_sbt_cursor_free() ends
+ * them. They receive no signals and call none of the caller's functions. After a fork, the child
+ * process may only free such a cursor: ts_sbt_cursor_next() returns -ECHILD. The environment
+ * variable TRACESMITH_THREADS sets the number of threads (default: the processors that the process
+ * may use, at most 16); 1: no further thread.
  *
  * Ownership. Returned strings and stacks are valid until the reader is freed or joined. Rows of
  * sessions, threads, devices and modules are valid until the next ts_sbt_reader_refresh() or

@@ -150,8 +150,8 @@ struct ts_sbt_space {
 	/* Returns 0 if the file may use n_bytes more. -ENOSPC, -EDQUOT or -EFBIG: full. */
 	int (*take)(void *data, uint64_t n_bytes);
 	/*
-	 * Called after take(), once the file system has reserved the n_bytes, if it can reserve
-	 * space.
+	 * Called after take(), once the file system counts the n_bytes as used: it has reserved
+	 * them, or they are written, or they are about to be given back.
 	 */
 	void (*settle)(void *data, uint64_t n_bytes);
 	/* Called when the file does not need n_bytes of the bytes that it took. */

@@ -11,9 +11,13 @@
 
 #include <linux/types.h>
 
-#define TS_BPF_PYTHON_FRAMES	 128
+#define TS_BPF_PYTHON_FRAMES	 256
 #define TS_BPF_PYTHON_RING_BYTES (4u << 20)
 #define TS_BPF_PYTHON_NONE	 0xffff /* an offset: this version of Python has no such field */
+/* Limits of the bytes that are read of a thread state, of a frame and of a C frame. */
+#define TS_BPF_PYTHON_THREAD_BYTES 184
+#define TS_BPF_PYTHON_FRAME_BYTES  112
+#define TS_BPF_PYTHON_CFRAME_BYTES 24
 
 /*
  * Addresses and offsets in the interpreter, as in struct ts_python_layout. The sampler writes them,
@@ -25,8 +29,11 @@ struct ts_bpf_python {
 	__u16 thread_next, thread_id, thread_frame, thread_cframe;
 	__u16 cframe_frame, cframe_previous;
 	__u16 frame_code, frame_previous, frame_instruction, frame_owner, frame_is_entry;
+	/* Bytes from the start of a frame to the end of its last field that is read. */
+	__u16 frame_bytes;
 	__u8 offset; /* enum ts_python_offset; 2: a pointer */
 	__u8 shims, entries;
+	__u8 chunks; /* a caller's frame lies directly below the called frame (from 3.11 on) */
 	__u8 ready;
 };
 

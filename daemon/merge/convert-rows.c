@@ -179,14 +179,12 @@ static void rows_count_halves(struct ts_rows *rows, unsigned type, union ts_row_
 
 int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union ts_row_any *ret_row)
 {
-	const struct ts_row_schema *schema;
 	int r = rows_fill(rows, record, ret_row);
 
 	if (r)
 		return r;
-	schema = ts_row_schema(record->type);
 	r = rows_check_times(rows, ts_row_start_ns(ret_row),
-			     schema->has_end ? rows_raw_end(ret_row) : 0);
+			     rows_with_end >> record->type & 1 ? rows_raw_end(ret_row) : 0);
 	if (!r)
 		rows_count_halves(rows, record->type, ret_row);
 	return r;

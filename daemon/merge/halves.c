@@ -54,6 +54,14 @@ static void chunk_count(const struct ts_halves_chunk *chunk, uint64_t *n_api, ui
 	}
 }
 
+static void free_chunk(struct ts_halves *halves, struct ts_halves_chunk *chunk)
+{
+	if (halves->recent == chunk)
+		halves->recent = NULL;
+	free(chunk);
+	halves->n_chunks--;
+}
+
 /* Removes a chunk from the window and counts its incomplete operations. */
 static void retire(struct ts_halves *halves, uint64_t number)
 {
@@ -61,8 +69,7 @@ static void retire(struct ts_halves *halves, uint64_t number)
 
 	if (*slot && *slot != &halves_settled) {
 		chunk_count(*slot, &halves->n_unjoined_api, &halves->n_unjoined_device);
-		free(*slot);
-		halves->n_chunks--;
+		free_chunk(halves, *slot);
 	}
 	*slot = NULL;
 }
@@ -91,8 +98,7 @@ static void settle(struct ts_halves *halves, uint64_t number)
 	chunk_count(*slot, &n_api, &n_device);
 	if (n_api || n_device)
 		return;
-	free(*slot);
-	halves->n_chunks--;
+	free_chunk(halves, *slot);
 	*slot = &halves_settled;
 }
 
@@ -123,20 +129,17 @@ static void cover(struct ts_halves *halves, uint64_t number)
 			settle(halves, i);
 }
 
-/*
- * Returns the chunk of an id. NULL: the chunk is behind the window or settled, or there is no
- * memory.
- */
-static struct ts_halves_chunk *chunk_of(struct ts_halves *halves, uint64_t op_id, bool *ret_behind)
+/* Slow part of chunk_of(). */
+static __attribute__((noinline)) struct ts_halves_chunk *search_chunk(struct ts_halves *halves,
+								      uint64_t op_id,
+								      bool *ret_behind)
 {
 	uint64_t number = op_id / TS_HALVES_CHUNK_IDS;
 	struct ts_halves_chunk **slot = &halves->chunks[number % TS_HALVES_MAX_CHUNKS];
 
-	*ret_behind = false;
-	if (number < halves->base) {
-		*ret_behind = true;
+	*ret_behind = number < halves->base;
+	if (*ret_behind)
 		return NULL;
-	}
 	if (number >= halves->limit)
 		cover(halves, number);
 	if (*slot == &halves_settled)
@@ -146,7 +149,22 @@ static struct ts_halves_chunk *chunk_of(struct ts_halves *halves, uint64_t op_id
 		halves->n_chunks += *slot != NULL;
 		halves->n_no_memory += *slot == NULL;
 	}
+	halves->recent = *slot;
+	halves->recent_number = number;
 	return *slot;
+}
+
+/*
+ * Returns the chunk of an id. NULL: the chunk is behind the window or settled, or there is no
+ * memory.
+ */
+static inline struct ts_halves_chunk *chunk_of(struct ts_halves *halves, uint64_t op_id,
+					       bool *ret_behind)
+{
+	*ret_behind = false;
+	if (ts_likely(halves->recent && op_id / TS_HALVES_CHUNK_IDS == halves->recent_number))
+		return halves->recent;
+	return search_chunk(halves, op_id, ret_behind);
 }
 
 static bool is_second(uint64_t op_id)

@@ -32,6 +32,9 @@ struct ts_halves {
 	uint64_t n_unjoined_device;
 	uint64_t n_no_memory; /* rows that were not tracked */
 	uint32_t n_chunks;    /* chunks that have memory */
+	/* The chunk that was found last, and its number. Most rows need no search. NULL: none. */
+	struct ts_halves_chunk *recent;
+	uint64_t recent_number;
 	/* Ids from TS_OP_ID_SECOND on, whose window moves by itself; NULL: none yet. */
 	struct ts_halves *second;
 	bool nested_seen;

@@ -5,7 +5,8 @@
  *
  * A code object is read at its first frame. Once a second it is compared with the stored fields,
  * because another code object may have its address by then. Its line table is stored, so a frame of
- * a known code object costs a look-up and a walk of the table.
+ * a known code object costs a look-up and a walk of the table. Most frames are frames of the sample
+ * before; their results are stored, too.
  */
 #include "daemon/sample/pycode.h"
 
@@ -19,6 +20,7 @@
 #define LINES_MAX  (64u * 1024)
 #define MEMORY_MAX (32u << 20) /* for line tables */
 #define CONFIRM_NS UINT64_C(1000000000)
+#define RECENT	   256u
 
 /* A code object as it was read. */
 struct code {
@@ -31,12 +33,21 @@ struct code {
 	uint8_t *table;
 };
 
+/* The result for an instruction of a code object. */
+struct recent {
+	uint64_t address; /* 0: free */
+	uint64_t confirmed_ns;
+	uint64_t frame;
+	int32_t offset;
+};
+
 struct ts_remote_codes {
 	pid_t pid;
 	ts_remote_python_text *text;
 	void *data;
 	const struct ts_python_layout *layout;
 	uint64_t type;
+	struct recent recent[RECENT];
 	struct code slots[CODES];
 	uint32_t n, n_texts;
 	size_t n_memory;
@@ -139,6 +150,7 @@ static void forget(struct ts_remote_codes *codes)
 {
 	for (uint32_t i = 0; i < CODES; i++)
 		free(codes->slots[i].table);
+	memset(codes->recent, 0, sizeof(codes->recent));
 	memset(codes->slots, 0, sizeof(codes->slots));
 	codes->n = 0;
 	codes->n_memory = 0;
@@ -209,13 +221,20 @@ static int read_code(struct ts_remote_codes *codes, struct code *code, bool *ret
 int ts_remote_codes_frame(struct ts_remote_codes *codes, uint64_t address, int32_t offset,
 			  uint64_t now_ns, uint64_t *ret_frame, bool *ret_is_code)
 {
+	struct recent *recent =
+		&codes->recent[ts_hash_key(address + (uint32_t)offset) >> 32 & (RECENT - 1)];
 	struct code *code;
 	int r = 0;
 
+	*ret_is_code = true;
+	if (address && recent->address == address && recent->offset == offset &&
+	    now_ns - recent->confirmed_ns <= CONFIRM_NS) {
+		*ret_frame = recent->frame;
+		return 0;
+	}
 	if (codes->n > CODES / 4 * 3 || codes->n_memory > MEMORY_MAX / 4 * 3)
 		forget(codes);
 	code = find_code(codes, address);
-	*ret_is_code = true;
 	if (!code->address || now_ns - code->confirmed_ns > CONFIRM_NS) {
 		codes->n += !code->address;
 		code->address = address;
@@ -226,6 +245,8 @@ int ts_remote_codes_frame(struct ts_remote_codes *codes, uint64_t address, int32
 		TS_FRAME_PYTHON_AT(code->text,
 				   ts_remote_python_line(codes->layout->minor, code->table,
 							 code->n_table, code->first_line, offset));
+	if (!r && *ret_is_code)
+		*recent = (struct recent){address, code->confirmed_ns, *ret_frame, offset};
 	return r;
 }
 

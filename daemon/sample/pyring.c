@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the Python stacks that sample.bpf.c writes into a ring buffer map. sampling.c calls this
- * module. The kernel defines the layout of the map (Documentation/bpf/ringbuf.rst). A page has the
- * consumer's position, the next page the producer's position. Then the data follows, mapped twice
- * in a row, so that no record is split.
+ * Lists Python stacks, and reads those that sample.bpf.c writes into a ring buffer map. sampling.c
+ * calls this module. The kernel defines the layout of the map (Documentation/bpf/ringbuf.rst). A
+ * page has the consumer's position, the next page the producer's position. Then the data follows,
+ * mapped twice in a row, so that no record is split.
  */
 #include "daemon/sample/pyring.h"
 
@@ -29,15 +29,21 @@ struct ts_python_ring {
 	struct ts_bpf_python_stack *found; /* the last result of ts_python_ring_find() */
 };
 
-int ts_python_ring_new(int config_fd, int ring_fd, struct ts_python_ring **ret_ring)
+int ts_python_ring_new(struct ts_python_ring **ret_ring)
 {
 	struct ts_python_ring *ring = calloc(1, sizeof(*ring));
-	void *at;
 
 	if (!ring)
 		return ts_error_origin(-ENOMEM);
 	ring->page = (size_t)sysconf(_SC_PAGESIZE);
-	at = mmap(NULL, ring->page, PROT_READ | PROT_WRITE, MAP_SHARED, config_fd, 0);
+	*ret_ring = ring;
+	return 0;
+}
+
+int ts_python_ring_map(struct ts_python_ring *ring, int config_fd, int ring_fd)
+{
+	void *at = mmap(NULL, ring->page, PROT_READ | PROT_WRITE, MAP_SHARED, config_fd, 0);
+
 	if (at != MAP_FAILED) {
 		ring->config = at;
 		at = mmap(NULL, ring->page, PROT_READ | PROT_WRITE, MAP_SHARED, ring_fd, 0);
@@ -50,13 +56,26 @@ int ts_python_ring_new(int config_fd, int ring_fd, struct ts_python_ring **ret_r
 	if (at == MAP_FAILED) {
 		int r = -errno;
 
-		ts_python_ring_free(ring);
+		ts_python_ring_unmap(ring);
 		return ts_error_origin(r);
 	}
 	ring->producer = at;
 	ring->data = (const uint8_t *)at + ring->page;
-	*ret_ring = ring;
 	return 0;
+}
+
+void ts_python_ring_unmap(struct ts_python_ring *ring)
+{
+	if (ring->config)
+		munmap(ring->config, ring->page);
+	if (ring->consumer)
+		munmap(ring->consumer, ring->page);
+	if (ring->producer)
+		munmap((void *)(uintptr_t)ring->producer,
+		       ring->page + 2 * TS_BPF_PYTHON_RING_BYTES);
+	ring->config = NULL;
+	ring->consumer = NULL;
+	ring->producer = NULL;
 }
 
 void ts_python_ring_free(struct ts_python_ring *ring)
@@ -66,13 +85,7 @@ void ts_python_ring_free(struct ts_python_ring *ring)
 	for (size_t i = 0; i < ring->n_pending; i++)
 		free(ring->pending[i]);
 	free(ring->found);
-	if (ring->config)
-		munmap(ring->config, ring->page);
-	if (ring->consumer)
-		munmap(ring->consumer, ring->page);
-	if (ring->producer)
-		munmap((void *)(uintptr_t)ring->producer,
-		       ring->page + 2 * TS_BPF_PYTHON_RING_BYTES);
+	ts_python_ring_unmap(ring);
 	free(ring);
 }
 
@@ -89,6 +102,11 @@ void ts_python_ring_configure(struct ts_python_ring *ring, const struct ts_bpf_p
 	__atomic_store_n(&ring->config->ready, 1, __ATOMIC_RELEASE);
 }
 
+static size_t stack_bytes(const struct ts_bpf_python_stack *stack)
+{
+	return offsetof(struct ts_bpf_python_stack, frames) + stack->n * sizeof(stack->frames[0]);
+}
+
 static void forget(struct ts_python_ring *ring, size_t i)
 {
 	free(ring->pending[i]);
@@ -96,18 +114,16 @@ static void forget(struct ts_python_ring *ring, size_t i)
 		(--ring->n_pending - i) * sizeof(*ring->pending));
 }
 
-static void keep(struct ts_python_ring *ring, const struct ts_bpf_python_stack *stack, size_t n)
+void ts_python_ring_put(struct ts_python_ring *ring, const struct ts_bpf_python_stack *stack)
 {
-	const size_t n_head = offsetof(struct ts_bpf_python_stack, frames);
+	/* The copy ends after the last frame. */
+	size_t n = stack_bytes(stack);
 	struct ts_bpf_python_stack *copy;
 
-	if (n < sizeof(*stack) || stack->n > TS_BPF_PYTHON_FRAMES)
-		return;
-	while (ring->n_pending && (ring->n_pending == PENDING_MAX ||
-				   stack->time_ns - ring->pending[0]->time_ns > STALE_NS))
+	while (ring->n_pending &&
+	       (ring->n_pending == PENDING_MAX ||
+		(int64_t)(stack->time_ns - ring->pending[0]->time_ns) > (int64_t)STALE_NS))
 		forget(ring, 0);
-	/* The copy ends after the last frame. */
-	n = n_head + stack->n * sizeof(stack->frames[0]);
 	copy = malloc(n);
 	if (!copy)
 		return;
@@ -115,15 +131,26 @@ static void keep(struct ts_python_ring *ring, const struct ts_bpf_python_stack *
 	ring->pending[ring->n_pending++] = copy;
 }
 
+static void take_record(struct ts_python_ring *ring, const struct ts_bpf_python_stack *stack,
+			size_t n)
+{
+	if (n >= offsetof(struct ts_bpf_python_stack, frames) && stack->n <= TS_BPF_PYTHON_FRAMES &&
+	    n >= stack_bytes(stack))
+		ts_python_ring_put(ring, stack);
+}
+
 void ts_python_ring_drain(struct ts_python_ring *ring)
 {
-	uint64_t at = *ring->consumer;
+	uint64_t at, end;
+
+	if (!ring->producer)
+		return;
+	at = *ring->consumer;
 	/*
 	 * Pairs with the kernel's release of its position. Below, the load of a record's length
 	 * pairs with the kernel's release of that length.
 	 */
-	uint64_t end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
-
+	end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 	while (at < end) {
 		const uint8_t *record = ring->data + (at & (TS_BPF_PYTHON_RING_BYTES - 1));
 		uint32_t length =
@@ -133,7 +160,7 @@ void ts_python_ring_drain(struct ts_python_ring *ring)
 		if (length & BPF_RINGBUF_BUSY_BIT)
 			break;
 		if (!(length & BPF_RINGBUF_DISCARD_BIT))
-			keep(ring, (const void *)(record + BPF_RINGBUF_HDR_SZ), length);
+			take_record(ring, (const void *)(record + BPF_RINGBUF_HDR_SZ), length);
 		length &= ~(uint32_t)(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 		at += (length + BPF_RINGBUF_HDR_SZ + UINT64_C(7)) & ~UINT64_C(7);
 		__atomic_store_n(ring->consumer, at, __ATOMIC_RELEASE);

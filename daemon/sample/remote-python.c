@@ -1,55 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the Python stack of a thread in another process and merges it with the native stack.
- * sampling.c calls this module right after the record of a sample woke the sampler, or with a stack
- * that the kernel read (sample.bpf.c). This module calls pycode.c for the frames' functions and
- * sample-image.c for symbols.
- *
- * One process_vm_readv() reads the thread's state and all frames of its previous stack, because
- * most of them still exist. Only new frames are read one by one.
+ * Finds the Python interpreter of another process, turns a thread's Python stack into functions,
+ * and merges it with the native stack. sampling.c calls this module with a stack that the kernel
+ * read (sample.bpf.c), or that pyframes.c read. This module calls pycode.c for the frames'
+ * functions and sample-image.c for symbols.
  */
 #include "daemon/sample/remote-python.h"
 
 #include <stdio.h>
-#include <sys/uio.h>
 
 #include "daemon/sample/pycode.h"
 #include "daemon/sample/remote.h"
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/clock.h"
-#include "proto/abi/map.h"
 
-#define TRIES	     3u
-#define FRAME_BYTES  136u /* covers each field of a frame in all versions */
-#define THREAD_BYTES 184u
-#define SPANS_BYTES  (32u * 1024) /* read by one call, with the gaps between frames */
-/*
- * Largest gap between two frames that are read in one span. The cost depends on the number of
- * pages, not of bytes.
- */
-#define GAP_BYTES   1024u
-#define THREADS_MAX 1024u /* number of thread states that a search reads */
-#define SEARCH_NS   UINT64_C(100000000)
-#define GLIBC_TID   720u /* offset in struct pthread, x86-64, of the kernel's thread number */
 TS_STATIC_ASSERT(TS_BPF_PYTHON_FRAMES <= TS_REMOTE_PYTHON_FRAMES, "a stack of the kernel fits");
 TS_STATIC_ASSERT(TS_BPF_PYTHON_NONE == TS_PYTHON_NONE, "one word for none");
-
-struct frame_copy {
-	uint64_t address;
-	uint8_t bytes[FRAME_BYTES];
-};
-
-struct thread {
-	uint64_t state; /* address of the thread's state; 0: the search at searched_ns found none */
-	uint64_t pthread;
-	uint64_t searched_ns;
-	uint32_t n_last;
-	struct frame_copy *last; /* frames of its previous stack, outermost last */
-};
-
-struct span {
-	uint64_t start, end;
-};
 
 struct segment {
 	uint64_t at; /* address in the evaluator's own frame; 0: not known (before 3.10) */
@@ -65,16 +31,10 @@ struct ts_remote_python {
 	uint64_t runtime, evaluator, evaluator_bytes;
 	uint64_t interpreters_off, next_off, threads_off;
 	struct ts_remote_codes *codes;
-	struct ts_map thread_by_tid;
-	struct thread threads[THREADS_MAX];
-	uint32_t n_threads;
 	/* The stack that was read last. */
 	uint64_t frames[TS_REMOTE_PYTHON_FRAMES];
 	struct segment segments[TS_REMOTE_PYTHON_FRAMES];
 	uint32_t n_frames, n_segments;
-	uint8_t spans[SPANS_BYTES];
-	struct frame_copy chain[TS_REMOTE_PYTHON_FRAMES * 2];
-	uint32_t n_chain;
 };
 
 /* ---- the interpreter ---- */
@@ -201,159 +161,7 @@ const char *ts_remote_python_why(const struct ts_remote_python *python)
 	return python->why[0] ? python->why : NULL;
 }
 
-/* ---- threads ---- */
-
-static bool is_thread(const struct ts_remote_python *python, uint64_t state, uint32_t tid,
-		      uint64_t *ret_pthread)
-{
-	const struct ts_python_layout *layout = python->layout;
-	uint64_t words[2];
-	int32_t number;
-
-	if (!ts_remote_read(python->pid, state + layout->thread_id, words, sizeof(words)))
-		return false;
-	*ret_pthread = words[0];
-	/*
-	 * In Python 3.11 and later, the kernel's thread id is the next word. In earlier versions,
-	 * only the C library's thread structure has it.
-	 */
-	if (layout->minor >= 11)
-		return words[1] == tid;
-	return ts_remote_read(python->pid, words[0] + GLIBC_TID, &number, sizeof(number)) &&
-	       (uint32_t)number == tid;
-}
-
-static uint64_t search_thread(const struct ts_remote_python *python, uint32_t tid,
-			      uint64_t *ret_pthread)
-{
-	uint64_t interpreter, state;
-	unsigned n = 0;
-
-	if (!ts_remote_word(python->pid, python->runtime + python->interpreters_off, &interpreter))
-		return 0;
-	for (; interpreter && n < THREADS_MAX; n++) {
-		if (!ts_remote_word(python->pid, interpreter + python->threads_off, &state))
-			return 0;
-		for (; state && n < THREADS_MAX; n++) {
-			if (is_thread(python, state, tid, ret_pthread))
-				return state;
-			if (!ts_remote_word(python->pid, state + python->layout->thread_next,
-					    &state))
-				return 0;
-		}
-		if (!ts_remote_word(python->pid, interpreter + python->next_off, &interpreter))
-			return 0;
-	}
-	return 0;
-}
-
-/* Returns the entry of a thread, new if needed. NULL: there is no room for one more. */
-static struct thread *find_thread(struct ts_remote_python *python, uint32_t tid)
-{
-	uint32_t place = ts_map_get(&python->thread_by_tid, tid);
-
-	if (place)
-		return &python->threads[place - 1];
-	if (python->n_threads == THREADS_MAX ||
-	    ts_map_set(&python->thread_by_tid, tid, python->n_threads + 1))
-		return NULL;
-	return &python->threads[python->n_threads++];
-}
-
 /* ---- frames ---- */
-
-/*
- * Joins frames of the previous stack that lie close together, from last[i] on, to one span. The
- * span has at most `capacity` bytes, which is room for at least one frame. Returns the index after
- * its last frame.
- */
-static uint32_t join_frames(const struct thread *thread, uint32_t i, size_t capacity,
-			    struct span *ret_span)
-{
-	*ret_span = (struct span){thread->last[i].address, thread->last[i].address + FRAME_BYTES};
-	for (i++; i < thread->n_last; i++) {
-		uint64_t start = thread->last[i].address, end = start + FRAME_BYTES;
-
-		if (end + GAP_BYTES < ret_span->start || start > ret_span->end + GAP_BYTES)
-			break;
-		start = start < ret_span->start ? start : ret_span->start;
-		end = end > ret_span->end ? end : ret_span->end;
-		if (end - start > capacity)
-			break;
-		*ret_span = (struct span){start, end};
-	}
-	return i;
-}
-
-/*
- * Reads the thread's state and the frames of its previous stack by one call. Returns the number of
- * frames that were read; UINT32_MAX: the state cannot be read.
- */
-static uint32_t read_together(struct ts_remote_python *python, struct thread *thread,
-			      uint8_t *ret_state)
-{
-	struct iovec there[1 + TS_REMOTE_PYTHON_FRAMES];
-	struct iovec here[2] = {{ret_state, THREAD_BYTES}, {python->spans, 0}};
-	uint32_t ends[TS_REMOTE_PYTHON_FRAMES];
-	uint32_t n_spans = 0, n_known = 0;
-	const uint8_t *bytes = python->spans;
-	struct span span;
-	ssize_t n_bytes;
-
-	there[0] = (struct iovec){(void *)(uintptr_t)thread->state, THREAD_BYTES};
-	for (uint32_t i = 0; i < thread->n_last && SPANS_BYTES - here[1].iov_len >= FRAME_BYTES;
-	     n_spans++) {
-		i = ends[n_spans] = join_frames(thread, i, SPANS_BYTES - here[1].iov_len, &span);
-		there[1 + n_spans] =
-			(struct iovec){(void *)(uintptr_t)span.start, span.end - span.start};
-		here[1].iov_len += span.end - span.start;
-	}
-	n_bytes = process_vm_readv(python->pid, here, 2, there, 1 + n_spans, 0);
-	n_bytes -= (ssize_t)THREAD_BYTES;
-	if (n_bytes < 0)
-		return UINT32_MAX;
-	for (uint32_t k = 0; k < n_spans && n_bytes >= (ssize_t)there[1 + k].iov_len; k++) {
-		uint64_t start = (uint64_t)(uintptr_t)there[1 + k].iov_base;
-
-		for (; n_known < ends[k]; n_known++)
-			memcpy(thread->last[n_known].bytes,
-			       bytes + (thread->last[n_known].address - start), FRAME_BYTES);
-		bytes += there[1 + k].iov_len;
-		n_bytes -= (ssize_t)there[1 + k].iov_len;
-	}
-	return n_known;
-}
-
-/*
- * Returns the bytes of a frame: from the joint read, or by a separate call. NULL: the frame cannot
- * be read.
- */
-static const uint8_t *frame_at(struct ts_remote_python *python, const struct thread *thread,
-			       uint32_t n_known, uint32_t *hint, uint64_t address)
-{
-	struct frame_copy *copy = &python->chain[python->n_chain];
-
-	copy->address = address;
-	for (uint32_t i = *hint; i < n_known; i++)
-		if (thread->last[i].address == address) {
-			memcpy(copy->bytes, thread->last[i].bytes, FRAME_BYTES);
-			*hint = i + 1;
-			python->n_chain++;
-			return copy->bytes;
-		}
-	if (address % 8 || !ts_remote_read(python->pid, address, copy->bytes, FRAME_BYTES))
-		return NULL;
-	python->n_chain++;
-	return copy->bytes;
-}
-
-/* Returns the frame's instruction field: a pointer or a number. */
-static uint64_t instruction_in(const struct ts_python_layout *layout, const uint8_t *frame)
-{
-	return layout->offset == TS_PYTHON_OFFSET_POINTER
-		       ? ts_word_in(frame, layout->frame_instruction)
-		       : (uint64_t)(int64_t)ts_int_in(frame, layout->frame_instruction);
-}
 
 /* Computes the offset in bytes of the frame's code. False: the frame has not begun to run. */
 static bool place_in_code(const struct ts_python_layout *layout, uint64_t code,
@@ -372,135 +180,10 @@ static bool place_in_code(const struct ts_python_layout *layout, uint64_t code,
 	}
 }
 
-static unsigned owner_in(const struct ts_python_layout *layout, const uint8_t *frame)
-{
-	return layout->frame_owner == TS_PYTHON_NONE ? 0 : frame[layout->frame_owner];
-}
-
 static void close_segment(struct ts_remote_python *python, uint64_t at, uint32_t *n_closed)
 {
 	python->segments[python->n_segments++] = (struct segment){at, python->n_frames - *n_closed};
 	*n_closed = python->n_frames;
-}
-
-/* Reads the chain of frames. *ret_holds is false if the chain is inconsistent or cannot be read. */
-static int follow(struct ts_remote_python *python, const struct thread *thread, uint32_t n_known,
-		  uint64_t frame, uint64_t cframe, bool *ret_holds)
-{
-	const struct ts_python_layout *layout = python->layout;
-	uint64_t now = ts_clock_monotonic_ns();
-	uint32_t n_closed = 0, hint = 0;
-
-	python->n_frames = python->n_segments = python->n_chain = 0;
-	*ret_holds = false;
-	while (frame) {
-		const uint8_t *bytes;
-		uint64_t code, previous;
-		int32_t offset;
-		unsigned owner;
-		bool is_code;
-		int r;
-
-		/* If the stack is too deep, the outermost frames are left out. */
-		if (python->n_frames == TS_REMOTE_PYTHON_FRAMES ||
-		    python->n_segments == TS_REMOTE_PYTHON_FRAMES ||
-		    python->n_chain == TS_ARRAY_LEN(python->chain))
-			break;
-		bytes = frame_at(python, thread, n_known, &hint, frame);
-		if (!bytes)
-			return 0;
-		previous = ts_word_in(bytes, layout->frame_previous);
-		code = ts_word_in(bytes, layout->frame_code);
-		owner = owner_in(layout, bytes);
-		if (layout->shims && owner == TS_PYTHON_OWNED_BY_C_STACK) {
-			close_segment(python, frame, &n_closed);
-			frame = previous;
-			continue;
-		}
-		if (place_in_code(layout, code, instruction_in(layout, bytes), owner, &offset)) {
-			r = ts_remote_codes_frame(python->codes, code, offset, now,
-						  &python->frames[python->n_frames], &is_code);
-			if (r || !is_code)
-				return r;
-			python->n_frames++;
-		}
-		if (!layout->shims && (!layout->entries || bytes[layout->frame_is_entry])) {
-			close_segment(python, cframe, &n_closed);
-			if (cframe &&
-			    !ts_remote_word(python->pid, cframe + layout->cframe_previous, &cframe))
-				return 0;
-		}
-		frame = previous;
-	}
-	if (n_closed < python->n_frames && python->n_segments < TS_REMOTE_PYTHON_FRAMES)
-		close_segment(python, UINT64_MAX, &n_closed);
-	*ret_holds = true;
-	return 0;
-}
-
-static void keep_chain(const struct ts_remote_python *python, struct thread *thread)
-{
-	uint32_t n = python->n_chain < TS_REMOTE_PYTHON_FRAMES ? python->n_chain
-							       : TS_REMOTE_PYTHON_FRAMES;
-
-	if (!thread->last)
-		thread->last = malloc(TS_REMOTE_PYTHON_FRAMES * sizeof(*thread->last));
-	thread->n_last = thread->last ? n : 0;
-	if (thread->last)
-		memcpy(thread->last, python->chain, n * sizeof(*thread->last));
-}
-
-static int read_once(struct ts_remote_python *python, struct thread *thread, bool *ret_holds)
-{
-	const struct ts_python_layout *layout = python->layout;
-	uint64_t frame, cframe = 0;
-	uint8_t state[THREAD_BYTES];
-	uint32_t n_known = read_together(python, thread, state);
-	int r;
-
-	*ret_holds = false;
-	if (n_known == UINT32_MAX || ts_word_in(state, layout->thread_id) != thread->pthread) {
-		/* The state now belongs to another thread. */
-		thread->state = 0;
-		thread->searched_ns = 0;
-		return 0;
-	}
-	if (layout->thread_cframe != TS_PYTHON_NONE)
-		cframe = ts_word_in(state, layout->thread_cframe);
-	if (layout->thread_frame != TS_PYTHON_NONE)
-		frame = ts_word_in(state, layout->thread_frame);
-	else if (!ts_remote_word(python->pid, cframe + layout->cframe_frame, &frame))
-		return 0;
-	r = follow(python, thread, n_known, frame, cframe, ret_holds);
-	if (!r && *ret_holds)
-		keep_chain(python, thread);
-	return r;
-}
-
-int ts_remote_python_read(struct ts_remote_python *python, uint32_t tid, bool *ret_has_frames)
-{
-	struct thread *thread;
-	uint64_t now;
-	bool holds = false;
-	int r = 0;
-
-	*ret_has_frames = false;
-	python->n_frames = python->n_segments = 0;
-	thread = python->layout ? find_thread(python, tid) : NULL;
-	if (!thread)
-		return 0;
-	for (unsigned i = 0; i < TRIES && !holds && !r; i++) {
-		now = ts_clock_monotonic_ns();
-		if (!thread->state && now - thread->searched_ns > SEARCH_NS) {
-			thread->state = search_thread(python, tid, &thread->pthread);
-			thread->searched_ns = now;
-		}
-		if (!thread->state)
-			return 0;
-		r = read_once(python, thread, &holds);
-	}
-	*ret_has_frames = holds && python->n_frames;
-	return r;
 }
 
 int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_python_stack *stack,
@@ -538,6 +221,24 @@ int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_p
 	return 0;
 }
 
+/* Returns the number of bytes up to the end of the last field that is read of a frame. */
+static uint16_t frame_bytes(const struct ts_python_layout *layout)
+{
+	const struct {
+		uint16_t off, n;
+	} fields[] = {
+		{layout->frame_code, 8},	{layout->frame_previous, 8},
+		{layout->frame_instruction, 8}, {layout->frame_owner, 1},
+		{layout->frame_is_entry, 1},
+	};
+	uint16_t n = 0;
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(fields); i++)
+		if (fields[i].off != TS_PYTHON_NONE && fields[i].off + fields[i].n > n)
+			n = (uint16_t)(fields[i].off + fields[i].n);
+	return n;
+}
+
 bool ts_remote_python_config(const struct ts_remote_python *python,
 			     struct ts_bpf_python *ret_config)
 {
@@ -560,7 +261,9 @@ bool ts_remote_python_config(const struct ts_remote_python *python,
 		.frame_instruction = layout->frame_instruction,
 		.frame_owner = layout->frame_owner,
 		.frame_is_entry = layout->frame_is_entry,
+		.frame_bytes = frame_bytes(layout),
 		.offset = layout->offset,
+		.chunks = layout->minor >= 11,
 		.shims = layout->shims,
 		.entries = layout->entries,
 	};
@@ -679,8 +382,5 @@ void ts_remote_python_free(struct ts_remote_python *python)
 	if (!python)
 		return;
 	ts_remote_codes_free(python->codes);
-	for (uint32_t i = 0; i < python->n_threads; i++)
-		free(python->threads[i].last);
-	ts_map_deinit(&python->thread_by_tid);
 	free(python);
 }

@@ -2,8 +2,7 @@
 /*
  * Finds the Python functions in which another process's threads run. Supports CPython 3.8 to 3.13,
  * but no free-threaded build. The interpreter's memory is read by process_vm_readv() while the
- * threads run, so a thread may change its frames meanwhile. Every pointer is checked. An
- * inconsistent stack is read again, and dropped after some tries. Not thread-safe.
+ * threads run. Every code object is checked. Not thread-safe.
  */
 #pragma once
 
@@ -45,18 +44,15 @@ void ts_remote_python_look(struct ts_remote_python *python);
 const char *ts_remote_python_why(const struct ts_remote_python *python);
 
 /*
- * Reads the functions in which a thread runs now. `tid` is the number in the process's own pid
- * namespace. *ret_has_frames is false if the thread runs no Python, or its stack changed too fast.
- * ts_remote_python_merge() then replaces the evaluator's frames in a native stack by these
- * functions. Returns 0 or the value of `text`.
+ * Finds the functions of a thread's Python stack, from the frames that were read at the sample.
+ * *ret_has_frames is false if there are none. ts_remote_python_merge() then replaces the
+ * evaluator's frames in a native stack by these functions. Returns 0 or the value of `text`.
  */
-int ts_remote_python_read(struct ts_remote_python *python, uint32_t tid, bool *ret_has_frames);
-/* Does the same for a stack that the kernel read at the instant of the sample. */
 int ts_remote_python_take(struct ts_remote_python *python, const struct ts_bpf_python_stack *stack,
 			  bool *ret_has_frames);
 /*
- * Fills the settings of the eBPF program (daemon/bpf/sample.h). False: the process has no readable
- * interpreter.
+ * Fills the settings of the eBPF program (daemon/bpf/sample.h) and of pyframes.h. False: the
+ * process has no readable interpreter.
  */
 bool ts_remote_python_config(const struct ts_remote_python *python,
 			     struct ts_bpf_python *ret_config);

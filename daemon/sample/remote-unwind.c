@@ -10,6 +10,7 @@
 #include "proto/abi/tablehash.h"
 
 #define RULES	 (64u * 1024)
+#define RECENT	 256u
 #define RED_ZONE 128u
 
 /*
@@ -29,6 +30,11 @@ struct ts_unwinder {
 	struct ts_images *images;
 	uint64_t generation;
 	uint32_t n_known;
+	/*
+	 * The rules that were used last, by the same hash. They lie close together: samples come in
+	 * long intervals, so the processor's caches hold little of `known`.
+	 */
+	struct known recent[RECENT];
 	struct known known[RULES];
 };
 
@@ -59,14 +65,17 @@ static struct ts_cfi_rule rule_at(struct ts_unwinder *unwinder, uint64_t address
 {
 	uint64_t key = address - is_return;
 	uint32_t i = (uint32_t)(ts_hash_key(key) >> 40);
-	struct known *known;
+	struct known *known, *recent = &unwinder->recent[i & (RECENT - 1)];
 
 	if (ts_images_generation(unwinder->images) != unwinder->generation ||
 	    unwinder->n_known > RULES / 4 * 3) {
+		memset(unwinder->recent, 0, sizeof(unwinder->recent));
 		memset(unwinder->known, 0, sizeof(unwinder->known));
 		unwinder->n_known = 0;
 		unwinder->generation = ts_images_generation(unwinder->images);
 	}
+	if (key && recent->address == key)
+		return recent->rule;
 	for (;; i++) {
 		known = &unwinder->known[i & (RULES - 1)];
 		if (!known->address || known->address == key)
@@ -84,6 +93,7 @@ static struct ts_cfi_rule rule_at(struct ts_unwinder *unwinder, uint64_t address
 		*known = (struct known){key, rule};
 		unwinder->n_known++;
 	}
+	*recent = *known;
 	return known->rule;
 }
 

@@ -111,9 +111,13 @@ int ts_sampler_receive(struct ts_sampler *sampler, const void **ret_bytes, size_
 {
 	ssize_t n;
 
+	/*
+	 * ECONNRESET comes once: the sampler ended with words unread, for example FINISH when its
+	 * process had ended already. The sampler's last messages are still in the queue.
+	 */
 	do
 		n = recv(sampler->fd, sampler->message, sizeof(sampler->message), MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return errno == EAGAIN ? -EAGAIN : -ECONNRESET;
 	if (!n)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sampler process; daemon/main.c calls ts_sampler_main() for TS_SAMPLER_ARGUMENT. The process
- * takes the rights of the session's user and samples the threads of the session (threads.h). For
- * each sample the process reads the Python stack at once (remote-python.h), or uses the stack that
- * the kernel read (pyring.h). Then the process walks the copied native stack (remote-unwind.h) and
- * sends both stacks, merged, to the daemon.
+ * takes the rights of the session's user and samples the threads of the session (threads.h).
+ *
+ * The process handles the samples of 160 ms together. It walks the copied native stack
+ * (remote-unwind.h), finds the functions of the Python stack (remote-python.h), and sends both
+ * stacks, merged, to the daemon. The kernel has read the frames of the Python stack (pyring.h). If
+ * it cannot, each sample wakes the process, which copies these frames at once (pyframes.h) and does
+ * nothing else: a process that wakes has a cold cache.
  */
 #include "daemon/sample/sampling.h"
 
 #include <grp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -17,6 +19,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "daemon/sample/pyframes.h"
 #include "daemon/sample/pyring.h"
 #include "daemon/sample/sampler.h"
 #include "daemon/sample/threads.h"
@@ -25,7 +28,11 @@
 #include "daemon/util/spawn.h"
 #include "proto/abi/clock.h"
 
-#define WAIT_MS 100
+/*
+ * Samples of this time are handled together. The ring of a thread that runs all the time is half
+ * full a moment before, if the copies of its stack are short.
+ */
+#define WAIT_MS 160
 /* Time between small messages: one message costs as much as a sample. */
 #define SEND_NS	   UINT64_C(100000000)
 #define SEND_BYTES (TS_SAMPLER_MESSAGE_BYTES / 2)
@@ -36,13 +43,14 @@ struct sampling {
 	struct ts_unwinder *unwinder;
 	struct ts_remote_python *python;
 	struct ts_sampled_threads *threads;
-	/* NULL: this process reads Python stacks itself, right after each sample. */
+	/* Python stacks of samples that are not handled yet. NULL: the process runs no Python. */
 	struct ts_python_ring *ring;
+	struct ts_remote_frames *frames; /* NULL: the kernel reads the frames */
 	struct ts_sampled_options options;
 	struct ts_bpf_python config;
 	bool off;
-	bool has_interpreter;
 	struct ts_unwound_frames native;
+	struct ts_bpf_python_stack stack; /* frames that this process copied last */
 	bool why_reported;
 	uint64_t n_samples, n_lost, n_dropped, lost_reported, sent_ns;
 	size_t n_message;
@@ -133,17 +141,28 @@ static int put_done(struct sampling *sampling)
 
 /* ---- samples ---- */
 
-/* Reads the Python functions of a sample for the merge. */
+/* Copies the Python frames of a thread, right after its sample. */
+static void copy_python(void *data, uint32_t tid, uint32_t inner_tid, uint64_t time_ns)
+{
+	struct sampling *sampling = data;
+
+	if (!sampling->frames ||
+	    !ts_remote_frames_read(sampling->frames, inner_tid, &sampling->stack))
+		return;
+	sampling->stack.tid = tid;
+	sampling->stack.time_ns = time_ns;
+	ts_python_ring_put(sampling->ring, &sampling->stack);
+}
+
+/* Finds the Python functions of a sample for the merge. */
 static int read_python(struct sampling *sampling, const struct ts_thread_sample *sample,
 		       bool *ret_has_frames)
 {
 	const struct ts_bpf_python_stack *stack;
 
 	*ret_has_frames = false;
-	if (!sampling->has_interpreter)
-		return 0;
 	if (!sampling->ring)
-		return ts_remote_python_read(sampling->python, sample->inner_tid, ret_has_frames);
+		return 0;
 	stack = ts_python_ring_find(sampling->ring, sample->tid, sample->time_ns);
 	return stack ? ts_remote_python_take(sampling->python, stack, ret_has_frames) : 0;
 }
@@ -204,8 +223,8 @@ static int open_threads(struct sampling *sampling)
 }
 
 /*
- * Handles a new interpreter. After that, each sample wakes this process, which reads the Python
- * stack at once. When the daemon sends the BPF program that reads stacks in the kernel
+ * Handles a new interpreter. After that, each sample wakes this process, which copies the Python
+ * frames at once. When the daemon sends the BPF program that reads them in the kernel
  * (take_program()), samples no longer wake this process.
  */
 static int take_interpreter(struct sampling *sampling)
@@ -214,9 +233,10 @@ static int take_interpreter(struct sampling *sampling)
 
 	if (!ts_remote_python_config(sampling->python, &sampling->config))
 		return 0;
-	sampling->has_interpreter = true;
+	r = ts_python_ring_new(&sampling->ring);
+	r = r ?: ts_remote_frames_new(sampling->process.pid, &sampling->config, &sampling->frames);
 	sampling->options.prompt = true;
-	r = open_threads(sampling);
+	r = r ?: open_threads(sampling);
 	r = r ?: put(sampling, TS_SAMPLER_PYTHON, NULL, 0, NULL, 0);
 	return r ?: flush(sampling);
 }
@@ -230,7 +250,7 @@ static int look_around(struct sampling *sampling)
 	if (ts_sampled_threads_mapped(sampling->threads))
 		ts_images_refresh(sampling->images);
 	ts_remote_python_look(sampling->python);
-	if (!sampling->has_interpreter)
+	if (!sampling->ring)
 		r = take_interpreter(sampling);
 	why = ts_remote_python_why(sampling->python);
 	if (!r && !why && ts_sampled_threads_left_out(sampling->threads))
@@ -286,6 +306,8 @@ static int begin(struct sampling *sampling)
 	int r = take_rights(process) ? E_RIGHTS : 0;
 
 	sampling->options.program_fd = -1;
+	sampling->options.wait_ms = WAIT_MS;
+	sampling->options.wake_fd = TS_SPAWN_FD;
 
 	/* This is set after the change of rights, because that change clears it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -342,17 +364,19 @@ static void switch_to(struct sampling *sampling, bool on)
 /* Lets the program read Python stacks. Samples then need not be handled one by one. */
 static int take_program(struct sampling *sampling, const int *fds)
 {
-	if (sampling->ring || !sampling->has_interpreter ||
-	    ts_python_ring_new(fds[TS_BPF_SAMPLE_CONFIG], fds[TS_BPF_SAMPLE_RING], &sampling->ring))
+	if (!sampling->frames ||
+	    ts_python_ring_map(sampling->ring, fds[TS_BPF_SAMPLE_CONFIG], fds[TS_BPF_SAMPLE_RING]))
 		return 0;
 	ts_python_ring_configure(sampling->ring, &sampling->config);
 	sampling->options.program_fd = fds[TS_BPF_SAMPLE_PROGRAM];
 	sampling->options.prompt = false;
-	if (!open_threads(sampling) && ts_sampled_threads_runs_program(sampling->threads))
+	if (!open_threads(sampling) && ts_sampled_threads_runs_program(sampling->threads)) {
+		ts_remote_frames_free(sampling->frames);
+		sampling->frames = NULL;
 		return 0;
+	}
 	/* The kernel refuses the program. */
-	ts_python_ring_free(sampling->ring);
-	sampling->ring = NULL;
+	ts_python_ring_unmap(sampling->ring);
 	sampling->options.program_fd = -1;
 	sampling->options.prompt = true;
 	return open_threads(sampling);
@@ -418,11 +442,16 @@ static void drain_python(void *data)
 		ts_python_ring_drain(sampling->ring);
 }
 
+static struct ts_sampled_calls calls_of(struct sampling *sampling)
+{
+	return (struct ts_sampled_calls){take_sample, copy_python, drain_python, sampling};
+}
+
 static int take_all(struct sampling *sampling)
 {
-	int r;
+	const struct ts_sampled_calls calls = calls_of(sampling);
+	int r = ts_sampled_threads_take(sampling->threads, &calls);
 
-	r = ts_sampled_threads_take(sampling->threads, take_sample, drain_python, sampling);
 	r = r ?: put_losses(sampling);
 	return r ?: look_around(sampling);
 }
@@ -437,16 +466,13 @@ static int run(struct sampling *sampling)
 			sampling,
 			"samples: time in the kernel is not sampled, because it requires CAP_PERFMON or kernel.perf_event_paranoid of at most 1");
 	while (!r && !finish) {
-		struct pollfd polled[2] = {
-			{.fd = ts_sampled_threads_fd(sampling->threads), .events = POLLIN},
-			{.fd = TS_SPAWN_FD, .events = POLLIN},
-		};
+		const struct ts_sampled_calls calls = calls_of(sampling);
+		bool is_woken;
 
-		if (poll(polled, 2, WAIT_MS) < 0 && errno != EINTR)
-			return -errno;
+		r = ts_sampled_threads_wait(sampling->threads, &calls, &is_woken);
 		/* Drain the rings first, because a word may replace them. */
-		r = take_all(sampling);
-		if (!r && polled[1].revents)
+		r = r ?: take_all(sampling);
+		if (!r && is_woken)
 			r = take_words(sampling, &finish);
 		if (!r && finish)
 			r = take_all(sampling);
@@ -472,6 +498,7 @@ int ts_sampler_main(int argc, char **argv)
 	(void)put_done(sampling);
 	ts_sampled_threads_free(sampling->threads);
 	ts_python_ring_free(sampling->ring);
+	ts_remote_frames_free(sampling->frames);
 	ts_remote_python_free(sampling->python);
 	ts_unwinder_free(sampling->unwinder);
 	ts_images_free(sampling->images);

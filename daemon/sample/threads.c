@@ -24,6 +24,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
 #include "daemon/util/daemon-error.h"
@@ -36,7 +37,11 @@
 #define RESCAN_NS	 UINT64_C(1000000000)
 #define RECORD_BYTES	 (64u * 1024)
 #define LEARNING_SAMPLES 40u /* 0.2 s of processor time */
-#define FLAT_BYTES	 (TS_SAMPLE_FLAT_STACK_BYTES / 4 * 3)
+#define LINE_BYTES	 64u /* of the processor's cache */
+/* Data of events that belong to no thread. */
+#define EVENT_WAKE  0u
+#define EVENT_TIMER UINT32_MAX
+#define FLAT_BYTES  (TS_SAMPLE_FLAT_STACK_BYTES / 4 * 3)
 #if defined(__x86_64__)
 #define REGISTERS                                                          \
 	(UINT64_C(1) << PERF_REG_X86_BP | UINT64_C(1) << PERF_REG_X86_SP | \
@@ -51,6 +56,7 @@ struct sampled {
 	struct perf_event_mmap_page *page;
 	uint8_t *ring;
 	size_t ring_bytes;
+	uint64_t seen;	      /* position in the ring up to which `prompted` was called */
 	uint32_t stack_bytes; /* length of the copied stack */
 	uint32_t n_samples;
 	size_t depth_bytes; /* the deepest stack so far */
@@ -63,7 +69,7 @@ struct ts_sampled_threads {
 	pid_t pid;
 	struct ts_sampled_options options;
 	uint64_t scanned_ns;
-	int epoll_fd;
+	int epoll_fd, timer_fd;
 	bool user_only, off;
 	bool scan;	  /* a thread was created */
 	bool mapped;	  /* code was mapped */
@@ -202,7 +208,7 @@ static int open_as_allowed(struct ts_sampled_threads *threads, uint32_t tid, uin
  */
 static int begin_event(struct ts_sampled_threads *threads, struct sampled *sampled, uint32_t tid)
 {
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = tid};
 	int r;
 
 	sampled->fd = open_as_allowed(threads, tid, sampled->stack_bytes);
@@ -277,6 +283,25 @@ static int scan(struct ts_sampled_threads *threads)
 	return threads->n_live ? 0 : first ?: -ESRCH;
 }
 
+/*
+ * Watches wake_fd, and a timer. ts_sampled_threads_wait() sets the timer once: a time limit of each
+ * epoll_wait() would set a timer for each sample.
+ */
+static int watch(struct ts_sampled_threads *threads)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = EVENT_WAKE};
+
+	if (threads->options.wake_fd >= 0 &&
+	    epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD, threads->options.wake_fd, &event) < 0)
+		return -errno;
+	event = (struct epoll_event){.events = EPOLLIN, .data.u32 = EVENT_TIMER};
+	threads->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (threads->timer_fd < 0 ||
+	    epoll_ctl(threads->epoll_fd, EPOLL_CTL_ADD, threads->timer_fd, &event) < 0)
+		return -errno;
+	return 0;
+}
+
 int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
 			   struct ts_sampled_threads **ret_threads)
 {
@@ -292,8 +317,10 @@ int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
 	threads->options = *options;
 	for (uint32_t i = 0; i < TS_SAMPLED_MAX; i++)
 		threads->threads[i].fd = -1;
+	threads->timer_fd = -1;
 	threads->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	r = threads->epoll_fd < 0 ? -errno : scan(threads);
+	r = threads->epoll_fd < 0 ? -errno : watch(threads);
+	r = r ?: scan(threads);
 	if (r) {
 		ts_sampled_threads_free(threads);
 		return r;
@@ -304,7 +331,9 @@ int ts_sampled_threads_new(pid_t pid, const struct ts_sampled_options *options,
 
 int ts_sampled_threads_try(void)
 {
-	const struct ts_sampled_options options = {.period_ns = 1000000000, .program_fd = -1};
+	const struct ts_sampled_options options = {.period_ns = 1000000000,
+						   .program_fd = -1,
+						   .wake_fd = -1};
 	struct ts_sampled_threads *threads = NULL;
 	int r = ts_sampled_threads_new(getpid(), &options, &threads);
 
@@ -319,14 +348,10 @@ void ts_sampled_threads_free(struct ts_sampled_threads *threads)
 	for (uint32_t i = 0; i < TS_SAMPLED_MAX; i++)
 		if (threads->threads[i].tid)
 			close_thread(threads, &threads->threads[i]);
+	ts_closep(&threads->timer_fd);
 	ts_closep(&threads->epoll_fd);
 	ts_map_deinit(&threads->by_tid);
 	free(threads);
-}
-
-int ts_sampled_threads_fd(const struct ts_sampled_threads *threads)
-{
-	return threads->epoll_fd;
 }
 
 uint64_t ts_sampled_threads_lost(const struct ts_sampled_threads *threads)
@@ -381,8 +406,48 @@ static const void *bytes_at(const struct sampled *sampled, uint64_t tail, void *
 	return space;
 }
 
+/* Calls `prompted` for the samples that came since the last call. */
+static void prompt(struct sampled *sampled, const struct ts_sampled_calls *calls)
+{
+	/* Pairs with the kernel's barrier, as in take_ring(). */
+	uint64_t head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_ACQUIRE);
+
+	while (sampled->seen < head) {
+		uint8_t space[sizeof(struct sample_head)];
+		struct perf_event_header header;
+		struct sample_head sample;
+
+		memcpy(&header, bytes_at(sampled, sampled->seen, space, sizeof(header)),
+		       sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - sampled->seen)
+			break;
+		if (header.type == PERF_RECORD_SAMPLE &&
+		    header.size >= sizeof(header) + sizeof(sample)) {
+			memcpy(&sample,
+			       bytes_at(sampled, sampled->seen + sizeof(header), space,
+					sizeof(sample)),
+			       sizeof(sample));
+			calls->prompted(calls->data, sampled->tid, sampled->inner_tid, sample.time);
+		}
+		sampled->seen += header.size;
+	}
+}
+
+/*
+ * Begins to load the stack into the cache, as deep as the thread's stacks were so far. Another
+ * processor wrote it, and the walk would wait for each of its words.
+ */
+static void fetch_stack(const struct ts_thread_sample *sample, size_t depth_bytes)
+{
+	size_t n = depth_bytes < sample->n_stack_bytes ? depth_bytes : sample->n_stack_bytes;
+
+	n = n < TS_SAMPLE_FLAT_STACK_BYTES ? n : TS_SAMPLE_FLAT_STACK_BYTES;
+	for (size_t i = 0; i < n; i += LINE_BYTES)
+		__builtin_prefetch((const uint8_t *)sample->stack + i);
+}
+
 static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, bool in_kernel,
-		       ts_thread_sampled *callback, void *data)
+		       const struct ts_sampled_calls *calls)
 {
 	struct ts_thread_sample sample = {.tid = sampled->tid,
 					  .inner_tid = sampled->inner_tid,
@@ -414,7 +479,8 @@ static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, 
 		sample.stack = bytes;
 		sample.n_stack_bytes = n_dumped < n_stack ? n_dumped : n_stack;
 	}
-	r = callback(data, &sample, &depth_bytes);
+	fetch_stack(&sample, sampled->depth_bytes);
+	r = calls->sampled(calls->data, &sample, &depth_bytes);
 	sampled->n_samples++;
 	if (depth_bytes > sampled->depth_bytes)
 		sampled->depth_bytes = depth_bytes;
@@ -449,6 +515,7 @@ static void replace_event(struct ts_sampled_threads *threads, struct sampled *sa
 
 	next.fd = -1;
 	next.page = NULL;
+	next.seen = 0;
 	next.stack_bytes = stack_bytes;
 	if (begin_event(threads, &next, sampled->tid) || next.ring_bytes < sampled->ring_bytes) {
 		close_event(&next);
@@ -475,17 +542,22 @@ static bool exits(const struct sampled *sampled, const uint8_t *bytes, size_t n)
 }
 
 static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled,
-		     ts_thread_sampled *callback, void *data)
+		     const struct ts_sampled_calls *calls)
 {
-	uint64_t tail = sampled->page->data_tail;
+	uint64_t tail = sampled->page->data_tail, head;
+	bool is_over = false;
+	int r = 0;
+
 	/*
 	 * Pairs with the kernel's barrier before its store of data_head. The release of data_tail
 	 * below pairs with the kernel's read of data_tail.
 	 */
-	uint64_t head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_ACQUIRE);
-	bool is_over = false;
-	int r = 0;
-
+	head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_ACQUIRE);
+	calls->before(calls->data);
+	if (threads->options.prompt) {
+		prompt(sampled, calls);
+		head = sampled->seen;
+	}
 	while (tail < head && !r) {
 		struct perf_event_header header;
 		const uint8_t *record;
@@ -502,7 +574,7 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 			r = take_sample(sampled, record, n,
 					(header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
 						PERF_RECORD_MISC_KERNEL,
-					callback, data);
+					calls);
 		} else if (header.type == PERF_RECORD_LOST && n >= sizeof(lost)) {
 			memcpy(lost, record, sizeof(lost));
 			threads->n_lost += lost[1];
@@ -536,10 +608,10 @@ static bool is_crowded(const struct sampled *sampled)
 }
 
 static int take_thread(struct ts_sampled_threads *threads, struct sampled *sampled,
-		       ts_thread_sampled *callback, void (*before)(void *data), void *data)
+		       const struct ts_sampled_calls *calls)
 {
 	bool was_crowded = is_crowded(sampled);
-	int r = take_ring(threads, sampled, callback, data);
+	int r = take_ring(threads, sampled, calls);
 	uint32_t stack_bytes;
 
 	if (r || !sampled->tid || was_crowded)
@@ -549,29 +621,72 @@ static int take_thread(struct ts_sampled_threads *threads, struct sampled *sampl
 		return 0;
 	/* Handle the samples that came meanwhile, because closing the event drops them. */
 	ioctl(sampled->fd, PERF_EVENT_IOC_DISABLE, 0);
-	before(data);
-	r = take_ring(threads, sampled, callback, data);
+	r = take_ring(threads, sampled, calls);
 	if (!r && sampled->tid)
 		replace_event(threads, sampled, stack_bytes);
 	return r;
 }
 
-int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sampled *callback,
-			    void (*before)(void *data), void *data)
+/*
+ * Handles the readiness of a thread's ring. True: its samples should be handled now. With `prompt`,
+ * each sample makes the ring ready. Without it, each half of the ring that the kernel has written
+ * does so, even if the samples were handled meanwhile. A ring that is a quarter full can wait: at
+ * the next time it is three quarters full.
+ */
+static bool take_readiness(struct ts_sampled_threads *threads, uint32_t tid,
+			   const struct ts_sampled_calls *calls)
 {
-	struct epoll_event events[64];
+	uint64_t slot = ts_map_get(&threads->by_tid, tid);
+	struct sampled *sampled;
+	uint64_t head;
+
+	if (!slot || slot > TS_SAMPLED_MAX || threads->threads[slot - 1].tid != tid)
+		return false;
+	sampled = &threads->threads[slot - 1];
+	if (!threads->options.prompt) {
+		/* No record is read here. */
+		head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_RELAXED);
+		return head - sampled->page->data_tail > sampled->ring_bytes / 4;
+	}
+	prompt(sampled, calls);
+	return sampled->seen - sampled->page->data_tail > sampled->ring_bytes / 2;
+}
+
+int ts_sampled_threads_wait(struct ts_sampled_threads *threads,
+			    const struct ts_sampled_calls *calls, bool *ret_woken)
+{
+	const long ms = threads->options.wait_ms;
+	const struct itimerspec timer = {.it_value = {ms / 1000, ms % 1000 * 1000000}};
+	bool is_over = false;
+
+	*ret_woken = false;
+	/* This also clears an expiry that came since. */
+	if (timerfd_settime(threads->timer_fd, 0, &timer, NULL) < 0)
+		return -errno;
+	while (!is_over) {
+		struct epoll_event events[64];
+		int n = epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), -1);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		for (int i = 0; i < n; i++) {
+			*ret_woken |= events[i].data.u32 == EVENT_WAKE;
+			is_over |= events[i].data.u32 == EVENT_WAKE ||
+				   events[i].data.u32 == EVENT_TIMER ||
+				   take_readiness(threads, events[i].data.u32, calls);
+		}
+	}
+	return 0;
+}
+
+int ts_sampled_threads_take(struct ts_sampled_threads *threads,
+			    const struct ts_sampled_calls *calls)
+{
 	int r = 0;
 
-	/*
-	 * The kernel reports the readiness of a ring once, to the first caller: here poll() on the
-	 * epoll descriptor. So this call only empties the list of ready rings, and every ring is
-	 * read.
-	 */
-	(void)epoll_wait(threads->epoll_fd, events, TS_ARRAY_LEN(events), 0);
-	before(data);
 	for (uint32_t i = 0; i < threads->n_slots && !r; i++)
 		if (threads->threads[i].tid)
-			r = take_thread(threads, &threads->threads[i], callback, before, data);
+			r = take_thread(threads, &threads->threads[i], calls);
 	if (!r && (threads->scan || ts_clock_monotonic_ns() - threads->scanned_ns > RESCAN_NS))
 		r = scan(threads);
 	return r;

@@ -40,11 +40,30 @@ struct ts_thread_sample {
 typedef int ts_thread_sampled(void *data, const struct ts_thread_sample *sample,
 			      size_t *ret_depth_bytes);
 
+/*
+ * Called for each sample as soon as it came, before it is handled, if the options request that. The
+ * numbers and the time are those of the sample.
+ */
+typedef void ts_thread_prompted(void *data, uint32_t tid, uint32_t inner_tid, uint64_t time_ns);
+
 /* How to sample. */
 struct ts_sampled_options {
 	uint64_t period_ns; /* processor time of a thread per sample */
-	bool prompt;	    /* true: each sample makes the descriptor readable */
+	bool prompt;	    /* true: each sample wakes ts_sampled_threads_wait() */
 	int program_fd;	    /* eBPF program that runs at each sample; -1: none */
+	uint32_t wait_ms;   /* the longest time that ts_sampled_threads_wait() waits */
+	int wake_fd;	    /* also wakes ts_sampled_threads_wait() when readable; -1: none */
+};
+
+struct ts_sampled_calls {
+	ts_thread_sampled *sampled;
+	ts_thread_prompted *prompted;
+	/*
+	 * Called before samples are handled, when the last of them has come, so that the caller can
+	 * first read the data that belongs to these samples.
+	 */
+	void (*before)(void *data);
+	void *data; /* for each of the calls */
 };
 
 /*
@@ -60,17 +79,19 @@ void ts_sampled_threads_free(struct ts_sampled_threads *threads); /* NULL is fin
 int ts_sampled_threads_try(void);
 
 /*
- * Returns a descriptor that is readable when there are samples. ts_sampled_threads_take() finds new
- * threads, at the latest a second after they began.
+ * Waits until a ring is half full, until wake_fd is readable (*ret_woken), or for wait_ms since the
+ * last time. Meanwhile calls `prompted` for each new sample, if the options request that. Returns 0
+ * or the negative errno of epoll_wait(2).
  */
-int ts_sampled_threads_fd(const struct ts_sampled_threads *threads);
+int ts_sampled_threads_wait(struct ts_sampled_threads *threads,
+			    const struct ts_sampled_calls *calls, bool *ret_woken);
 /*
- * Calls `sampled` for each sample. Calls `before` each time before it reads samples, so that the
- * caller can first read the data that belongs to these samples. If `sampled` returns a value other
- * than 0, that value is returned. -ESRCH: no thread is left.
+ * Calls `sampled` for each sample. If `sampled` returns a value other than 0, that value is
+ * returned. Also finds new threads, at the latest a second after they began. -ESRCH: no thread is
+ * left.
  */
-int ts_sampled_threads_take(struct ts_sampled_threads *threads, ts_thread_sampled *sampled,
-			    void (*before)(void *data), void *data);
+int ts_sampled_threads_take(struct ts_sampled_threads *threads,
+			    const struct ts_sampled_calls *calls);
 /* Turns sampling on or off. */
 void ts_sampled_threads_enable(struct ts_sampled_threads *threads, bool on);
 

@@ -11,6 +11,7 @@
 
 #include "inject/annotate/annotation-names.h"
 #include "inject/annotate/annotation.h"
+#include "inject/capture/capture-link.h"
 #include "inject/cuda/switch.h"
 #include "inject/ring/ring-session.h"
 #include "inject/ring/unlocked.h"
@@ -93,7 +94,7 @@ static void thread_ended(void *value)
 		const struct open_range *range = &ranges->open[i];
 
 		if (range->epoch && range->epoch == ts_shim.epoch && range->of_window)
-			ts_window_range_ends();
+			ts_capture_link_range_ends();
 	}
 	if (ts_tls.ranges == value)
 		ts_tls.ranges = NULL;
@@ -282,8 +283,9 @@ static bool begins_window(const struct ts_shim *shim, const struct ts_annotation
 
 	if (ts_likely(!*shim->config.capture.range) || (!registered && !annotation->text))
 		return false;
-	return registered ? ts_window_range_begins(registered->bytes, registered->n_bytes)
-			  : ts_window_range_begins(annotation->text, strlen(annotation->text));
+	return registered
+		       ? ts_capture_link_range_begins(registered->bytes, registered->n_bytes)
+		       : ts_capture_link_range_begins(annotation->text, strlen(annotation->text));
 }
 
 /* Records the beginning of a range. Returns whether the record lies in the ring. */
@@ -413,7 +415,7 @@ static void range_is_over(struct ts_shim *shim, const struct open_range *range, 
 	if (!range->epoch || range->epoch != shim->epoch)
 		return;
 	if (ts_unlikely(range->of_window))
-		ts_window_range_ends();
+		ts_capture_link_range_ends();
 	thread = ts_names_thread(shim);
 	if (thread)
 		record_over(shim, thread, range, action);

@@ -173,7 +173,7 @@ uint64_t ts_call_record(struct ts_shim *shim, struct ts_thread *thread,
 {
 	const struct ts_call *call = &ts_tls.call;
 	const uint64_t time = end->time ? end->time : ts_producer_ticks(&shim->producer);
-	const unsigned kind = ts_call_table_class(end->domain, end->cbid);
+	const unsigned kind = end->kind;
 	const bool expects_device =
 		!end->result && !end->is_untimed && call->op_id < TS_OP_ID_SHARED &&
 		!__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) &&

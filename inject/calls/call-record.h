@@ -14,6 +14,7 @@
 struct ts_call_end {
 	uint32_t domain; /* enum ts_api_domain; CUPTI's domain ids are the same numbers */
 	uint32_t cbid;
+	unsigned kind; /* enum ts_cupti_class */
 	/* Domain of the row: `domain`, or the domain of a vendor that copied that interface. */
 	uint32_t as_domain;
 	const void *params; /* the call's structure of arguments; NULL: none */

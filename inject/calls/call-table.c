@@ -5,6 +5,7 @@
  * effects are generated from the tables of calls, hip.calls and its two neighbours.
  */
 #include "inject/calls/call-table.h"
+#include "inject/calls/call-facts.h"
 #include "proto/abi/record.h"
 #include "proto/abi/vendor/cuda_driver_params.h"
 #include "proto/abi/vendor/cuda_runtime_params.h"
@@ -58,32 +59,35 @@ struct effect {
 
 #undef AT
 
-/* Tables of one interface's calls, by id. */
-struct interface {
-	const uint8_t *classes;
-	const struct effect *effects;
-	uint32_t n;
+#define DRIVER_TABLE                                                         \
+	{                                                                    \
+		driver_classes, driver_effects_of, TS_CUPTI_DRIVER_CBID_SIZE \
+	}
+
+const struct ts_call_facts_table ts_call_facts_tables[TS_API_HIP + 1] = {
+	DRIVER_TABLE,
+	[TS_API_CUDA_DRIVER] = DRIVER_TABLE,
+	[TS_API_CUDA_RUNTIME] = {runtime_classes, runtime_effects_of, TS_CUPTI_RUNTIME_CBID_SIZE},
+	[TS_API_HIP] = {hip_classes, hip_effects_of, TS_HIP_CALL_SIZE},
 };
 
-static const struct interface *interface_of(uint32_t domain)
+static const struct ts_call_facts_table *table_of(uint32_t domain)
 {
-	static const struct interface driver = {driver_classes, driver_effects,
-						TS_CUPTI_DRIVER_CBID_SIZE};
-	static const struct interface runtime = {runtime_classes, runtime_effects,
-						 TS_CUPTI_RUNTIME_CBID_SIZE};
-	static const struct interface hip = {hip_classes, hip_effects, TS_HIP_CALL_SIZE};
+	return &ts_call_facts_tables[domain <= TS_API_HIP ? domain : TS_API_CUDA_DRIVER];
+}
 
+static const struct effect *effects_of_interface(uint32_t domain)
+{
 	if (domain == TS_API_CUDA_RUNTIME)
-		return &runtime;
-	return domain == TS_API_HIP ? &hip : &driver;
+		return runtime_effects;
+	return domain == TS_API_HIP ? hip_effects : driver_effects;
 }
 
 static const struct effect *effect_of(uint32_t domain, uint32_t cbid)
 {
-	static const struct effect none;
-	const struct interface *interface = interface_of(domain);
+	const struct ts_call_facts_table *table = table_of(domain);
 
-	return cbid < interface->n ? &interface->effects[cbid] : &none;
+	return &effects_of_interface(domain)[cbid < table->n ? table->effects_of[cbid] : 0];
 }
 
 static const void *argument(const void *params, uint8_t at)
@@ -103,15 +107,12 @@ static uint32_t word_argument(const void *params, uint8_t at)
 
 uint32_t ts_call_table_n(uint32_t domain)
 {
-	return interface_of(domain)->n;
+	return table_of(domain)->n;
 }
 
 unsigned ts_call_table_class(uint32_t domain, uint32_t cbid)
 {
-	const struct interface *interface = interface_of(domain);
-	uint8_t entry = cbid < interface->n ? interface->classes[cbid] : 0;
-
-	return entry ? entry - 1u : (unsigned)TS_CUPTI_CLASS_OTHER;
+	return ts_call_facts_class(ts_call_facts(domain, cbid));
 }
 
 bool ts_call_table_watched(uint32_t domain, uint32_t cbid)

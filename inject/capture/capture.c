@@ -22,7 +22,6 @@
 #include <dlfcn.h>
 #include <time.h>
 
-#include "inject/annotate/counters.h"
 #include "inject/calls/call-table.h"
 #include "inject/ring/futex.h"
 #include "inject/shim-debug.h"
@@ -68,13 +67,6 @@ static void find_driver(struct ts_capture *capture, const struct ts_capture_conf
 	dlclose(library);
 }
 
-static void set_state(struct ts_shim *shim, const struct ts_capture_config *config)
-{
-	__atomic_store_n(&shim->control->capture_state,
-			 config->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
-			 __ATOMIC_RELAXED);
-}
-
 static void prepare(struct ts_capture *capture, struct ts_shim *shim,
 		    const struct ts_capture_config *config)
 {
@@ -86,7 +78,7 @@ static void prepare(struct ts_capture *capture, struct ts_shim *shim,
 		return;
 	pthread_mutex_init(&capture->order, NULL);
 	ts_window_start(capture, config);
-	set_state(shim, config);
+	ts_capture_set_state(shim->control, config);
 	capture->shim = shim;
 }
 
@@ -116,34 +108,6 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		return;
 	find_driver(capture, config);
 	capture->takes_cuda = true;
-}
-
-void ts_capture_refuse(struct ts_shim *shim, enum ts_lane_end why)
-{
-	if (!shim->control->lane_bytes)
-		return;
-	if (!shim->capture.shim)
-		set_state(shim, &shim->config.capture);
-	shim->capture.lane.producer = &shim->producer;
-	ts_lane_end(&shim->capture.lane, why);
-}
-
-void ts_capture_report(struct ts_capture *capture)
-{
-	struct ts_producer *producer = &capture->shim->producer;
-	const struct ts_control *control = producer->control;
-	uint64_t bytes = __atomic_load_n(&control->captured_bytes, __ATOMIC_RELAXED);
-	uint64_t ns = __atomic_load_n(&control->captured_ns, __ATOMIC_RELAXED);
-	struct ts_thread *thread;
-
-	if (ns == capture->reported_ns)
-		return;
-	thread = ts_producer_thread(producer);
-	if (!thread)
-		return;
-	capture->reported_ns = ns;
-	ts_counter_record(producer, thread, TS_CAPTURE_COUNTER_BYTES, bytes);
-	ts_counter_record(producer, thread, TS_CAPTURE_COUNTER_NS, ns);
 }
 
 bool ts_capture_wants(uint32_t domain, uint32_t cbid)

@@ -12,6 +12,7 @@
 #include "proto/abi/vendor/cupti.h"
 
 struct ts_shim;
+struct ts_capture_library;
 
 #define TS_CAPTURE_MAX_IDS 1024u
 
@@ -76,6 +77,8 @@ struct ts_capture_hip {
 };
 
 struct ts_capture {
+	/* capture-link.c loads it for a session that captures; NULL: it captures nothing */
+	const struct ts_capture_library *library;
 	struct ts_shim *shim; /* NULL: this session captures nothing */
 	struct ts_lane lane;
 	struct ts_memory_map memory;
@@ -122,16 +125,14 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 bool ts_capture_prepare(struct ts_capture *capture, struct ts_shim *shim,
 			const struct ts_capture_config *config);
 
-/*
- * Ends a session's capture; if it has not started, it never starts. Nothing happens without a lane.
- */
-void ts_capture_refuse(struct ts_shim *shim, enum ts_lane_end why);
-
-/*
- * Records the captured bytes and the time spent as counters in the trace. Records nothing if the
- * time has not changed since the last report. The flush thread calls this.
- */
-void ts_capture_report(struct ts_capture *capture);
+/* Stores the level at which the session captures, for the daemon. */
+static inline void ts_capture_set_state(struct ts_control *control,
+					const struct ts_capture_config *config)
+{
+	__atomic_store_n(&control->capture_state,
+			 config->is_window ? TS_CAPTURE_STATE_CLOSED : TS_CAPTURE_STATE_WHOLE,
+			 __ATOMIC_RELAXED);
+}
 
 /* True if CUPTI must deliver this call to ts_capture_handle(). */
 bool ts_capture_wants(uint32_t domain, uint32_t cbid);

@@ -99,16 +99,6 @@ int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, struct ts_s
 	return map_ring(lane, 0) ? 0 : -ENOMEM;
 }
 
-void ts_lane_end(struct ts_lane *lane, enum ts_lane_end why)
-{
-	uint32_t none = TS_LANE_GOES_ON;
-
-	__atomic_store_n(&lane->ended, 1, __ATOMIC_RELAXED);
-	/* Release pairs with the daemon's acquire load of lane_ended. The first reason stays. */
-	(void)__atomic_compare_exchange_n(&lane->producer->control->lane_ended, &none,
-					  (uint32_t)why, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-}
-
 static bool is_closed(const struct ts_lane *lane)
 {
 	return __atomic_load_n(&lane->producer->control->lane_closed, __ATOMIC_RELAXED);

@@ -81,4 +81,12 @@ uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation
 /* Puts an END operation with the reason as text, and ends the lane. */
 void ts_lane_end_saying(struct ts_lane *lane, enum ts_lane_end why, const char *text);
 /* Ends the lane without an END operation. Needs no lock. The first reason stays. */
-void ts_lane_end(struct ts_lane *lane, enum ts_lane_end why);
+static inline void ts_lane_end(struct ts_lane *lane, enum ts_lane_end why)
+{
+	uint32_t none = TS_LANE_GOES_ON;
+
+	__atomic_store_n(&lane->ended, 1, __ATOMIC_RELAXED);
+	/* Release pairs with the daemon's acquire load of lane_ended. */
+	(void)__atomic_compare_exchange_n(&lane->producer->control->lane_ended, &none,
+					  (uint32_t)why, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}

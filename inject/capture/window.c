@@ -373,22 +373,6 @@ static size_t name_at(struct ts_window *window, size_t at, char *ret_name)
 
 /* ---- requests for a window ---- */
 
-bool ts_window_range_begins(const char *text, size_t n_bytes)
-{
-	struct ts_shim *shim = &ts_shim;
-	const char *range = shim->config.capture.range;
-
-	if (n_bytes != strlen(range) || memcmp(text, range, n_bytes))
-		return false;
-	__atomic_fetch_add(&shim->capture.window.n_ranges, 1, __ATOMIC_RELAXED);
-	return true;
-}
-
-void ts_window_range_ends(void)
-{
-	__atomic_fetch_sub(&ts_shim.capture.window.n_ranges, 1, __ATOMIC_RELAXED);
-}
-
 /* Returns the source of the current request for a window. Returns NULL if there is no request. */
 static const char *wanted_by(struct ts_capture *capture)
 {

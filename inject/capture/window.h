@@ -119,10 +119,3 @@ void ts_window_module(struct ts_capture *capture, uint64_t handle, uint32_t cont
  * not hold the lane's lock, and this function does not take it.
  */
 void ts_window_code(struct ts_capture *capture, const void *code, size_t n_bytes);
-
-/*
- * Report that a range of the application begins or ends, on any thread. ts_window_range_begins()
- * returns true if the range requests a window; only then the caller reports the end.
- */
-bool ts_window_range_begins(const char *text, size_t n_bytes);
-void ts_window_range_ends(void);

@@ -59,14 +59,12 @@ static void set_bounds(struct decoder *d)
 	d->latest += d->ahead;
 }
 
-/* Checks the times of a row. If they are unusable, counts a loss and returns false. */
-static bool times_are_good(const struct decoder *d, uint64_t start, uint64_t end)
+/* Counts a row with unusable times. Returns false. */
+static __attribute__((noinline)) bool count_bad_times(const struct decoder *d, uint64_t start,
+						      uint64_t end)
 {
 	enum ts_loss_reason reason;
 
-	if (ts_likely(start >= d->earliest && start <= end && end <= d->latest && start &&
-		      end - start <= d->longest))
-		return true;
 	/* Trap: if CUPTI's device buffers are full, its records have no times. */
 	if (!start)
 		reason = TS_LOSS_ZERO_TIMESTAMP;
@@ -79,11 +77,23 @@ static bool times_are_good(const struct decoder *d, uint64_t start, uint64_t end
 	return false;
 }
 
-/* True if the call that caused the device row was recorded. */
-static bool is_wanted(const struct decoder *d, uint32_t correlation_id)
+/* Checks the times of a row. If they are unusable, counts a loss and returns false. */
+static inline bool times_are_good(const struct decoder *d, uint64_t start, uint64_t end)
 {
-	return !d->activity->pause ||
-	       !ts_pause_drops(d->activity->pause, ts_widen(d->activity->widen, correlation_id));
+	return ts_likely(start >= d->earliest && start <= end && end <= d->latest && start &&
+			 end - start <= d->longest) ||
+	       count_bad_times(d, start, end);
+}
+
+/* True if the call that caused the device row was recorded. */
+static inline bool is_wanted_op(const struct decoder *d, uint64_t op_id)
+{
+	return !d->activity->pause || !ts_pause_drops(d->activity->pause, op_id);
+}
+
+static inline bool is_wanted(const struct decoder *d, uint32_t correlation_id)
+{
+	return is_wanted_op(d, ts_widen(d->activity->widen, correlation_id));
 }
 
 /*
@@ -95,8 +105,9 @@ static bool has_channel(const struct decoder *d)
 	return d->activity->cupti->layout_version >= TS_CUPTI_API_VERSION_CUDA_11_6;
 }
 
-static void *reserve(const struct decoder *d, enum ts_record_type type, uint32_t n_bytes,
-		     uint64_t time)
+static inline __attribute__((always_inline)) void *reserve(const struct decoder *d,
+							   enum ts_record_type type,
+							   uint32_t n_bytes, uint64_t time)
 {
 	return ts_thread_reserve(d->thread, type, n_bytes, d->activity->cupti->clock,
 				 time - d->ahead);
@@ -105,10 +116,11 @@ static void *reserve(const struct decoder *d, enum ts_record_type type, uint32_t
 static void decode_kernel(const struct decoder *d, const struct ts_cupti_activity_kernel *in,
 			  size_t n_bytes)
 {
+	const uint64_t op_id = ts_widen(d->activity->widen, in->correlation_id);
 	struct ts_record_kernel *out;
 	uint32_t name;
 
-	if (!is_wanted(d, in->correlation_id) || !times_are_good(d, in->start, in->end))
+	if (!is_wanted_op(d, op_id) || !times_are_good(d, in->start, in->end))
 		return;
 	/*
 	 * Comes before the kernel's record, because a definition is published before records that
@@ -120,7 +132,7 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 	if (!out)
 		return;
 	out->end = in->end - d->ahead;
-	out->op_id = ts_widen(d->activity->widen, in->correlation_id);
+	out->op_id = op_id;
 	out->place.device = in->device_id;
 	out->place.context = in->context_id;
 	out->place.stream = in->stream_id;
@@ -530,8 +542,9 @@ void ts_activity_init(struct ts_activity *activity, const struct ts_cupti *cupti
  * record. CUPTI stops at this record, though more records may follow, and returns another error
  * than at the buffer's end. *ret_torn is true in that case.
  */
-static void *next_record(const struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes,
-			 void *record, bool *ret_torn)
+static inline __attribute__((always_inline)) void *next_record(const struct ts_activity *activity,
+							       uint8_t *buffer, size_t valid_bytes,
+							       void *record, bool *ret_torn)
 {
 	const struct ts_pti_vendor *vendor = activity->cupti->vendor;
 	const void *previous = record;

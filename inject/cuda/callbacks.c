@@ -12,6 +12,7 @@
  * detected before any access to the session.
  */
 #include "inject/cuda/callbacks.h"
+#include "inject/calls/call-facts.h"
 #include "inject/calls/call-record.h"
 #include "inject/calls/call-table.h"
 #include "inject/context.h"
@@ -129,8 +130,9 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 		call->enter = recorded ? ts_producer_ticks(&shim->producer) : 0;
 		__atomic_store_n(&call->recorded, recorded, __ATOMIC_RELAXED);
 	}
-	(void)ts_call_table_stream_create(domain, cbid, data->function_params, &call->stream_flags,
-					  &call->stream_priority);
+	if (ts_unlikely(ts_call_facts(domain, cbid).has_effect))
+		(void)ts_call_table_stream_create(domain, cbid, data->function_params,
+						  &call->stream_flags, &call->stream_priority);
 }
 
 /* Returns CUPTI's id of the stream that an application's handle names. */
@@ -190,9 +192,12 @@ static void record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
 
 /* Records a returning outermost call, and its stream operation if there is one. */
 static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t domain,
-			uint32_t cbid, const struct ts_cupti_callback_data *data)
+			uint32_t cbid, struct ts_call_facts facts,
+			const struct ts_cupti_callback_data *data)
 {
+	const unsigned kind = ts_call_facts_class(facts);
 	const struct ts_call_end end = {
+		.kind = kind,
 		.domain = domain, /* CUPTI's domain ids are those of enum ts_api_domain */
 		.as_domain = shim->cupti.vendor->api_domain[domain],
 		.cbid = cbid,
@@ -200,7 +205,6 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 		.result = data->function_return_value ? *(int32_t *)data->function_return_value : 0,
 		.context = ts_renumbered_context(data->context_uid, shim->first_cuda_device),
 	};
-	const unsigned kind = ts_call_table_class(domain, cbid);
 	const uint64_t time = ts_call_record(shim, thread, &end);
 	struct ts_stream_op op;
 
@@ -215,8 +219,9 @@ static void record_call(struct ts_shim *shim, struct ts_thread *thread, uint32_t
 	if (ts_unlikely(__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED) != TS_DIRTY) &&
 	    kind != TS_CUPTI_CLASS_CONTEXT)
 		ts_flush_notify(&shim->flush, &shim->producer.dirty);
-	if (kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH &&
-	    kind != TS_CUPTI_CLASS_STREAM)
+	if (ts_likely(!facts.has_effect) ||
+	    (kind != TS_CUPTI_CLASS_EVENT && kind != TS_CUPTI_CLASS_GRAPH_LAUNCH &&
+	     kind != TS_CUPTI_CLASS_STREAM))
 		return;
 	op = ts_call_table_stream_op(domain, cbid, data->function_params);
 	/*
@@ -232,6 +237,7 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 		  const struct ts_cupti_callback_data *data)
 {
 	struct ts_call *call = &ts_tls.call;
+	struct ts_call_facts facts;
 	struct ts_thread *thread;
 	bool per_thread;
 	void *stream;
@@ -256,7 +262,8 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 	}
 	call->depth = 0;
 	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
-	capture = ts_call_table_stream_capture(domain, cbid);
+	facts = ts_call_facts(domain, cbid);
+	capture = ts_unlikely(facts.has_effect) ? ts_call_table_stream_capture(domain, cbid) : 0;
 	if (ts_unlikely(capture)) {
 		stream = ts_call_table_captured_stream(domain, cbid, data->function_params,
 						       &per_thread);
@@ -279,16 +286,7 @@ static void leave(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t
 		ts_thread_count(thread, TS_LOSS_RING_FULL, 1);
 		return;
 	}
-	record_call(shim, thread, domain, cbid, data);
-}
-
-static void on_call(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t cbid,
-		    const struct ts_cupti_callback_data *data)
-{
-	if (data->callback_site == TS_CUPTI_API_ENTER)
-		enter(shim, ts_shim_is_recording(shim), domain, cbid, data);
-	else
-		leave(shim, mode, domain, cbid, data);
+	record_call(shim, thread, domain, cbid, facts, data);
 }
 
 static void renumber(const struct ts_shim *shim, struct ts_record_object *object)
@@ -428,50 +426,87 @@ static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_
 	ts_session_refuse(shim->control, TS_EMPTY_CUPTI_ERROR, text);
 }
 
+/* A call begins. Nothing here sets errno. */
+static __attribute__((noinline)) void on_enter(struct ts_shim *shim, uint32_t domain, uint32_t cbid,
+					       const struct ts_cupti_callback_data *data)
+{
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	enter(shim, ts_shim_is_recording(shim), domain, cbid, data);
+	ts_tls.busy = TS_BUSY_NOT;
+}
+
+/* A call returns. */
+static __attribute__((noinline)) void on_leave(struct ts_shim *shim, uint32_t mode, uint32_t domain,
+					       uint32_t cbid,
+					       const struct ts_cupti_callback_data *data)
+{
+	int saved_errno = errno;
+
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	leave(shim, mode, domain, cbid, data);
+	ts_tls.busy = TS_BUSY_NOT;
+	errno = saved_errno;
+}
+
+static __attribute__((noinline)) void on_other(struct ts_shim *shim, uint32_t mode, uint32_t domain,
+					       uint32_t cbid, const void *data)
+{
+	int saved_errno = errno;
+
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	if (domain == TS_CUPTI_CB_DOMAIN_RESOURCE)
+		on_resource(shim, mode == TS_GATE_OPEN && ts_shim_is_recording(shim), cbid, data);
+	else if (domain == TS_CUPTI_CB_DOMAIN_STATE)
+		on_state(shim, cbid, data);
+	ts_tls.busy = TS_BUSY_NOT;
+	errno = saved_errno;
+}
+
+static bool is_call(uint32_t domain)
+{
+	return domain == TS_CUPTI_CB_DOMAIN_DRIVER_API ||
+	       domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API || domain == TS_CALLBACKS_LIKE_HIP;
+}
+
+/* A callback while the thread is in the shim. */
+static __attribute__((noinline)) void on_busy(struct ts_shim *shim, uint32_t domain,
+					      const struct ts_cupti_callback_data *data)
+{
+	if (ts_tls.busy == TS_BUSY_PROBING)
+		shim->yield.probed_id = data->correlation_id;
+	/* A callback that a call of the shim causes is not a call of the application. */
+	else if (__atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) != TS_GATE_CLOSED &&
+		 (domain <= TS_CUPTI_CB_DOMAIN_RUNTIME_API || domain == TS_CALLBACKS_LIKE_HIP) &&
+		 data->callback_site == TS_CUPTI_API_ENTER)
+		ts_session_count(shim->control, TS_LOSS_REENTERED, 1);
+}
+
+/* Only chooses a function, and needs no stack frame. */
 void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
 {
 	struct ts_shim *shim = userdata;
+	const struct ts_cupti_callback_data *call = data;
 	/*
 	 * The kernel wipes the gate's page in a forked child, so `mode` is TS_GATE_CLOSED in the
 	 * child. The rest of the session is the parent's.
 	 */
-	uint32_t mode = __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED);
-	int saved_errno;
+	const uint32_t mode = __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED);
 
-	if (ts_unlikely(ts_tls.busy == TS_BUSY_PROBING) && data) {
-		shim->yield.probed_id =
-			((const struct ts_cupti_callback_data *)data)->correlation_id;
-		return;
-	}
-	if (mode == TS_GATE_CLOSED || !data)
+	if (ts_unlikely(!data))
 		return;
 	if (ts_unlikely(ts_tls.busy)) {
-		/* A callback that a call of the shim causes is not a call of the application. */
-		if ((domain <= TS_CUPTI_CB_DOMAIN_RUNTIME_API || domain == TS_CALLBACKS_LIKE_HIP) &&
-		    ((const struct ts_cupti_callback_data *)data)->callback_site ==
-			    TS_CUPTI_API_ENTER)
-			ts_session_count(shim->control, TS_LOSS_REENTERED, 1);
+		on_busy(shim, domain, data);
 		return;
 	}
-	saved_errno = errno;
-	ts_tls.busy = TS_BUSY_IN_CALL;
-	switch (domain) {
-	case TS_CUPTI_CB_DOMAIN_DRIVER_API:
-	case TS_CUPTI_CB_DOMAIN_RUNTIME_API:
-		on_call(shim, mode, domain, cbid, data);
-		break;
-	case TS_CALLBACKS_LIKE_HIP:
-		on_call(shim, mode, TS_API_HIP, cbid, data);
-		break;
-	case TS_CUPTI_CB_DOMAIN_RESOURCE:
-		on_resource(shim, mode == TS_GATE_OPEN && ts_shim_is_recording(shim), cbid, data);
-		break;
-	case TS_CUPTI_CB_DOMAIN_STATE:
-		on_state(shim, cbid, data);
-		break;
-	default:
-		break;
+	if (ts_unlikely(mode == TS_GATE_CLOSED))
+		return;
+	if (ts_unlikely(!is_call(domain))) {
+		on_other(shim, mode, domain, cbid, data);
+		return;
 	}
-	ts_tls.busy = TS_BUSY_NOT;
-	errno = saved_errno;
+	domain = domain == TS_CALLBACKS_LIKE_HIP ? TS_API_HIP : domain;
+	if (call->callback_site == TS_CUPTI_API_ENTER)
+		on_enter(shim, domain, cbid, call);
+	else
+		on_leave(shim, mode, domain, cbid, call);
 }

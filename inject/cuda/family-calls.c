@@ -7,32 +7,13 @@
  */
 #include <dlfcn.h>
 
+#include "inject/calls/call-names.h"
 #include "inject/calls/call-table.h"
 #include "inject/context.h"
 #include "inject/cuda/callbacks.h"
 #include "inject/cuda/family-records.h"
 #include "inject/cuda/family.h"
 #include "proto/abi/record.h"
-#include "proto/abi/vendor/cupti_cbid.h"
-#include "proto/abi/vendor/hip_calls.h"
-
-static const char *const runtime_names[] = {
-#define TS_NAME_(name, id, kind) [id] = #name,
-	TS_CUPTI_RUNTIME_CBIDS(TS_NAME_)
-#undef TS_NAME_
-};
-
-static const char *const driver_names[] = {
-#define TS_NAME_(name, id, kind) [id] = #name,
-	TS_CUPTI_DRIVER_CBIDS(TS_NAME_)
-#undef TS_NAME_
-};
-
-static const char *const hip_names[] = {
-#define TS_NAME_(name, id, kind) [id] = #name,
-	TS_HIP_CALLS(TS_NAME_)
-#undef TS_NAME_
-};
 
 /* Length of a name without the version of its parameters (cudaMalloc_v3020). */
 static size_t length(const char *name)
@@ -45,33 +26,29 @@ static size_t length(const char *name)
 	return (size_t)(tail - name);
 }
 
-static const char *const *names_of(uint32_t base, uint32_t *ret_n)
-{
-	if (base == TS_API_CUDA_RUNTIME) {
-		*ret_n = TS_ARRAY_LEN(runtime_names);
-		return runtime_names;
-	}
-	*ret_n = base == TS_API_HIP ? TS_ARRAY_LEN(hip_names) : TS_ARRAY_LEN(driver_names);
-	return base == TS_API_HIP ? hip_names : driver_names;
-}
-
-/* Returns the number of the like-named call in the base table; 0: there is none. */
+/*
+ * Returns the number of the like-named call in the base table; 0: there is none, or the shim does
+ * not watch it.
+ */
 static uint16_t find_call(const struct ts_pti_calls *calls, const char *name)
 {
-	const size_t n_prefix = strlen(calls->prefix), n_instead = strlen(calls->instead);
-	const char *const *names;
-	uint32_t n_names, i;
+	const struct ts_call_names base = ts_call_names(calls->base);
+	const size_t n_prefix = strlen(calls->prefix), n_base = strlen(base.prefix);
+	const char *known = base.names;
+	char wanted[128];
 	size_t n;
 
-	if (strncmp(name, calls->prefix, n_prefix) != 0)
+	n = length(name);
+	if (strncmp(name, calls->prefix, n_prefix) != 0 || n < n_prefix)
 		return 0;
-	n = length(name) - n_prefix;
-	names = names_of(calls->base, &n_names);
-	for (i = 1; i < n_names; i++)
-		if (names[i] && !strncmp(names[i], calls->instead, n_instead) &&
-		    length(names[i]) == n_instead + n &&
-		    !memcmp(names[i] + n_instead, name + n_prefix, n))
-			return (uint16_t)i;
+	/* The prefix in the base table may go on behind that of all names there. */
+	if ((size_t)snprintf(wanted, sizeof(wanted), "%s%.*s", calls->instead, (int)(n - n_prefix),
+			     name + n_prefix) >= sizeof(wanted) ||
+	    strncmp(wanted, base.prefix, n_base) != 0)
+		return 0;
+	for (uint32_t i = 0; i < base.n; i++, known += strlen(known) + 1)
+		if (!strcmp(known, wanted + n_base))
+			return base.ids[i];
 	return 0;
 }
 
@@ -90,9 +67,9 @@ static name_fn find_name_function(const struct ts_pti_vendor *vendor, void *hand
 static void put(struct ts_family *family, uint32_t i, const struct ts_pti_calls *calls,
 		uint32_t cbid, const char *name)
 {
-	uint16_t id = cbid < TS_FAMILY_IDS ? find_call(calls, name) : 0;
+	const uint16_t id = cbid < TS_FAMILY_IDS ? find_call(calls, name) : 0;
 
-	if (id && (ts_call_table_watched(calls->base, id)))
+	if (id)
 		family->calls[i][cbid] = id;
 }
 

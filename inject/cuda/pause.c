@@ -57,13 +57,12 @@ void ts_pause_stray(struct ts_pause *pause, uint64_t op_id)
 	__atomic_store_n(&pause->strays[i % TS_PAUSE_STRAYS], op_id, __ATOMIC_RELEASE);
 }
 
-bool ts_pause_drops(const struct ts_pause *pause, uint64_t op_id)
+bool ts_pause_drops_stray(const struct ts_pause *pause, uint64_t op_id)
 {
 	const bool left_out = ts_pause_leaves_out(pause, op_id);
 	uint64_t last = __atomic_load_n(&pause->last, __ATOMIC_RELAXED) >> 1;
 
-	if (ts_likely(!__atomic_load_n(&pause->n_strays, __ATOMIC_RELAXED) ||
-		      (op_id >= last && op_id - last > TS_PAUSE_NEAR)))
+	if (op_id >= last && op_id - last > TS_PAUSE_NEAR)
 		return left_out;
 	for (unsigned i = 0; i < TS_PAUSE_STRAYS; i++)
 		if (__atomic_load_n(&pause->strays[i], __ATOMIC_ACQUIRE) == op_id)

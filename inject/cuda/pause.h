@@ -61,8 +61,16 @@ static inline bool ts_pause_leaves_out(const struct ts_pause *pause, uint64_t op
  */
 void ts_pause_stray(struct ts_pause *pause, uint64_t op_id);
 
+/* Like ts_pause_drops(), if there are strays. */
+bool ts_pause_drops_stray(const struct ts_pause *pause, uint64_t op_id);
+
 /* True if the device rows of the call with this id are left out. */
-bool ts_pause_drops(const struct ts_pause *pause, uint64_t op_id);
+static inline bool ts_pause_drops(const struct ts_pause *pause, uint64_t op_id)
+{
+	if (ts_unlikely(__atomic_load_n(&pause->n_strays, __ATOMIC_RELAXED)))
+		return ts_pause_drops_stray(pause, op_id);
+	return ts_pause_leaves_out(pause, op_id);
+}
 
 /*
  * Publishes a switch: from op_id on, calls are left out (paused) or recorded. Only the flush thread

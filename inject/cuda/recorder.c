@@ -11,6 +11,8 @@
 #include <time.h>
 
 #include "inject/calls/call-table.h"
+#include "inject/capture/capture-interface.h"
+#include "inject/capture/capture-link.h"
 #include "inject/cuda/callbacks.h"
 #include "inject/cuda/family.h"
 #include "inject/cuda/recorder.h"
@@ -247,7 +249,8 @@ static void enable_calls(struct ts_shim *shim, uint32_t enable, bool followed)
 	for (i = 0; i < TS_ARRAY_LEN(domains); i++)
 		for (cbid = 1; cbid < ts_call_table_n(domains[i]); cbid++)
 			if ((ts_call_table_watched(domains[i], cbid) ||
-			     (takes_calls(shim) && ts_capture_wants(domains[i], cbid))) &&
+			     (takes_calls(shim) &&
+			      shim->capture.library->wants(domains[i], cbid))) &&
 			    (followed || !ts_call_table_followed(domains[i], cbid)))
 				(void)cupti->cuptiEnableCallback(enable, cupti->subscriber,
 								 domains[i], cbid);
@@ -360,7 +363,7 @@ static ts_cupti_callback_fn handler(const struct ts_shim *shim)
 {
 	if (shim->cupti.vendor->records)
 		return ts_family_handle;
-	return takes_calls(shim) ? ts_capture_handle : ts_callbacks_handle;
+	return takes_calls(shim) ? shim->capture.library->handle : ts_callbacks_handle;
 }
 
 enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, size_t n_text_bytes)
@@ -370,9 +373,9 @@ enum ts_empty_reason ts_recorder_start(struct ts_shim *shim, char *ret_text, siz
 
 	/* A capture has calls of CUDA only, and of no other library like CUPTI. */
 	if (!cupti->vendor->records)
-		ts_capture_start(&shim->capture, shim, &shim->config.capture);
+		ts_capture_link_start(shim);
 	else if (__atomic_load_n(&shim->capture.hip.is_used, __ATOMIC_ACQUIRE))
-		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
+		ts_capture_link_refuse(shim, TS_LANE_TWO_VENDORS);
 	reason = ts_cupti_subscribe(cupti, handler(shim), shim, ret_text, n_text_bytes);
 	if (reason)
 		return reason;
@@ -397,7 +400,7 @@ enum ts_empty_reason ts_recorder_resume(struct ts_shim *shim, char *ret_text, si
 		return ts_recorder_start(shim, ret_text, n_text_bytes);
 	/* The capture lacks the calls made meanwhile. */
 	if (shim->capture.shim)
-		ts_lane_end(&shim->capture.lane, TS_LANE_YIELDED);
+		ts_capture_link_refuse(shim, TS_LANE_YIELDED);
 	/*
 	 * While the application's profiler had CUPTI, streams were created and destroyed, and
 	 * stream captures ended, without callbacks.

@@ -27,9 +27,7 @@ struct arguments {
 
 static const struct arguments *arguments_of(uint32_t call)
 {
-	static const struct arguments none;
-
-	return call < TS_ARRAY_LEN(hip_arguments) ? &hip_arguments[call] : &none;
+	return &hip_arguments[call < TS_HIP_CALL_SIZE ? hip_arguments_of[call] : 0];
 }
 
 static const void *argument(const void *params, uint8_t at)

@@ -14,7 +14,7 @@
 
 #include "inject/calls/access.h"
 #include "inject/calls/call-record.h"
-#include "inject/capture/hip/hip-capture.h"
+#include "inject/capture/capture-interface.h"
 #include "inject/hip/hip-arguments.h"
 #include "inject/hip/hip-recorder.h"
 #include "inject/hip/hip-slots.h"
@@ -255,7 +255,7 @@ static void keep_object(struct ts_shim *shim, const struct ts_hip_frame *frame)
 
 static bool is_captured(const struct ts_shim *shim)
 {
-	/* Acquire: pairs with the release in ts_hip_capture_start(). */
+	/* Acquire: pairs with the release in ts_capture_link_start_hip(). */
 	return __atomic_load_n(&shim->capture.hip.is_used, __ATOMIC_ACQUIRE);
 }
 
@@ -270,7 +270,7 @@ static bool enter_captured(struct ts_shim *shim, struct ts_hip_frame *frame, uin
 	frame->params = params;
 	frame->captured = id;
 	ts_tls.busy = TS_BUSY_IN_CALL;
-	ts_hip_capture_enter(shim, id, params, current_device());
+	shim->capture.library->hip_enter(shim, id, params, current_device());
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
 	return true;
@@ -281,7 +281,8 @@ static void leave_captured(struct ts_shim *shim, const struct ts_hip_frame *fram
 	int saved_errno = errno;
 
 	ts_tls.busy = TS_BUSY_IN_CALL;
-	ts_hip_capture_leave(shim, frame->captured, frame->params, current_device(), result);
+	shim->capture.library->hip_leave(shim, frame->captured, frame->params, current_device(),
+					 result);
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
 }
@@ -355,7 +356,7 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 		keep_work(shim, id, kind, params);
 	__atomic_store_n(&call->recorded, !call->left_out, __ATOMIC_RELAXED);
 	if (ts_unlikely(is_captured(shim)))
-		ts_hip_capture_enter(shim, id, params, current_device());
+		shim->capture.library->hip_enter(shim, id, params, current_device());
 	if (ts_unlikely(call->events))
 		ts_hip_events_entered(shim, call->events);
 	ts_tls.busy = TS_BUSY_NOT;
@@ -646,6 +647,7 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const struct 
 		.domain = TS_API_HIP,
 		.as_domain = TS_API_HIP,
 		.cbid = call->cbid,
+		.kind = ts_call_table_class(TS_API_HIP, call->cbid),
 		.params = params,
 		.result = result,
 		.context = context_of(shim, current_device()),
@@ -700,7 +702,8 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 	if (ts_unlikely(shim->hip.events != NULL))
 		returned = end_events(shim, call->cbid, params, result);
 	if (ts_unlikely(is_captured(shim)))
-		ts_hip_capture_leave(shim, call->cbid, params, current_device(), result);
+		shim->capture.library->hip_leave(shim, call->cbid, params, current_device(),
+						 result);
 	call->depth = 0;
 	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
 	change = ts_call_table_stream_capture(TS_API_HIP, call->cbid);

@@ -14,7 +14,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
-#include "inject/capture/hip/hip-capture.h"
+#include "inject/capture/capture-link.h"
 #include "inject/context.h"
 #include "inject/cuda/renumber.h"
 #include "inject/cuda/switch.h"
@@ -165,7 +165,7 @@ void ts_hip_join(struct ts_shim *shim)
 	int32_t n = 0, version = 0;
 
 	/* Asks the runtime nothing, so it comes before all calls. */
-	ts_hip_capture_start(shim);
+	ts_capture_link_start_hip(shim);
 	/*
 	 * Trap: the queries below set the thread's last error. If the application has not read an
 	 * error of its own yet, a later call asks.

@@ -26,9 +26,12 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "inject/calls/call-names.h"
+#include "inject/calls/call-stubs.h"
 #include "inject/context.h"
 #include "inject/hip/hip-code.h"
 #include "inject/hip/hip-recorder.h"
@@ -40,31 +43,60 @@
 #include "proto/abi/session.h"
 #include "proto/abi/vendor/hip.h"
 
+#define PREFIX "hip"
+
 /* Without pointers, so that the loader writes nothing here in processes without HIP. */
 struct symbol {
-	char name[56], node[8];
-	uint32_t slot; /* in the runtime's dispatch table, whether it has one or not */
+	uint16_t name; /* the offset in HIP's names (call-names.h) */
+	uint16_t slot; /* in the runtime's dispatch table, whether it has one or not */
+	uint8_t node;  /* in `symbol_nodes` */
 };
-
-static void *resolve(size_t index, const void *caller);
-
-/* By index of a symbol: the function to call; NULL: not found yet. */
-static void *targets[];
-
-static inline __attribute__((always_inline)) void *target(size_t index)
-{
-	/* Acquire: pairs with the release in resolve(). */
-	void *found = __atomic_load_n(&targets[index], __ATOMIC_ACQUIRE);
-
-	return ts_likely(found) ? found : resolve(index, __builtin_return_address(0));
-}
 
 #define SYMBOL		    __attribute__((visibility("default")))
 #define VERSION(name, node) __asm__(".symver ts_hip_symbol_" #name ", " #name "@hip_" #node);
 
 #include "inject/generated-hip-symbols.h"
 
-static void *targets[TS_ARRAY_LEN(symbols)];
+/*
+ * By index of a symbol: the function to call; NULL: not found yet. The stubs read it with acquire,
+ * which pairs with the release in fill_targets().
+ */
+void *ts_hip_targets[TS_ARRAY_LEN(symbols)];
+
+/* The stubs call this. Never returns NULL. */
+void *ts_hip_resolve(uint32_t index, const void *caller);
+
+/* The exported functions, in the order of the symbols. */
+/* clang-format off */
+#define STUB_(name, node, index)                                      \
+	"	.globl ts_hip_symbol_" #name "\n"                     \
+	"	.type ts_hip_symbol_" #name ", %function\n"           \
+	"	.symver ts_hip_symbol_" #name ", " #name "@hip_" #node "\n" \
+	"	.balign " TS_STUB_TEXT(TS_STUB_BYTES) "\n"         \
+	"ts_hip_symbol_" #name ":\n"                                 \
+	TS_STUB(#index, ".Lts_hip_jump")                          \
+	"	.size ts_hip_symbol_" #name ", . - ts_hip_symbol_" #name "\n"
+__asm__("	.text\n"
+	"	.cfi_startproc\n"
+	TS_HIP_SYMBOLS(STUB_)
+	TS_STUB_SHARED_JUMP(".Lts_hip_jump", "ts_hip_targets", "ts_hip_resolve")
+	"	.cfi_endproc\n");
+#undef STUB_
+/* clang-format on */
+
+/* Without HIP's prefix. */
+static const char *name_of(size_t index)
+{
+	return ts_call_names(TS_API_HIP).names + symbols[index].name;
+}
+
+static void *find_in(void *library, size_t index)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), PREFIX "%s", name_of(index));
+	return dlvsym(library, name, symbol_nodes[symbols[index].node]);
+}
 
 /* ---- the runtime ----------------------------------------------------------------------------- */
 
@@ -83,7 +115,10 @@ static void *wrap(size_t index, void *function)
 static bool fill_next(const void *function)
 {
 	/* Functions that the session calls and does not watch. */
-	static const struct symbol others[] = {
+	static const struct {
+		char name[36], node[8];
+		uint32_t slot;
+	} others[] = {
 		{"hipEventElapsedTime", "hip_4.2", TS_HIP_SLOT_hipEventElapsedTime},
 		{"hipEventQuery", "hip_4.2", TS_HIP_SLOT_hipEventQuery},
 		{"hipGetDeviceCount", "hip_4.2", TS_HIP_SLOT_hipGetDeviceCount},
@@ -129,8 +164,7 @@ static bool fill_next(const void *function)
 		return false;
 	for (size_t i = 0; i < TS_ARRAY_LEN(symbols); i++)
 		if (symbols[i].slot < TS_HIP_MAX_SLOTS)
-			runtime->next[symbols[i].slot] =
-				dlvsym(handle, symbols[i].name, symbols[i].node);
+			runtime->next[symbols[i].slot] = find_in(handle, i);
 	for (size_t i = 0; i < TS_ARRAY_LEN(others); i++)
 		runtime->next[others[i].slot] = dlvsym(handle, others[i].name, others[i].node);
 	runtime->n_slots = TS_HIP_MAX_SLOTS;
@@ -200,7 +234,7 @@ static void decide(void *library)
 /* The target for a library outside the global scope. The first such reference decides as well. */
 static void *choose_target(void *library, size_t index, bool *ret_keep)
 {
-	void *function = dlvsym(library, symbols[index].name, symbols[index].node);
+	void *function = find_in(library, index);
 
 	if (function)
 		decide(library);
@@ -214,23 +248,24 @@ static void fill_targets(void)
 	const void *function = NULL;
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(symbols); i++) {
-		void *next =
-			targets[i] ? NULL : dlvsym(RTLD_NEXT, symbols[i].name, symbols[i].node);
+		void *next = ts_hip_targets[i] ? NULL : find_in(RTLD_NEXT, i);
 
 		if (!next)
 			continue;
 		if (!function && !ts_loader_pin(next))
 			return;
 		function = next;
-		/* Release: pairs with the acquire in target(). */
-		__atomic_store_n(&targets[i], wrap(i, next), __ATOMIC_RELEASE);
+		/* Release: pairs with the acquire of the stubs. */
+		__atomic_store_n(&ts_hip_targets[i], wrap(i, next), __ATOMIC_RELEASE);
 	}
 }
 
 static size_t find_symbol(const char *name)
 {
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+		return SIZE_MAX;
 	for (size_t i = 0; i < TS_ARRAY_LEN(symbols); i++)
-		if (!strcmp(symbols[i].name, name))
+		if (!strcmp(name_of(i), name + strlen(PREFIX)))
 			return i;
 	return SIZE_MAX;
 }
@@ -238,15 +273,20 @@ static size_t find_symbol(const char *name)
 /* The first one in the global scope is this library's own. */
 static const void *own_symbol(size_t index)
 {
-	return dlvsym(RTLD_DEFAULT, symbols[index].name, symbols[index].node);
+	return find_in(RTLD_DEFAULT, index);
 }
 
-static void *resolve(size_t index, const void *caller)
+/* The result of a function that no runtime has. */
+static int32_t no_device(void)
+{
+	return TS_HIP_ERROR_NO_DEVICE;
+}
+
+__attribute__((used)) void *ts_hip_resolve(uint32_t index, const void *caller)
 {
 	const struct ts_hip_rebind rebind = {find_symbol, own_symbol, choose_target};
-	const struct symbol *symbol = &symbols[index];
 	int saved_errno = errno;
-	void *function = dlvsym(RTLD_NEXT, symbol->name, symbol->node);
+	void *function = find_in(RTLD_NEXT, index);
 
 	if (function) {
 		decide(RTLD_NEXT);
@@ -259,7 +299,7 @@ static void *resolve(size_t index, const void *caller)
 	/* Own failures are not the application's. */
 	(void)dlerror();
 	errno = saved_errno;
-	return function;
+	return function ? function : (void *)no_device;
 }
 
 /* ---- code ------------------------------------------------------------------------------------ */

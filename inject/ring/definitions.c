@@ -284,10 +284,18 @@ uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_defini
 	return id;
 }
 
+static size_t slot_of(const char *string)
+{
+	const uintptr_t address = (uintptr_t)string;
+
+	return (address >> 4 ^ address >> 13) % TS_STRING_CACHE_ENTRIES;
+}
+
 /* Returns the cached entry for an address if its content is unchanged; else NULL. */
-static const struct ts_intern_entry *recall(const struct ts_definitions *definitions,
-					    const struct ts_string_cache *cache, size_t slot,
-					    const char *string, struct ts_intern_entry *ret_entry)
+static inline const struct ts_intern_entry *recall(const struct ts_definitions *definitions,
+						   const struct ts_string_cache *cache, size_t slot,
+						   const char *string,
+						   struct ts_intern_entry *ret_entry)
 {
 	uint32_t n = cache->entries[slot].n_bytes;
 
@@ -301,11 +309,12 @@ static const struct ts_intern_entry *recall(const struct ts_definitions *definit
 	return ret_entry;
 }
 
-static uint32_t string_cached(struct ts_definitions *definitions, struct ts_string_cache *cache,
-			      const char *string, uint32_t max_bytes, uint64_t limit, bool *ret_cut)
+static __attribute__((noinline)) uint32_t string_cached(struct ts_definitions *definitions,
+							struct ts_string_cache *cache,
+							const char *string, uint32_t max_bytes,
+							uint64_t limit, bool *ret_cut)
 {
-	uintptr_t address = (uintptr_t)string;
-	size_t slot = (address >> 4 ^ address >> 13) % TS_STRING_CACHE_ENTRIES;
+	const size_t slot = slot_of(string);
 	struct ts_intern_entry fresh;
 	const struct ts_intern_entry *entry;
 	size_t n_bytes;
@@ -337,8 +346,11 @@ static uint32_t string_cached(struct ts_definitions *definitions, struct ts_stri
 uint32_t ts_definitions_string_cached(struct ts_definitions *definitions,
 				      struct ts_string_cache *cache, const char *string)
 {
+	struct ts_intern_entry fresh;
 	bool cut;
 
+	if (ts_likely(string && recall(definitions, cache, slot_of(string), string, &fresh)))
+		return fresh.id;
 	return string_cached(definitions, cache, string, TS_STRING_MAX_BYTES, definitions->n_bytes,
 			     &cut);
 }

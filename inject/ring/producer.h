@@ -141,7 +141,13 @@ struct ts_tls {
 	 */
 	struct ts_call call;
 };
+#ifdef TS_CAPTURE_LIBRARY
+/* In libtsinject-capture.so: the shim's. Defined in capture-host.c. */
+struct ts_tls *ts_capture_tls(void);
+#define ts_tls (*ts_capture_tls())
+#else
 extern __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));
+#endif
 
 /* 1: the application has stopped the recording, for all its sessions. */
 extern uint32_t ts_producer_stopped;

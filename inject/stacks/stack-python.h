@@ -60,6 +60,15 @@ struct ts_python_codes;
  */
 void ts_python_look(struct ts_python *python);
 
+/* True if the process has an interpreter whose stacks can be read. */
+static inline bool ts_python_is_there(const struct ts_python *python)
+{
+	/* Acquire pairs with the release when the interpreter was found. */
+	const uint32_t state = __atomic_load_n(&python->state, __ATOMIC_ACQUIRE);
+
+	return state == TS_PYTHON_FOUND || state == TS_PYTHON_VERIFIED;
+}
+
 /*
  * Reads the calling thread's Python stack. False: the thread has none, or it cannot be read. The
  * result lies in `codes` until the next call. The function makes `codes` if it is NULL.

@@ -336,7 +336,7 @@ ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definiti
 		TS_STACK_HERE(&capture.start);
 		/* Force `capture` into memory: the words of `start` are among the slots. */
 		__asm__ volatile("" : : "r"(&capture) : "memory");
-		if (ts_unlikely(walker->python) &&
+		if (ts_unlikely(walker->python) && ts_python_is_there(&walker->interpreter) &&
 		    ts_python_read(&walker->interpreter, definitions, ts_stack_cache_python(*cache),
 				   &python)) {
 			id = capture_python(&capture, python);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the image localhost/tracesmith:VERSION by buildah, podman or docker.
+# Builds the image localhost/tracesmith:VERSION (packaging/packages.txt has the name) by buildah, podman or docker.
 #
 #	sh packaging/container/build.sh [OPTION ...]
 #
@@ -19,16 +19,21 @@ done
 	exit 2
 }
 version=$(sed -n "s/^    version: '\(.*\)',$/\1/p" meson.build)
-revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+image=$(PYTHONDONTWRITEBYTECODE=1 python3 packaging/project.py get Image)
+address=$(PYTHONDONTWRITEBYTECODE=1 python3 packaging/project.py get Address)
+revision=unknown
 context=$(mktemp -d)
 trap 'rm -rf "$context"' EXIT
-if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
-	git ls-files -z | grep -zv '^test/'
+# An unpacked archive of a release may lie in another project's work tree.
+if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then
+	revision=$(git rev-parse HEAD)
+	git ls-files -z | grep -zv '^test/' >"$context.files"
 else
-	find . \( -path ./build -o -path ./test \) -prune -o \( -type f -o -type l \) -print0
-fi >"$context.files"
+	find . \( -path './build*' -o -path ./test -o -path ./.git \) -prune -o \( -type f -o -type l \) -print0 >"$context.files"
+fi
 tar --null -T "$context.files" -cf - | tar -xf - -C "$context"
 rm "$context.files"
 # shellcheck disable=SC2086
-$tool build --build-arg VERSION="$version" --build-arg REVISION="$revision" -t "localhost/tracesmith:$version" \
+$tool build --build-arg VERSION="$version" --build-arg REVISION="$revision" -t "$image:$version" \
+	${address:+--label "org.opencontainers.image.url=$address"} \
 	-f packaging/container/Dockerfile "$@" "$context"

@@ -15,7 +15,7 @@ import build_backend  # noqa: E402
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        wheel = zipfile.ZipFile(os.path.join(folder, build_backend.build_wheel(folder)))
+        wheel = zipfile.ZipFile(os.path.join(folder, build_backend.build_wheel(folder, {'tree': 'none'})))
         # RECORD lists the files of an installation by pip, which must not remove Debian's.
         wheel.extractall(sys.argv[1], [name for name in wheel.namelist() if not name.endswith(('/RECORD', '/entry_points.txt'))])
     return 0

@@ -5,7 +5,8 @@
 #
 #	sh packaging/homebrew/formula.sh ADDRESS ARCHIVE >tracesmith.rb
 #
-# ADDRESS is the archive's address, and ARCHIVE the same file here (`meson dist` makes it), for its checksum.
+# ADDRESS is the archive's address, and ARCHIVE the same file here (`meson dist` makes it), for its checksum. The homepage is that of
+# packaging/packages.txt. Without one the formula has none, and `brew audit` reports it.
 
 set -eu
 [ $# -eq 2 ] && [ -f "$2" ] || {
@@ -13,5 +14,6 @@ set -eu
 	exit 2
 }
 sum=$(sha256sum "$2")
-sed -e "s|^  url .*|  url \"$1\"|" -e "s|^  sha256 .*|  sha256 \"${sum%% *}\"|" \
+address=$(PYTHONDONTWRITEBYTECODE=1 python3 "$(dirname "$0")/../project.py" get Address)
+sed -e "s|^  url .*|  url \"$1\"|" ${address:+-e "s|^  url |  homepage \"$address\"\n&|"} -e "s|^  sha256 .*|  sha256 \"${sum%% *}\"|" \
 	-e "/^# Homebrew's formula/s/\. packaging.*/./" -e '/^# checksum of a release/d' "$(dirname "$0")/tracesmith.rb"

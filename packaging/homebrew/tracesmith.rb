@@ -3,8 +3,7 @@
 # checksum of a release; the ones here are of no release.
 class Tracesmith < Formula
   desc "Reads, analyzes, exports and replays traces of GPU work"
-  homepage "https://example.invalid/tracesmith"
-  url "https://example.invalid/tracesmith-0.1.0.tar.gz"
+  url "https://example.invalid/tracesmith-0.1.0.tar.xz"
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license "Apache-2.0"
 
@@ -22,7 +21,7 @@ class Tracesmith < Formula
   uses_from_macos "zlib"
 
   def install
-    system "meson", "setup", "build", "-Drecorder=disabled", "-Dtests=false", *std_meson_args
+    system "meson", "setup", "build", "-Drecorder=disabled", "-Dstudio=disabled", "-Dtests=false", *std_meson_args
     system "meson", "compile", "-C", "build", "--verbose"
     system "meson", "install", "-C", "build"
   end

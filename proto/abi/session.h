@@ -222,6 +222,7 @@ enum ts_lane_end {
 	TS_LANE_HIP_WINDOW = 8, /* of older shims: HIP had no windows */
 	/* The process uses HIP and a library like CUPTI, whose calls are not captured. */
 	TS_LANE_TWO_VENDORS = 9,
+	TS_LANE_NO_LIBRARY = 10, /* the shim cannot use libtsinject-capture.so */
 	/*
 	 * If the end has one of the values below, the lane's last operation is TS_OPERATION_END
 	 * with the reason as text.

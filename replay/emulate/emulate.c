@@ -75,7 +75,67 @@ static int copy_program(const struct ts_emulate_program *program,
 	return 0;
 }
 
-static int run_program(const struct ts_emulate_program *program, struct ts_emulate_result *result)
+/* The receiver of a run's times; `take` NULL: there is none. */
+struct receiver {
+	int (*take)(void *data, const struct ts_emulate_time *time);
+	void *data;
+};
+
+static int give_op(const struct ts_emulate_run *run, size_t i, const struct receiver *receiver)
+{
+	const struct ts_emulate_program *program = run->program;
+	const struct ts_emulate_item *item = &program->items[i];
+	const struct ts_emulate_queue *queue = &program->queues[item->stream];
+	struct ts_emulate_time time = {.start_ns = program->base_ns + run->items[i].start_ns,
+				       .end_ns = program->base_ns + run->items[i].end_ns,
+				       .op_id = item->op_id,
+				       .session = queue->session,
+				       .type = item->type,
+				       .name = item->name,
+				       .copy_kind = item->copy_kind,
+				       .device = queue->device,
+				       .context = queue->context_id,
+				       .stream = queue->stream};
+
+	return item->kind == TS_EMULATE_OP && run->items[i].is_over
+		       ? receiver->take(receiver->data, &time)
+		       : 0;
+}
+
+static int give_call(const struct ts_emulate_run *run, size_t i, const struct receiver *receiver)
+{
+	const struct ts_emulate_program *program = run->program;
+	const struct ts_emulate_call *call = &program->calls[i];
+	const struct ts_emulate_thread *thread = &program->threads[call->thread];
+	struct ts_emulate_time time = {.start_ns = program->base_ns + run->calls[i].start_ns,
+				       .end_ns = program->base_ns + run->calls[i].end_ns,
+				       .op_id = call->op_id,
+				       .session = thread->session,
+				       .type = TS_ROW_API,
+				       .name = call->name,
+				       .device = TS_NO_DEVICE,
+				       .stream = TS_NO_DEVICE,
+				       .thread = thread->thread};
+
+	return !(call->flags & (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED)) &&
+			       run->calls[i].is_over
+		       ? receiver->take(receiver->data, &time)
+		       : 0;
+}
+
+static int give_times(const struct ts_emulate_run *run, const struct receiver *receiver)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < run->program->n_items; i++)
+		r = give_op(run, i, receiver);
+	for (size_t i = 0; !r && i < run->program->n_calls; i++)
+		r = give_call(run, i, receiver);
+	return r;
+}
+
+static int run_program(const struct ts_emulate_program *program, const struct receiver *receiver,
+		       struct ts_emulate_result *result)
 {
 	ts_cleanup(ts_emulate_run_deinit) struct ts_emulate_run run;
 	int r = ts_emulate_run_init(&run, program);
@@ -84,16 +144,21 @@ static int run_program(const struct ts_emulate_program *program, struct ts_emula
 		r = ts_emulate_simulate(program, &run);
 	if (!r)
 		r = ts_emulate_finish(&run, result);
-	return r ? r : ts_emulate_find_path(&run, result);
+	if (!r)
+		r = ts_emulate_find_path(&run, result);
+	return r || !receiver->take ? r : give_times(&run, receiver);
 }
 
-int ts_emulate_run(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
-		   size_t n_edits, const struct ts_emulate_names *names,
-		   struct ts_emulate_result **ret_result, char *ret_message)
+int ts_emulate_run_times(const struct ts_emulate_program *program,
+			 const struct ts_emulate_edit *edits, size_t n_edits,
+			 const struct ts_emulate_names *names,
+			 int (*take)(void *data, const struct ts_emulate_time *time), void *data,
+			 struct ts_emulate_result **ret_result, char *ret_message)
 {
 	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result =
 		calloc(1, sizeof(*result));
 	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *edited = NULL;
+	const struct receiver receiver = {take, data};
 	int r = result ? 0 : -ENOMEM;
 
 	if (!r && n_edits)
@@ -101,12 +166,20 @@ int ts_emulate_run(const struct ts_emulate_program *program, const struct ts_emu
 	for (size_t i = 0; !r && i < n_edits; i++)
 		r = ts_emulate_edit(edited, &edits[i], names, &result->n_edited, ret_message);
 	if (!r)
-		r = run_program(edited ? edited : program, result);
+		r = run_program(edited ? edited : program, &receiver, result);
 	if (r)
 		return r;
 	*ret_result = result;
 	result = NULL;
 	return 0;
+}
+
+int ts_emulate_run(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
+		   size_t n_edits, const struct ts_emulate_names *names,
+		   struct ts_emulate_result **ret_result, char *ret_message)
+{
+	return ts_emulate_run_times(program, edits, n_edits, names, NULL, NULL, ret_result,
+				    ret_message);
 }
 
 int ts_emulate_recorded(const struct ts_emulate_program *program,

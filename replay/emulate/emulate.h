@@ -245,6 +245,27 @@ struct ts_emulate_result {
 int ts_emulate_run(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
 		   size_t n_edits, const struct ts_emulate_names *names,
 		   struct ts_emulate_result **ret_result, char *ret_message);
+/* A call or an operation of a run. */
+struct ts_emulate_time {
+	uint64_t start_ns, end_ns; /* absolute, as if the run began when the program did */
+	uint64_t op_id;
+	uint32_t session;
+	uint32_t type;			  /* TS_ROW_KERNEL, _MEMCPY, _MEMSET, or TS_ROW_API */
+	uint32_t name;			  /* as in struct ts_graph_node */
+	uint32_t copy_kind;		  /* MEMCPY */
+	uint32_t device, context, stream; /* of an operation */
+	uint32_t thread;		  /* of a call */
+};
+
+/*
+ * Like ts_emulate_run(). Also passes each call and each operation of the run to `take`, in no
+ * order. A value other than 0 ends the function, which then returns it.
+ */
+int ts_emulate_run_times(const struct ts_emulate_program *program,
+			 const struct ts_emulate_edit *edits, size_t n_edits,
+			 const struct ts_emulate_names *names,
+			 int (*take)(void *data, const struct ts_emulate_time *time), void *data,
+			 struct ts_emulate_result **ret_result, char *ret_message);
 /* Computes the same figures from the recorded times, without a path. Returns 0 or -ENOMEM. */
 int ts_emulate_recorded(const struct ts_emulate_program *program,
 			struct ts_emulate_result **ret_result);

@@ -418,7 +418,7 @@ static int run_analyze(struct query *query, const Ts__Rpc__Query__Analyze *asked
 
 	if (limit > MAX_FOUND)
 		return TS_QUERY_E_MANY;
-	r = resolve(query, false, true, 0);
+	r = resolve(query, false, false, 0);
 	r = r ? r : ts_analysisjson_make(query->resolver, query->session, limit, &pool, &report);
 	if (r)
 		return r;

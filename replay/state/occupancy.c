@@ -8,6 +8,7 @@
 #include "replay/state/occupancy.h"
 
 #include "proto/abi/grow.h"
+#include "replay/state/overview/passes.h"
 #include "replay/state/state-map.h"
 
 #include <errno.h>
@@ -138,10 +139,9 @@ struct groups {
 	struct ts_state_map by_key;
 };
 
-struct pass {
+struct ts_occupancy_pass {
 	struct ts_sbt_reader *reader;
 	struct groups kernels, devices;
-	bool is_damaged;
 };
 
 static void groups_deinit(struct groups *groups)
@@ -150,10 +150,24 @@ static void groups_deinit(struct groups *groups)
 	ts_state_map_deinit(&groups->by_key);
 }
 
-static void pass_deinit(struct pass *pass)
+void ts_occupancy_pass_free(struct ts_occupancy_pass *pass)
 {
+	if (!pass)
+		return;
 	groups_deinit(&pass->kernels);
 	groups_deinit(&pass->devices);
+	free(pass);
+}
+
+int ts_occupancy_pass_new(struct ts_sbt_reader *reader, struct ts_occupancy_pass **ret_pass)
+{
+	struct ts_occupancy_pass *pass = calloc(1, sizeof(*pass));
+
+	if (!pass)
+		return -ENOMEM;
+	pass->reader = reader;
+	*ret_pass = pass;
+	return 0;
 }
 
 void ts_occupancies_free(struct ts_occupancies *occupancies)
@@ -222,7 +236,8 @@ static void add(struct ts_occupancy_sum *sum, const struct ts_occupancy *occupan
 		sum->share_max = occupancy->share;
 }
 
-static int feed(struct pass *pass, uint32_t session, const struct ts_row_kernel *row)
+int ts_occupancy_pass_take(struct ts_occupancy_pass *pass, uint32_t session,
+			   const struct ts_row_kernel *row)
 {
 	uint64_t ns = row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
 	struct group *kernel, *device;
@@ -249,7 +264,8 @@ static int feed(struct pass *pass, uint32_t session, const struct ts_row_kernel 
 	return 0;
 }
 
-static int read_kernels(struct pass *pass, uint32_t session, uint64_t from_ns, uint64_t to_ns)
+static int read_kernels(struct ts_occupancy_pass *pass, uint32_t session, uint64_t from_ns,
+			uint64_t to_ns, bool *ret_damaged)
 {
 	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_KERNEL),
 						      .session = session,
@@ -262,10 +278,10 @@ static int read_kernels(struct pass *pass, uint32_t session, uint64_t from_ns, u
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
-			pass->is_damaged = true;
+			*ret_damaged = true;
 			r = 0;
 		} else if (!r && row.kernel->start_ns >= from_ns) {
-			r = feed(pass, row.session, row.kernel);
+			r = ts_occupancy_pass_take(pass, row.session, row.kernel);
 		}
 	}
 	return r == TS_SBT_E_END ? 0 : r;
@@ -317,24 +333,33 @@ static int take(struct groups *groups, int (*compare)(const void *, const void *
 	return 0;
 }
 
-int ts_occupancies_read(struct ts_sbt_reader *reader, uint32_t session, uint64_t from_ns,
-			uint64_t to_ns, struct ts_occupancies **ret_occupancies)
+int ts_occupancy_pass_finish(struct ts_occupancy_pass *pass, bool is_damaged,
+			     struct ts_occupancies **ret_occupancies)
 {
 	ts_cleanup(ts_occupancies_freep) struct ts_occupancies *occupancies =
 		calloc(1, sizeof(*occupancies));
-	ts_cleanup(pass_deinit) struct pass pass = {.reader = reader};
-	int r = occupancies ? read_kernels(&pass, session, from_ns, to_ns) : -ENOMEM;
+	int r = occupancies ? 0 : -ENOMEM;
 
-	if (!r)
-		r = take(&pass.kernels, compare_kernels, &occupancies->kernels,
-			 &occupancies->n_kernels);
-	if (!r)
-		r = take(&pass.devices, compare_devices, &occupancies->devices,
-			 &occupancies->n_devices);
+	r = r ? r
+	      : take(&pass->kernels, compare_kernels, &occupancies->kernels,
+		     &occupancies->n_kernels);
+	r = r ? r
+	      : take(&pass->devices, compare_devices, &occupancies->devices,
+		     &occupancies->n_devices);
 	if (r)
 		return r;
-	occupancies->is_damaged = pass.is_damaged;
-	*ret_occupancies = occupancies;
-	occupancies = NULL;
+	occupancies->is_damaged = is_damaged;
+	*ret_occupancies = ts_take_ptr(occupancies);
 	return 0;
+}
+
+int ts_occupancies_read(struct ts_sbt_reader *reader, uint32_t session, uint64_t from_ns,
+			uint64_t to_ns, struct ts_occupancies **ret_occupancies)
+{
+	ts_cleanup(ts_occupancy_pass_freep) struct ts_occupancy_pass *pass = NULL;
+	bool is_damaged = false;
+	int r = ts_occupancy_pass_new(reader, &pass);
+
+	r = r ? r : read_kernels(pass, session, from_ns, to_ns, &is_damaged);
+	return r ? r : ts_occupancy_pass_finish(pass, is_damaged, ret_occupancies);
 }

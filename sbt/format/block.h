@@ -9,6 +9,7 @@
 
 #include "sbt/format/plan.h"
 #include "sbt/format/predict.h"
+#include "sbt/format/spares.h"
 #include "sbt/write/dictionary.h"
 
 struct ZSTD_CCtx_s;
@@ -280,12 +281,22 @@ const char *ts_block_header_check(const struct ts_sbt_block_header *header);
 bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored);
 
 /*
- * Decompresses and checks a payload. The caller frees *ret_raw. `is_newer` is true if the file has
+ * Decompresses and checks a payload. The memory comes from `spares` (NULL: malloc()). The caller
+ * frees *ret_raw, or puts it back. `is_newer` is true if the file has
  * a later minor version; its blocks may have unknown columns. Returns 0, -ENOMEM, or
  * TS_SBT_E_CORRUPT with *ret_why.
  */
-int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
-		     bool is_newer, const uint8_t *stored, uint8_t **ret_raw, const char **ret_why);
+int ts_block_payload_in(struct ts_spares *spares, struct ZSTD_DCtx_s *zstd,
+			const struct ts_sbt_block_header *header, bool is_newer,
+			const uint8_t *stored, uint8_t **ret_raw, const char **ret_why);
+
+/* As ts_block_payload_in() without spares. */
+static inline int ts_block_payload(struct ZSTD_DCtx_s *zstd,
+				   const struct ts_sbt_block_header *header, bool is_newer,
+				   const uint8_t *stored, uint8_t **ret_raw, const char **ret_why)
+{
+	return ts_block_payload_in(NULL, zstd, header, is_newer, stored, ret_raw, ret_why);
+}
 
 /* The reason why a payload is invalid. */
 struct ts_block_why {
@@ -296,12 +307,22 @@ struct ts_block_why {
 struct ts_block_columns;
 
 /*
- * Decodes all columns of a payload. The caller frees *ret_columns with free(). Returns 0, -ENOMEM,
+ * Decodes all columns of a payload. The caller frees *ret_columns with free(), or puts them into
+ * `spares` (NULL: malloc()), from which their memory comes. Returns 0, -ENOMEM,
  * or TS_SBT_E_CORRUPT with *ret_why, which is unchanged in all other cases.
  */
-int ts_block_columns_new(const struct ts_row_schema *schema,
-			 const struct ts_sbt_block_header *header, const uint8_t *raw,
-			 struct ts_block_columns **ret_columns, struct ts_block_why *ret_why);
+int ts_block_columns_new_in(struct ts_spares *spares, const struct ts_row_schema *schema,
+			    const struct ts_sbt_block_header *header, const uint8_t *raw,
+			    struct ts_block_columns **ret_columns, struct ts_block_why *ret_why);
+
+/* As ts_block_columns_new_in() without spares. */
+static inline int ts_block_columns_new(const struct ts_row_schema *schema,
+				       const struct ts_sbt_block_header *header, const uint8_t *raw,
+				       struct ts_block_columns **ret_columns,
+				       struct ts_block_why *ret_why)
+{
+	return ts_block_columns_new_in(NULL, schema, header, raw, ret_columns, ret_why);
+}
 
 /* Returns the bytes of memory of the columns. */
 uint64_t ts_block_columns_bytes(const struct ts_block_columns *columns);

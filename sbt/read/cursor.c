@@ -16,6 +16,9 @@
 #include "proto/abi/grow.h"
 #include "proto/abi/heap.h"
 #include "sbt/read/filter.h"
+#include "sbt/read/threads/ahead.h"
+#include "sbt/read/threads/jobs.h"
+#include "sbt/tap.h"
 
 #define MIN_BATCH_ROWS 16u
 #define MAX_BATCH_ROWS 256u
@@ -23,6 +26,15 @@
 #define BATCHES_SHARE  4u		      /* batches may take one part in 4 of the limit */
 /* limit of open streams, because each holds a struct and at least the smallest batch */
 #define MAX_STREAMS (16u * 1024)
+/*
+ * A cursor reads ahead in a thread after it has decoded this many blocks, if this many rows or more
+ * wait in other blocks. Cursors of short traces, and of callers that need few rows, mostly end
+ * before.
+ */
+#define AHEAD_BLOCKS 6u
+#define AHEAD_ROWS   (512u * 1024)
+/* A caller that sets a smaller limit of memory wants no queue of rows. */
+#define AHEAD_BYTES (16ull * 1024 * 1024)
 
 /*
  * Memory that a stream can free. Columns are freed first, because they are needed only after the
@@ -43,7 +55,7 @@ struct stream {
 	uint32_t batch_capacity;	  /* rows that fit `batch` */
 	uint64_t start_ns;		  /* of the present row */
 	struct ts_block_columns *columns; /* NULL: freed */
-	uint8_t *batch;			  /* NULL: freed */
+	struct ts_row_batch *batch;	  /* NULL: freed */
 	struct {
 		struct stream *older;
 		struct stream *newer;
@@ -64,7 +76,13 @@ struct waiting {
 };
 
 struct ts_sbt_cursor {
-	struct ts_sbt_reader *reader;
+	struct ts_sbt_reader *reader; /* the caller's, or the thread's that reads ahead */
+	struct ts_sbt_reader *caller;
+	struct ts_row_ahead *ahead;    /* NULL: the caller's thread merges */
+	struct ts_row_batch **retired; /* with `ahead`: batches that its consumer may still read */
+	ts_sbt_tap_fn tap;	       /* NULL: none */
+	void *tap_data;
+	uint64_t ahead_blocks; /* number of decoded blocks to start the thread at */
 	struct ts_sbt_cursor_options options;
 	struct waiting *waiting; /* in order of earliest_ns */
 	size_t n_waiting;
@@ -111,7 +129,7 @@ static void free_columns(struct ts_sbt_cursor *cursor, struct stream *stream)
 		return;
 	cursor->open_bytes -= ts_block_columns_bytes(stream->columns);
 	use_remove(cursor, stream, HELD_COLUMNS);
-	free(stream->columns);
+	ts_spares_put(&cursor->reader->spares, stream->columns);
 	stream->columns = NULL;
 }
 
@@ -121,7 +139,12 @@ static void free_batch(struct ts_sbt_cursor *cursor, struct stream *stream)
 		return;
 	cursor->open_bytes -= batch_bytes(stream);
 	use_remove(cursor, stream, HELD_BATCH);
-	free(stream->batch);
+	if (cursor->retired) {
+		stream->batch->next = *cursor->retired;
+		*cursor->retired = stream->batch;
+	} else {
+		free(stream->batch);
+	}
 	stream->batch = NULL;
 }
 
@@ -156,7 +179,7 @@ static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
 {
 	const struct ts_sbt_block *block = &cursor->reader->blocks[stream->block];
 	const struct ts_row_schema *schema = ts_row_schema(block->type);
-	ts_cleanup(ts_freep) uint8_t *raw = NULL;
+	uint8_t *raw = NULL;
 	int r;
 
 	evict(cursor, stream, block->raw_bytes);
@@ -164,6 +187,7 @@ static int load(struct ts_sbt_cursor *cursor, struct stream *stream,
 	r = r
 		    ?: ts_sbt_reader_columns(cursor->reader, stream->block, schema, ret_header, raw,
 					     &stream->columns);
+	ts_spares_put(&cursor->reader->spares, raw);
 	if (r)
 		return r;
 	evict(cursor, stream, ts_block_columns_bytes(stream->columns));
@@ -186,17 +210,18 @@ static uint32_t batch_rows(const struct ts_sbt_cursor *cursor, const struct stre
 
 /*
  * Allocates a batch of `n` rows. The old batch is freed if it is too small, or more than twice as
- * large.
+ * large, or if the consumer may still read it.
  */
 static int take_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uint32_t n)
 {
-	if (stream->batch && (stream->batch_capacity < n || stream->batch_capacity / 2 > n))
+	if (stream->batch &&
+	    (cursor->retired || stream->batch_capacity < n || stream->batch_capacity / 2 > n))
 		free_batch(cursor, stream);
 	if (stream->batch)
 		return 0;
 	stream->batch_capacity = n;
 	evict(cursor, stream, batch_bytes(stream));
-	stream->batch = malloc(batch_bytes(stream));
+	stream->batch = malloc(sizeof(*stream->batch) + batch_bytes(stream));
 	if (!stream->batch)
 		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory for rows");
 	cursor->open_bytes += batch_bytes(stream);
@@ -220,7 +245,7 @@ static int decode_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uin
 	if (r)
 		return r;
 	stream->before = stream->decoder;
-	why = ts_block_decoder_next(&stream->decoder, stream->columns, stream->batch, n);
+	why = ts_block_decoder_next(&stream->decoder, stream->columns, stream->batch->rows, n);
 	if (why)
 		return ts_sbt_reader_fail(cursor->reader, TS_SBT_E_CORRUPT,
 					  cursor->reader->blocks[stream->block].off, "%s", why);
@@ -250,7 +275,8 @@ static int present_row(struct ts_sbt_cursor *cursor, struct stream *stream, cons
 		use_remove(cursor, stream, HELD_BATCH);
 		use_append(cursor, stream, HELD_BATCH);
 	}
-	*ret_row = stream->batch + (size_t)stream->batch_i * stream->decoder.schema->row_bytes;
+	*ret_row =
+		stream->batch->rows + (size_t)stream->batch_i * stream->decoder.schema->row_bytes;
 	return 0;
 }
 
@@ -437,8 +463,9 @@ int ts_sbt_cursor_new_among(struct ts_sbt_reader *reader,
 	cursor = calloc(1, sizeof(*cursor));
 	if (!cursor)
 		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a cursor");
-	cursor->reader = reader;
+	cursor->reader = cursor->caller = reader;
 	cursor->max_open_bytes = MAX_OPEN_BYTES;
+	cursor->ahead_blocks = AHEAD_BLOCKS;
 	if (options)
 		cursor->options = *options;
 	if (!cursor->options.types)
@@ -468,23 +495,35 @@ int ts_sbt_cursor_new_among(struct ts_sbt_reader *reader,
 
 void ts_sbt_cursor_limit(struct ts_sbt_cursor *cursor, uint64_t max_bytes)
 {
-	cursor->max_open_bytes = max_bytes;
+	/* After the start, the limit belongs to the thread. */
+	if (!cursor->ahead)
+		cursor->max_open_bytes = max_bytes;
+}
+
+static uint64_t n_decoded(const void *data)
+{
+	return ((const struct ts_sbt_cursor *)data)->n_decoded;
 }
 
 size_t ts_sbt_cursor_block(const struct ts_sbt_cursor *cursor)
 {
+	if (cursor->ahead)
+		return ts_row_ahead_block(cursor->ahead);
 	return cursor->n_heap ? cursor->heap[0]->block : 0;
 }
 
 uint64_t ts_sbt_cursor_decoded(const struct ts_sbt_cursor *cursor)
 {
-	return cursor->n_decoded;
+	return cursor->ahead ? ts_row_ahead_decoded(cursor->ahead) : n_decoded(cursor);
 }
 
 void ts_sbt_cursor_free(struct ts_sbt_cursor *cursor)
 {
 	if (!cursor)
 		return;
+	ts_row_ahead_free(cursor->ahead);
+	cursor->retired = NULL;
+	cursor->reader = cursor->caller;
 	for (size_t i = 0; i < cursor->n_heap; i++)
 		stream_free(cursor, cursor->heap[i]);
 	free(cursor->heap);
@@ -547,7 +586,7 @@ static bool next_alone(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 
 	if (!first->batch || first->batch_i + 1 >= first->batch_n)
 		return false;
-	row = first->batch + (first->batch_i + 1ul) * first->decoder.schema->row_bytes;
+	row = first->batch->rows + (first->batch_i + 1ul) * first->decoder.schema->row_bytes;
 	start_ns = ts_row_start_ns(row);
 	if (start_ns >= cursor->alone_ns || start_ns > cursor->options.to_ns ||
 	    ts_row_end_ns(first->decoder.schema, row) < cursor->options.from_ns ||
@@ -559,15 +598,13 @@ static bool next_alone(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 	return true;
 }
 
-int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
+static int next_merged(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 {
 	struct stream *first;
 	const uint8_t *row;
 	int r;
 
 	if (cursor->advance) {
-		if (next_alone(cursor, ret_row))
-			return 0;
 		r = step(cursor);
 		if (r)
 			return r;
@@ -591,4 +628,69 @@ int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 	cursor->alone_ns = find_alone(cursor);
 	hand_out(cursor, first, row, ret_row);
 	return 0;
+}
+
+static int next_of_source(void *data, struct ts_sbt_row *ret_row, uint64_t *ret_block)
+{
+	struct ts_sbt_cursor *cursor = data;
+	int r = 0;
+
+	if (!cursor->advance || !next_alone(cursor, ret_row))
+		r = next_merged(cursor, ret_row);
+	*ret_block = r ? 0 : cursor->heap[0]->block;
+	return r || !cursor->tap ? r : cursor->tap(ret_row, cursor->tap_data);
+}
+
+/*
+ * Starts the thread that reads ahead, if enough rows are left to pay for it. From then on, all but
+ * `ahead` belongs to the thread. Without a thread, for example without memory, the cursor merges in
+ * the caller's thread as before.
+ */
+static void start_ahead(struct ts_sbt_cursor *cursor)
+{
+	const struct ts_row_source source = {next_of_source, n_decoded, cursor};
+	struct ts_row_ahead *ahead;
+	uint64_t n_rows = 0;
+
+	cursor->ahead_blocks = UINT64_MAX;
+	for (size_t i = cursor->next_waiting; i < cursor->n_waiting && n_rows < AHEAD_ROWS; i++)
+		n_rows += cursor->reader->blocks[cursor->waiting[i].block].n_rows;
+	if (n_rows >= AHEAD_ROWS && cursor->max_open_bytes >= AHEAD_BYTES &&
+	    ts_sbt_max_threads() > 1 &&
+	    !ts_row_ahead_new(cursor->reader, &source, &cursor->reader, &cursor->retired, &ahead))
+		cursor->ahead = ahead;
+}
+
+static int next_tapped(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
+{
+	uint64_t block;
+
+	if (cursor->n_decoded >= cursor->ahead_blocks) {
+		start_ahead(cursor);
+		if (cursor->ahead)
+			return ts_row_ahead_next(cursor->ahead, ret_row);
+	}
+	return next_of_source(cursor, ret_row, &block);
+}
+
+int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
+{
+	if (cursor->ahead)
+		return ts_row_ahead_next(cursor->ahead, ret_row);
+	if (cursor->tap)
+		return next_tapped(cursor, ret_row);
+	if (cursor->advance && next_alone(cursor, ret_row))
+		return 0;
+	if (cursor->n_decoded >= cursor->ahead_blocks) {
+		start_ahead(cursor);
+		if (cursor->ahead)
+			return ts_row_ahead_next(cursor->ahead, ret_row);
+	}
+	return next_merged(cursor, ret_row);
+}
+
+void ts_sbt_cursor_tap(struct ts_sbt_cursor *cursor, ts_sbt_tap_fn on_row, void *data)
+{
+	cursor->tap = on_row;
+	cursor->tap_data = data;
 }

@@ -61,8 +61,9 @@ static uint64_t max_raw_bytes(const struct ts_sbt_block_header *header, bool is_
 	return header->n_columns * sizeof(struct ts_sbt_column_header) + header->n_rows * row_bytes;
 }
 
-int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
-		     bool is_newer, const uint8_t *stored, uint8_t **ret_raw, const char **ret_why)
+int ts_block_payload_in(struct ts_spares *spares, struct ZSTD_DCtx_s *zstd,
+			const struct ts_sbt_block_header *header, bool is_newer,
+			const uint8_t *stored, uint8_t **ret_raw, const char **ret_why)
 {
 	uint8_t *raw;
 	size_t n;
@@ -76,7 +77,7 @@ int ts_block_payload(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header 
 		*ret_why = "a block's checksum is wrong";
 		return TS_SBT_E_CORRUPT;
 	}
-	raw = malloc(header->raw_bytes ? header->raw_bytes : 1);
+	raw = ts_spares_take(spares, header->raw_bytes);
 	if (!raw)
 		return -ENOMEM;
 	if (header->flags & TS_SBT_BLOCK_ZSTD) {

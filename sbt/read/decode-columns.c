@@ -581,12 +581,13 @@ static int decode_all(struct decoding *d)
 /*
  * Allocates the columns and the working memory, and copies the counts of `counted` to the columns.
  */
-static int allocate(struct decoding *d, const struct ts_block_columns *counted, void **ret_scratch)
+static int allocate(struct decoding *d, const struct ts_block_columns *counted,
+		    struct ts_spares *spares, void **ret_scratch)
 {
 	size_t n_state = 2ul * (d->n_items[TS_PLAN_PLACE] + d->n_items[TS_PLAN_SITE] + 2);
 	size_t n_bytes = sizeof(*d->columns) + arena_bytes(d);
 
-	d->columns = malloc(n_bytes);
+	d->columns = ts_spares_take(spares, n_bytes);
 	*ret_scratch = malloc(n_state * sizeof(uint64_t) + d->n_rows * sizeof(uint16_t));
 	if (!d->columns || !*ret_scratch)
 		return -ENOMEM;
@@ -599,9 +600,9 @@ static int allocate(struct decoding *d, const struct ts_block_columns *counted, 
 	return 0;
 }
 
-int ts_block_columns_new(const struct ts_row_schema *schema,
-			 const struct ts_sbt_block_header *header, const uint8_t *raw,
-			 struct ts_block_columns **ret_columns, struct ts_block_why *ret_why)
+int ts_block_columns_new_in(struct ts_spares *spares, const struct ts_row_schema *schema,
+			    const struct ts_sbt_block_header *header, const uint8_t *raw,
+			    struct ts_block_columns **ret_columns, struct ts_block_why *ret_why)
 {
 	struct ts_block_columns counted = {0};
 	ts_cleanup(ts_freep) void *scratch = NULL;
@@ -623,7 +624,7 @@ int ts_block_columns_new(const struct ts_row_schema *schema,
 	if (r)
 		return r;
 	d.columns = NULL;
-	r = allocate(&d, &counted, &scratch);
+	r = allocate(&d, &counted, spares, &scratch);
 	r = r ?: decode_all(&d);
 	if (r) {
 		free(d.columns);

@@ -58,7 +58,7 @@ int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
 			  struct ts_block_columns **ret_columns)
 {
 	struct ts_block_why why;
-	int r = ts_block_columns_new(schema, header, raw, ret_columns, &why);
+	int r = ts_block_columns_new_in(&reader->spares, schema, header, raw, ret_columns, &why);
 
 	if (r == -ENOMEM)
 		return ts_sbt_reader_fail(reader, r, reader->blocks[i].off,
@@ -104,9 +104,9 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw)
 {
 	const struct ts_sbt_block *block = &reader->blocks[i];
-	ts_cleanup(ts_freep) uint8_t *bytes = NULL;
 	struct ts_sbt_block_header header;
 	struct ts_sbt_block described;
+	uint8_t *bytes;
 	int fd = ts_sbt_reader_fd(reader, block->off), r;
 	const char *why;
 
@@ -133,14 +133,18 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 			reader, TS_SBT_E_VERSION, block->off + 6,
 			"a block has a layout (%u) that this version does not know",
 			header.version);
-	bytes = malloc(header.stored_bytes ? header.stored_bytes : 1);
+	bytes = ts_spares_take(&reader->spares, header.stored_bytes);
 	if (!bytes)
 		return ts_sbt_reader_fail(reader, -ENOMEM, block->off, "no memory for a block");
 	r = ts_sbt_pread(fd, bytes, header.stored_bytes, TS_SBT_OFF(block->off) + sizeof(header));
-	if (r)
+	if (r) {
+		free(bytes);
 		return ts_sbt_reader_fail(reader, r, block->off, "%s",
 					  r < 0 ? strerror(-r) : "the file ends inside a block");
-	r = ts_block_payload(reader->zstd, &header, reader->is_newer, bytes, ret_raw, &why);
+	}
+	r = ts_block_payload_in(&reader->spares, reader->zstd, &header, reader->is_newer, bytes,
+				ret_raw, &why);
+	ts_spares_put(&reader->spares, bytes);
 	if (r)
 		return ts_sbt_reader_fail(reader, r, block->off + sizeof(header), "%s",
 					  r < 0 ? strerror(-r) : why);

@@ -66,6 +66,7 @@ struct ts_sbt_reader {
 	uint64_t file_bytes;
 	uint64_t whole_bytes; /* up to the end of the last whole block, or of the end marker */
 	struct ZSTD_DCtx_s *zstd;
+	struct ts_spares spares; /* of cursors */
 
 	struct ts_sbt_block *blocks;
 	size_t n_blocks;

@@ -390,6 +390,7 @@ void ts_sbt_reader_free(struct ts_sbt_reader *reader)
 	free(reader->numbers);
 	free(reader->before);
 	ZSTD_freeDCtx(reader->zstd);
+	ts_spares_deinit(&reader->spares);
 	ts_sbt_reader_free_definitions(reader);
 	free(reader->by_session);
 	free(reader->blocks);

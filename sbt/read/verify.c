@@ -8,6 +8,9 @@
  *     walk:   check_header -> check_block: checksum, check_payload (rows, lists, blobs, summaries)
  *                          -> list_block: entry for the comparison with the index
  *     damage: resume: search for the next whole block
+ *     threads: an event block depends on the definitions before it, and no block before the
+ *              summaries depends on it. Threads check event blocks of a long file (add_job), and
+ *              the walk takes the results in order (take_jobs).
  *     end:    check_end: the end marker
  */
 
@@ -20,11 +23,15 @@
 #include "proto/abi/hash.h"
 #include "sbt/format/summary.h"
 #include "sbt/read/reader-internal.h"
+#include "sbt/read/threads/jobs.h"
 #include "sbt/verify.h"
 
 #define MAX_REPORTED 1000u
 #define MAX_SESSIONS (1024u * 1024)
 #define BATCH_ROWS   512u
+#define JOBS_BYTES   (2u * 1024 * 1024) /* smaller files are verified without further threads */
+#define JOBS_SHARE   2u			/* queued jobs per thread */
+#define JOB_FINDINGS 2u			/* of one block: its padding, and its contents */
 
 /*
  * Facts about an event block, computed from its rows: for each kind of summary, the number of rows
@@ -67,24 +74,51 @@ struct verifier {
 	uint64_t n_strings;
 	struct ts_buffer sessions; /* struct session_ids, by number */
 	struct ts_block_why why;   /* of the present block */
+	struct ts_spares spares;
+	struct ts_jobs *jobs;	     /* NULL: no threads */
+	struct session_ids *job_ids; /* in a thread: the ids of the job's session */
+};
+
+/* An event block that a thread checks, with the definitions so far; then the results. */
+struct job {
+	struct ts_sbt_block_header header;
+	uint64_t off;
+	uint64_t number; /* in `blocks` */
+	int fd;
+	bool is_newer;
+	bool definitions_broken;
+	uint64_t n_strings;
+	struct session_ids ids;
+
+	int result;
+	unsigned n_findings;
+	struct ts_sbt_error findings[JOB_FINDINGS];
+	uint64_t n_rows, n_unknown_columns, n_unknown_blocks;
+	struct facts facts;
 };
 
 static void found(struct verifier *v, int code, uint64_t off, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-static void found(struct verifier *v, int code, uint64_t off, const char *format, ...)
+static void report(struct verifier *v, const struct ts_sbt_error *error)
 {
 	struct ts_sbt_verify_report *report = &v->report;
+
+	if (!report->n_findings || error->off < report->first.off)
+		report->first = *error;
+	if (report->n_findings++ < MAX_REPORTED && v->options && v->options->on_finding)
+		v->options->on_finding(error, v->options->data);
+}
+
+static void found(struct verifier *v, int code, uint64_t off, const char *format, ...)
+{
 	struct ts_sbt_error error = {.code = code, .off = off};
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(error.text, sizeof(error.text), format, args);
 	va_end(args);
-	if (!report->n_findings || off < report->first.off)
-		report->first = error;
-	if (report->n_findings++ < MAX_REPORTED && v->options && v->options->on_finding)
-		v->options->on_finding(&error, v->options->data);
+	report(v, &error);
 }
 
 static void progress(struct verifier *v, uint64_t off)
@@ -103,6 +137,8 @@ static struct session_ids *session_ids(struct verifier *v, uint32_t session, int
 	uint8_t *at;
 
 	*ret_error = 0;
+	if (v->job_ids)
+		return v->job_ids;
 	if (session > MAX_SESSIONS)
 		return NULL;
 	if (v->sessions.n < want) {
@@ -291,22 +327,25 @@ static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 {
 	ts_cleanup(ts_freep) uint8_t *rows = malloc((size_t)BATCH_ROWS * schema->row_bytes);
 	struct ts_sbt_block_header sums = {.earliest_ns = UINT64_MAX};
-	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;
+	struct ts_block_columns *columns = NULL;
 	struct ts_block_decoder decoder;
 	const char *why = NULL, *first = NULL;
 	int r;
 
 	if (!rows)
 		return -ENOMEM;
-	r = ts_block_columns_new(schema, header, raw, &columns, &v->why);
+	r = ts_block_columns_new_in(&v->spares, schema, header, raw, &columns, &v->why);
 	if (r) {
 		*ret_why = r == TS_SBT_E_CORRUPT ? v->why.text : NULL;
 		return r == TS_SBT_E_CORRUPT ? 0 : r;
 	}
 	v->report.n_unknown_columns += ts_block_columns_unknown(columns);
-	if (ts_summary_kind_of(schema->type) >= 0)
-		return check_summary_block(v, ts_summary_kind_of(schema->type), header, columns,
-					   ret_why);
+	if (ts_summary_kind_of(schema->type) >= 0) {
+		r = check_summary_block(v, ts_summary_kind_of(schema->type), header, columns,
+					ret_why);
+		ts_spares_put(&v->spares, columns);
+		return r;
+	}
 	ts_block_decoder_init(&decoder, schema, header);
 	while (!why && decoder.n_left) {
 		uint32_t n = decoder.n_left < BATCH_ROWS ? decoder.n_left : BATCH_ROWS;
@@ -326,6 +365,7 @@ static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 	}
 	if (!why && schema->is_event)
 		r = take_facts(v, schema, columns);
+	ts_spares_put(&v->spares, columns);
 	if (!why)
 		why = first ? first : check_sums(schema, header, &sums);
 	*ret_why = why;
@@ -493,7 +533,7 @@ static bool all_zero(const uint8_t *bytes, size_t n)
 static int check_block(struct verifier *v, const struct ts_sbt_block_header *header, uint64_t off)
 {
 	ts_cleanup(ts_freep) uint8_t *stored = NULL;
-	ts_cleanup(ts_freep) uint8_t *raw = NULL;
+	uint8_t *raw = NULL;
 	uint64_t payload_off = off + sizeof(*header);
 	const char *why = NULL;
 	int r = ts_sbt_read_stored(v->fd, header, off, &stored);
@@ -516,15 +556,137 @@ static int check_block(struct verifier *v, const struct ts_sbt_block_header *hea
 		else if (header->flags & TS_SBT_BLOCK_REQUIRED)
 			why = "a required block has an unknown type";
 	} else {
-		r = ts_block_payload(v->zstd, header, v->is_newer, stored, &raw, &why);
+		r = ts_block_payload_in(&v->spares, v->zstd, header, v->is_newer, stored, &raw,
+					&why);
 		if (!r)
 			r = check_payload(v, header, raw, &why);
+		ts_spares_put(&v->spares, raw);
 	}
 	if (why) {
 		found(v, TS_SBT_E_CORRUPT, payload_off, "%s", why);
 		v->definitions_broken |= defines_ids(header->type);
 	}
 	return r < 0 ? r : 0;
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static void note_finding(const struct ts_sbt_error *error, void *data)
+{
+	struct job *job = data;
+
+	if (job->n_findings < JOB_FINDINGS)
+		job->findings[job->n_findings++] = *error;
+}
+
+/* Checks an event block in a thread, with the thread's own verifier. */
+static void run_job(void *state, void *data)
+{
+	struct job *job = data;
+	struct ts_sbt_verify_options options = {.on_finding = note_finding, .data = job};
+	struct verifier *own = state;
+
+	own->fd = job->fd;
+	own->is_newer = job->is_newer;
+	own->definitions_broken = job->definitions_broken;
+	own->n_strings = job->n_strings;
+	own->job_ids = &job->ids;
+	own->options = &options;
+	own->report = (struct ts_sbt_verify_report){0};
+	if (!own->zstd)
+		own->zstd = ZSTD_createDCtx();
+	job->n_findings = 0;
+	job->result = own->zstd ? check_block(own, &job->header, job->off) : -ENOMEM;
+	job->n_rows = own->report.n_rows;
+	job->n_unknown_columns = own->report.n_unknown_columns;
+	job->n_unknown_blocks = own->report.n_unknown_blocks;
+	job->facts = own->facts;
+}
+
+static void deinit_state(void *state)
+{
+	struct verifier *own = state;
+
+	ZSTD_freeDCtx(own->zstd);
+	ts_summaries_deinit(&own->summaries);
+	ts_spares_deinit(&own->spares);
+}
+
+static void start_jobs(struct verifier *v)
+{
+	static const struct ts_jobs_kind kind = {.job_bytes = sizeof(struct job),
+						 .state_bytes = sizeof(struct verifier),
+						 .run = run_job,
+						 .state_deinit = deinit_state};
+	unsigned n_threads = ts_sbt_max_threads();
+
+	/* Without threads, the walk checks all blocks. */
+	if (v->file_bytes >= JOBS_BYTES && n_threads > 1)
+		(void)ts_jobs_new(n_threads, JOBS_SHARE * n_threads, &kind, &v->jobs);
+}
+
+static int take_job(struct verifier *v)
+{
+	const struct job *job = ts_jobs_take(v->jobs);
+
+	for (unsigned i = 0; i < job->n_findings; i++)
+		report(v, &job->findings[i]);
+	v->report.n_rows += job->n_rows;
+	v->report.counts[job->header.type] += job->n_rows;
+	v->report.n_unknown_columns += job->n_unknown_columns;
+	v->report.n_unknown_blocks += job->n_unknown_blocks;
+	if (job->number < v->n_blocks)
+		((struct facts *)(void *)v->all_facts.bytes)[job->number] = job->facts;
+	return job->result;
+}
+
+/* Takes the results of all jobs. */
+static int take_jobs(struct verifier *v)
+{
+	int r = 0;
+
+	while (v->jobs && !r && ts_jobs_left(v->jobs))
+		r = take_job(v);
+	return r;
+}
+
+/*
+ * Adds an event block to the queue, or checks any other block. Summaries are compared with facts
+ * about the event blocks before them.
+ */
+static int check_or_add(struct verifier *v, const struct ts_sbt_block_header *header, uint64_t off)
+{
+	struct session_ids *ids = NULL;
+	struct job *job;
+	int r = 0;
+
+	if (v->jobs && ts_row_is_event(header->type))
+		ids = session_ids(v, header->session, &r);
+	if (!ids) {
+		if (!r && ts_summary_kind_of(header->type) >= 0)
+			r = take_jobs(v);
+		return r < 0 ? r : check_block(v, header, off);
+	}
+	job = ts_jobs_slot(v->jobs);
+	if (!job) {
+		r = take_job(v);
+		job = ts_jobs_slot(v->jobs);
+	}
+	if (r)
+		return r;
+	*job = (struct job){
+		.header = *header,
+		.off = off,
+		.number = v->n_blocks,
+		.fd = v->fd,
+		.is_newer = v->is_newer,
+		.definitions_broken = v->definitions_broken,
+		.n_strings = v->n_strings,
+		.ids = *ids,
+	};
+	memset(&v->facts, 0, sizeof(v->facts));
+	ts_jobs_add(v->jobs);
+	return 0;
 }
 
 static int list_block(struct verifier *v, const struct ts_sbt_block_header *header, uint64_t off)
@@ -627,7 +789,7 @@ static int walk(struct verifier *v)
 		progress(v, off);
 		r = check_end(v, off, &is_end);
 		if (r || is_end)
-			return r;
+			return r ? r : take_jobs(v);
 		if (v->file_bytes - off < sizeof(header)) {
 			if (!v->locked)
 				found(v, TS_SBT_E_CORRUPT, off, "the file ends inside a block");
@@ -635,18 +797,19 @@ static int walk(struct verifier *v)
 		}
 		r = ts_sbt_pread(v->fd, &header, sizeof(header), off);
 		if (r)
-			return r < 0 ? r : 0;
+			return r < 0 ? r : take_jobs(v);
 		if (!check_header(v, &header, off)) {
 			v->list_broken = v->definitions_broken = true;
 			r = resume(v, off, &off);
 			continue;
 		}
-		r = check_block(v, &header, off);
+		r = check_or_add(v, &header, off);
 		if (!r)
 			r = list_block(v, &header, off);
 		v->sequence++;
 		off += ts_block_bytes(&header);
 	}
+	r = r ? r : take_jobs(v);
 	if (!r && !v->locked && !v->report.n_findings)
 		found(v, TS_SBT_E_CORRUPT, v->file_bytes, "the file was not finished");
 	return r;
@@ -680,13 +843,16 @@ int ts_sbt_verify(int fd, const struct ts_sbt_verify_options *options,
 	}
 	if (!r) {
 		v.zstd = ZSTD_createDCtx();
+		start_jobs(&v);
 		r = v.zstd ? walk(&v) : -ENOMEM;
+		ts_jobs_free(v.jobs);
 	}
 	v.report.good_bytes = v.report.n_findings ? v.report.first.off : v.file_bytes;
 	ZSTD_freeDCtx(v.zstd);
 	ts_buffer_deinit(&v.blocks);
 	ts_buffer_deinit(&v.all_facts);
 	ts_summaries_deinit(&v.summaries);
+	ts_spares_deinit(&v.spares);
 	ts_buffer_deinit(&v.sessions);
 	*ret_report = v.report;
 	return r;

@@ -37,6 +37,7 @@ struct ts_sbt_writer {
 	struct ts_sbt_space space;
 	uint64_t end_metadata_bytes; /* used bytes of the TS_SBT_END_METADATA_BYTES */
 	uint64_t taken;		     /* bytes of the present file that `space` accounts for */
+	uint64_t settled;	     /* of these: space.settle() was called up to this offset */
 	uint64_t n_blocks;
 	uint64_t quantum_ns;   /* 0: none; fixed before the first session */
 	uint32_t part;	       /* number of the file in the recording, from 1 */
@@ -94,6 +95,8 @@ static inline bool ts_sbt_is_full(int r)
  * holds the mutex. Returns 0, or -ENOSPC, -EDQUOT, -EFBIG if there is no space.
  */
 int ts_sbt_writer_reserve(struct ts_sbt_writer *writer, uint64_t n_bytes, enum ts_commit_kind kind);
+/* Settles the space of the written blocks, if the file system could not reserve it before. */
+void ts_sbt_writer_settle(struct ts_sbt_writer *writer);
 /*
  * Gives back the space behind the written blocks. The caller holds the mutex or is the only user.
  */

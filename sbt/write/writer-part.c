@@ -107,7 +107,7 @@ static void change_over(struct ts_sbt_writer *writer, struct next *next)
 	next->index = (struct ts_index){0};
 	writer->n_blocks = next->n_blocks;
 	writer->reserved_bytes = writer->end_metadata_bytes = 0;
-	writer->taken = next->bytes;
+	writer->taken = writer->settled = next->bytes;
 	writer->no_reserve = writer->finished = false;
 	writer->part++;
 	__atomic_store_n(&writer->bytes, next->bytes, __ATOMIC_RELAXED);

@@ -7,7 +7,9 @@
  * finished. writer.c and writer-part.c call this module.
  *
  * If the file system cannot reserve space, the write itself fails on a full disk. The writer then
- * cuts the partly written block off, and its space is enough for the end.
+ * cuts the partly written block off, and its space is enough for the end. Space that was not
+ * reserved is settled when it is written. Until then the file system counts it as free, and another
+ * file must not take it.
  */
 
 #include <fcntl.h>
@@ -70,6 +72,14 @@ static void settle(struct ts_sbt_writer *writer, uint64_t n_bytes)
 		writer->space.settle(writer->space.data, n_bytes);
 }
 
+static void settle_to(struct ts_sbt_writer *writer, uint64_t to)
+{
+	if (to <= writer->settled)
+		return;
+	settle(writer, to - writer->settled);
+	writer->settled = to;
+}
+
 void ts_sbt_writer_give_space(struct ts_sbt_writer *writer, uint64_t n_bytes)
 {
 	if (n_bytes && writer->space.take)
@@ -87,40 +97,48 @@ int ts_sbt_writer_take_space(struct ts_sbt_writer *writer, uint64_t n_bytes)
 
 /*
  * Reserves space. If the file system cannot reserve space, it does not count as full, because later
- * writes show whether there is space.
+ * writes show whether there is space. *ret_is_reserved is false then.
  */
-static int allocate(struct ts_sbt_writer *writer, uint64_t to)
+static int allocate(struct ts_sbt_writer *writer, uint64_t to, bool *ret_is_reserved)
 {
 	int r;
 
+	*ret_is_reserved = false;
 	if (writer->no_reserve)
 		return 0;
 	do
 		r = fallocate(writer->fd, FALLOC_FL_KEEP_SIZE, (off_t)writer->reserved_bytes,
 			      (off_t)(to - writer->reserved_bytes));
 	while (r < 0 && errno == EINTR);
+	*ret_is_reserved = !r;
 	if (!r)
 		return 0;
 	if (ts_sbt_is_full(-errno))
 		return -errno;
-	writer->no_reserve = true;
+	/* Without memory, tmpfs fails for a while. */
+	writer->no_reserve = errno != ENOMEM;
 	return 0;
 }
 
 static int set_aside(struct ts_sbt_writer *writer, uint64_t to)
 {
 	uint64_t n_bytes = to > writer->taken ? to - writer->taken : 0;
+	bool is_reserved;
 	int r = take(writer, n_bytes);
 
 	if (r)
 		return r;
-	r = allocate(writer, to);
-	settle(writer, n_bytes);
+	r = allocate(writer, to, &is_reserved);
 	if (r) {
+		settle(writer, n_bytes);
 		ts_sbt_writer_give_space(writer, n_bytes);
 		return r;
 	}
+	/* If an earlier part was not reserved, all of the space behind it waits to be written. */
+	is_reserved = is_reserved && writer->settled == writer->taken;
 	writer->taken += n_bytes;
+	if (is_reserved)
+		settle_to(writer, writer->taken);
 	writer->reserved_bytes = to;
 	return 0;
 }
@@ -163,6 +181,13 @@ int ts_sbt_writer_reserve(struct ts_sbt_writer *writer, uint64_t n_bytes, enum t
 	return set_aside(writer, whole_blocks(need, limit));
 }
 
+void ts_sbt_writer_settle(struct ts_sbt_writer *writer)
+{
+	uint64_t to = whole_blocks(writer->bytes, UINT64_MAX);
+
+	settle_to(writer, to < writer->taken ? to : writer->taken);
+}
+
 void ts_sbt_writer_unreserve(struct ts_sbt_writer *writer)
 {
 	if (!writer->is_file)
@@ -173,9 +198,10 @@ void ts_sbt_writer_unreserve(struct ts_sbt_writer *writer)
 		return;
 	}
 	writer->reserved_bytes = 0;
+	settle_to(writer, writer->taken);
 	if (writer->taken > writer->bytes) {
 		ts_sbt_writer_give_space(writer, writer->taken - writer->bytes);
-		writer->taken = writer->bytes;
+		writer->taken = writer->settled = writer->bytes;
 	}
 }
 
@@ -186,7 +212,7 @@ int ts_sbt_writer_space(struct ts_sbt_writer *writer, const struct ts_sbt_space 
 
 	pthread_mutex_lock(&writer->mutex);
 	writer->space = *space;
-	writer->taken = 0;
+	writer->taken = writer->settled = 0;
 	writer->reserved_bytes = 0;
 	need = writer->bytes + end_bytes(writer) + SESSION_END_BYTES;
 	limit = limit_bytes(writer);

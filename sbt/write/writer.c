@@ -243,6 +243,7 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 		return fail(writer, r, kind);
 	}
 	__atomic_store_n(&writer->bytes, bytes, __ATOMIC_RELAXED);
+	ts_sbt_writer_settle(writer);
 	writer->n_blocks = n_blocks;
 	for (size_t i = 0; i <= n_parts; i++)
 		all[i]->n = 0;

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench-state [OPERATIONS [PASS]]: operations of a training job per second, on one core, by
- * processor time, for each pass of replay/state. PASS: measures only that pass. The passes are:
+ * processor time, for each pass of replay/state. PASS: measures only that pass. For each pass,
+ * PASS_threads is the speed-up by a second core: the time of one thread, divided by the time of the
+ * busiest thread when a thread reads ahead. These are processor times, so other programs do not
+ * change them. The passes are:
  *
  * - walk: reads the rows in order of time;
  * - machine: joins operations and finds their dependencies (the state machine);
  * - timeline, gaps: builds a timeline, finds gaps;
+ * - overview: all that `tsctl analyze` computes;
  * - graph: builds a graph with its critical path;
- * - diff: compares the trace with itself.
+ * - diff: compares the trace with itself;
+ * - verify: verifies the file. Its threads have equal shares, so verify_threads16 is the speed-up
+ *   by 16 cores: the time of one thread, divided by the mean time of 16 threads.
  */
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "replay/state/compare/diff.h"
 #include "replay/state/gaps/gaps.h"
 #include "replay/state/graph/state-graph.h"
-#include "replay/state/overview/timeline.h"
+#include "replay/state/overview/overview.h"
 #include "replay/state/state.h"
 #include "sbt/reader.h"
+#include "sbt/verify.h"
 #include "test/bench/bench.h"
 #include "test/bench/trainfile.h"
 
@@ -26,7 +34,9 @@
 /* The graph has a node for each operation and each call, so its pass uses a smaller trace. */
 #define GRAPH_SHARE 4u
 
-static struct ts_sbt_reader *make(uint64_t n_wanted, uint64_t *ret_n)
+static int verify_fd; /* of the larger trace */
+
+static struct ts_sbt_reader *make(uint64_t n_wanted, uint64_t *ret_n, int *ret_fd)
 {
 	struct ts_sbt_reader *reader;
 	uint64_t n_bytes;
@@ -34,7 +44,7 @@ static struct ts_sbt_reader *make(uint64_t n_wanted, uint64_t *ret_n)
 
 	ts_bench_check(ts_training_file(dup(fd), n_wanted, ret_n, &n_bytes), "write");
 	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");
-	close(fd);
+	*ret_fd = fd;
 	return reader;
 }
 
@@ -92,6 +102,18 @@ static uint64_t make_timeline(struct ts_sbt_reader *reader)
 	return n;
 }
 
+static uint64_t make_overview(struct ts_sbt_reader *reader)
+{
+	struct ts_overview overview;
+	uint64_t n = 0;
+
+	ts_bench_check(ts_overview_read(reader, 0, &overview), "overview");
+	for (size_t i = 0; i < overview.timeline->n_devices; i++)
+		n += overview.timeline->devices[i].n_ops;
+	ts_overview_deinit(&overview);
+	return n;
+}
+
 static uint64_t find_gaps(struct ts_sbt_reader *reader)
 {
 	const struct ts_gaps_options options = {.least_ns = 10000, .max_longest = 10};
@@ -134,31 +156,85 @@ static uint64_t make_diff(struct ts_sbt_reader *reader)
 	return n;
 }
 
+/* Returns the number of operations of the trace if nothing was found. */
+static uint64_t verify(struct ts_sbt_reader *reader)
+{
+	struct ts_sbt_verify_report report;
+
+	(void)reader;
+	ts_bench_check(ts_sbt_verify(verify_fd, NULL, &report), "verify");
+	ts_bench_check(report.n_findings ? 1 : 0, "findings");
+	return report.counts[TS_ROW_KERNEL] + report.counts[TS_ROW_MEMCPY] +
+	       report.counts[TS_ROW_MEMSET];
+}
+
 static const char *only;
 
-/* Prints the best of PASSES passes, in operations a second. */
+static double thread_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Times of a pass; `busiest_s` is the time of the busiest of two threads. */
+struct times {
+	double sum_s, busiest_s;
+};
+
+static struct times time_once(const char *name, pass_fn *pass, struct ts_sbt_reader *reader,
+			      uint64_t n_want, const char *threads)
+{
+	double start_s = ts_bench_cpu_s(), own_s = thread_s();
+	struct times times;
+
+	setenv("TRACESMITH_THREADS", threads, 1);
+	ts_bench_check(pass(reader) == n_want ? 0 : 1, name);
+	times.sum_s = ts_bench_cpu_s() - start_s;
+	own_s = thread_s() - own_s;
+	times.busiest_s = own_s > times.sum_s / 2 ? own_s : times.sum_s - own_s;
+	return times;
+}
+
+static double least(double a, double b)
+{
+	return a && a < b ? a : b;
+}
+
+/* Prints the best of PASSES passes, in operations a second, and the speed-up by threads. */
 static void time_pass(const char *name, pass_fn *pass, struct ts_sbt_reader *reader,
 		      uint64_t n_want)
 {
-	double best_s = 0;
+	struct times one = {0}, two = {0}, many = {0};
 
 	if (only && strcmp(only, name))
 		return;
 	for (int i = 0; i < PASSES; i++) {
-		double start_s = ts_bench_cpu_s(), s;
+		struct times now = time_once(name, pass, reader, n_want, "1");
 
-		ts_bench_check(pass(reader) == n_want ? 0 : 1, name);
-		s = ts_bench_cpu_s() - start_s;
-		best_s = !i || s < best_s ? s : best_s;
+		one.sum_s = least(one.sum_s, now.sum_s);
+		now = time_once(name, pass, reader, n_want, "2");
+		two.busiest_s = least(two.busiest_s, now.busiest_s);
+		two.sum_s = least(two.sum_s, now.sum_s);
+		if (pass == verify)
+			many.sum_s = least(many.sum_s,
+					   time_once(name, pass, reader, n_want, "16").sum_s);
 	}
-	printf(", \"%s_per_s\": %.0f", name, (double)n_want / best_s);
+	printf(", \"%s_per_s\": %.0f", name, (double)n_want / one.sum_s);
+	if (pass == verify)
+		printf(", \"%s_threads\": %.2f, \"%s_threads16\": %.1f", name,
+		       one.sum_s * 2 / two.sum_s, name, one.sum_s * 16 / many.sum_s);
+	else
+		printf(", \"%s_threads\": %.2f", name, one.sum_s / two.busiest_s);
 }
 
 int main(int argc, char **argv)
 {
 	uint64_t n_wanted = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000, n, n_graph;
-	struct ts_sbt_reader *reader = make(n_wanted, &n);
-	struct ts_sbt_reader *part = make(n_wanted / GRAPH_SHARE, &n_graph);
+	int part_fd;
+	struct ts_sbt_reader *reader = make(n_wanted, &n, &verify_fd);
+	struct ts_sbt_reader *part = make(n_wanted / GRAPH_SHARE, &n_graph, &part_fd);
 
 	only = argc > 2 ? argv[2] : NULL;
 	printf("{\"n\": %" PRIu64 ", \"graph_n\": %" PRIu64, n, n_graph);
@@ -166,10 +242,14 @@ int main(int argc, char **argv)
 	time_pass("machine", run_machine, reader, n);
 	time_pass("timeline", make_timeline, reader, n);
 	time_pass("gaps", find_gaps, reader, n);
+	time_pass("overview", make_overview, reader, n);
 	time_pass("graph", make_graph, part, n_graph);
 	time_pass("diff", make_diff, reader, 2 * n);
+	time_pass("verify", verify, reader, n);
 	puts("}");
 	ts_sbt_reader_free(reader);
 	ts_sbt_reader_free(part);
+	close(verify_fd);
+	close(part_fd);
 	return 0;
 }

@@ -12,6 +12,7 @@
   ctf       the same job in LTTng's CTF
   large     a trace of 100 million launches, made and removed again (TS_BENCH_LARGE: of so many): to open it, a millisecond
             of it, totals by kernel, the reader's memory
+  studio    that trace in `tsctl studio`: the first picture, random steps, the server's memory
   columns   columns of 10 million launches read into NumPy by the Python package, against C
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
             and one with 20 Python functions
@@ -61,6 +62,16 @@ def cpu_seconds(pid):
 def processor_ns(pid):
     """The same, by its clock, which is exact; 0 of no process."""
     return time.clock_gettime_ns((~pid << 3) | 2) if pid else 0
+
+
+def program_ns(pid):
+    """Time of a run of the eBPF program that a process holds, by the kernel's count; 0: none, or the kernel does not count."""
+    for path in glob.glob('/proc/%d/fdinfo/*' % pid) if pid else ():
+        with contextlib.suppress(OSError), open(path, encoding='utf-8') as file:
+            match = re.search(r'run_time_ns:\s*(\d+)\s*run_cnt:\s*(\d+)', file.read())
+            if match and int(match[2]):
+                return int(match[1]) / int(match[2])
+    return 0
 
 
 def child_of(parent, name):
@@ -292,16 +303,37 @@ class Bench:
         self.say('  the state at an instant, the worst of 256', '%.1f ms' % state['worst_ms'],
                  'mean %.1f ms, %.0f operations under way' % (state['mean_ms'], state['ops']), 'less than 10 ms')
 
+    def studio(self):
+        n = '200000' if self.smoke else os.environ.get('TS_BENCH_LARGE', '100000000')
+        self.path('tools/studio/server/tracesmith-studio')
+        with tempfile.TemporaryDirectory(dir=os.environ.get('TS_BENCH_FOLDER')) as folder:
+            path = os.path.join(folder, 'large.sbt')
+            self.json([self.path('test/bench/bench-large'), 'write', path, n], timeout=3600)
+            result = self.json([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'studio.py'), self.path('tools/tsctl/tsctl'), path,
+                                '20' if self.smoke else '200'], timeout=600)
+        self.say('%d rows in %d lanes: server started' % (result['rows'], result['lanes']), '%.0f ms' % result['start_ms'])
+        self.say('  first picture', '%.0f ms' % result['first_ms'], goal='less than 500 ms')
+        self.say('  all cells exact', '%.1f s' % result['exact_s'])
+        self.say('  a random step of all lanes', '%.1f ms' % result['median_ms'], 'the worst %.1f ms' % result['worst_ms'],
+                 'median 50 ms, worst 150 ms')
+        self.say('  memory of the server, at its peak', '%.0f MB' % (result['peak_bytes'] / 1e6), goal='less than 300 MB')
+
     def state(self):
         result = self.json([self.path('test/bench/bench-state'), '20000' if self.smoke else '10000000'], timeout=3600)
         walk = result['walk_per_s']
         for key, what, goal in (('machine', 'the state machine: operations joined, with what they waited for', 5),
                                 ('timeline', 'the timeline', 5), ('gaps', 'gaps and why', None),
+                                ('overview', 'all of `tsctl analyze`', 5),
                                 ('graph', 'the graph with its critical path, of %d' % result['graph_n'], 2),
                                 ('diff', 'compared with themselves', None)):
             rate = result[key + '_per_s']
             self.say('%d operations from a file: %s' % (result['n'], what), '%.2f M/s' % (rate / 1e6),
                      'rows alone %.2f M/s' % (walk / 1e6), 'at least %d M/s' % goal if goal else None)
+            self.say('  speed-up by a second core', '%.2f' % result[key + '_threads'], 'by the busiest thread',
+                     'at least 1.8')
+        self.say('verify', '%.2f M/s' % (result['verify_per_s'] / 1e6))
+        self.say('  speed-up by a second core', '%.2f' % result['verify_threads'], goal='at least 1.8')
+        self.say('  speed-up by 16 cores', '%.1f' % result['verify_threads16'], 'by the mean of 16 threads', 'nearly 16')
 
     def export(self):
         result = self.json([self.path('test/bench/bench-export'), '20000' if self.smoke else '2000000'], timeout=3600)
@@ -543,6 +575,9 @@ class Bench:
                  'at most 15 us')
         self.say('  sampler, daemon, the thread itself', '%.1f, %.1f, %.1f us' % (sampler / 1e3, daemon / 1e3, thread / 1e3),
                  'start-up of the sampler: %.1f ms' % (median(runs['samples'], 'startup_ns') / 1e6))
+        programs = [one['program_ns'] for one in runs['samples'] if one['program_ns']]
+        if programs:
+            self.say("  the eBPF program, in the thread's time", '%.1f us' % (statistics.median(programs) / 1e3), 'by the kernel')
         self.say('  of a core at 199 Hz', '%.2f %%' % (100 * total * 199 / 1e9), '%.2fx of 0.3 %%' % (total * 199 / 1e9 / 0.003),
                  'at most 1x')
 
@@ -598,6 +633,7 @@ class Bench:
             told = json.loads(subject.stdout.readline())
             told.update(on=on, sampler_ns=processor_ns(sampler) - begun[0], daemon_ns=processor_ns(daemon) - begun[1])
             blocks.append(told)
+        blocks[-1]['program_ns'] = program_ns(sampler)
         return blocks
 
     def host_rows(self, trace, info, blocks):
@@ -610,7 +646,7 @@ class Bench:
         frames = [len(row['stack']['frames']) for block in blocks for row in block['rows']]
         found = {'samples': len(frames), 'frames': statistics.mean(frames or [0]), 'lost': sum(info['lost'].values()),
                  'sampler_ns': sum(block['sampler_ns'] for block in blocks), 'thread_ns': [],
-                 'daemon_ns': sum(block['daemon_ns'] for block in blocks)}
+                 'daemon_ns': sum(block['daemon_ns'] for block in blocks), 'program_ns': blocks[-1]['program_ns']}
         cost = re.match(r'(\d+) samples, (\d+) ns', info['metadata'].get('samples_cost', ''))
         if cost and not frames:
             raise Skip(info['metadata'].get('samples_missing', 'no samples came'))
@@ -883,7 +919,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'studio', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

@@ -55,14 +55,18 @@ int ts_training_write(const struct ts_training *training, struct ts_sbt_session_
 static int write_steps(struct ts_training *training, struct ts_sbt_writer *writer,
 		       uint64_t n_wanted, uint64_t *ret_n)
 {
-	struct ts_row_session row = {.pid = 1, .start_ns = 1};
+	struct ts_row_session row = {.pid = 1};
 	struct ts_sbt_session_writer *session;
-	int r = ts_sbt_session_writer_new(writer, &row, &session);
+	int r;
+
+	ts_training_init(training, 1, 32);
+	/* The trace begins where the job does. */
+	row.start_ns = training->origin_ns;
+	r = ts_sbt_session_writer_new(writer, &row, &session);
 
 	if (r)
 		return r;
 	r = ts_training_define(writer, session);
-	ts_training_init(training, 1, 32);
 	for (*ret_n = 0; !r && *ret_n < n_wanted;) {
 		ts_training_step(training);
 		r = ts_training_write(training, session);

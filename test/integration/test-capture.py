@@ -271,6 +271,21 @@ class Replay(harness.Case):
         self.assertEqual(session['ended'], 'the capture for replay reached its limit of 262144 bytes (see --capture)')
         self.assertGreater(session['operations'], 20)
 
+    def test_without_the_library(self):
+        """The shim loads its capture from its own folder. If it is not there, the program goes on, and the trace has the reason."""
+        shim = self.path('libtsinject.so')
+        shutil.copy(harness.SHIM, shim)
+        result, path = self.record([harness.app('saxpy', self.form)], '--vgpu=small', '--capture', 'replay', TRACESMITH_INJECT=shim)
+        self.assertEqual(result.status, 0, result)
+        self.assertIn('CAPTURE ENDED EARLY: the process cannot load libtsinject-capture.so', result.err)
+        self.assertEqual(harness.Trace(path).counts['kernel'], self.truth().n_launches())
+        # By a link from another folder, it is found.
+        os.unlink(shim)
+        os.symlink(harness.SHIM, shim)
+        result, path = self.record([harness.app('saxpy', self.form)], '--vgpu=small', '--capture', 'replay', '-f', TRACESMITH_INJECT=shim)
+        self.assertEqual((result.status, 'ENDED' in result.err), (0, False), result)
+        self.check_same(path)
+
     def test_a_killed_program(self):
         """Up to the last operation that it captured, its file can be done again."""
         program = subprocess.Popen(
@@ -325,7 +340,7 @@ class Replay(harness.Case):
 class ReplayOverHip(harness.over_hip(
         Replay, 'test_saxpy', 'test_pipeline', 'test_threads', 'test_devices', 'test_network', 'test_graph', 'test_several_processes',
         'test_again_and_again', 'test_dry_run', 'test_copies_are_without', 'test_contents_are_stored_once', 'test_a_limit',
-        'test_a_killed_program', 'test_graphs_that_change_host_memory')):
+        'test_without_the_library', 'test_a_killed_program', 'test_graphs_that_change_host_memory')):
     """The same, and what is HIP's own."""
 
     def test_each_release(self):

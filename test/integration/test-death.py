@@ -464,6 +464,35 @@ class Takeover(harness.Case):
         losses = [info['lost'].get('ring_full', 0) for info in self.infos()]
         self.assertEqual([lost for lost in losses if lost], [told])
 
+    def test_handed_over(self):
+        """SIGHUP: the daemon completes its file and ends. The next one has the rest, while the program runs on."""
+        os.mkdir(self.path('traces'))
+        daemon = self.service()
+        until(lambda: os.path.exists(self.path('i.sock')), 'the daemon')
+        process = subprocess.Popen([self.app('workers'), '3000', '2'], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                   env=harness.preload_environment('', TS_TRUTH=self.truth_path, TRACESMITH_SOCKET=self.path('i.sock'),
+                                                                     TRACESMITH_RING_SIZE='32M', TS_APP_WAIT='1'))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdin.close)
+        until(lambda: os.path.exists(self.truth_path) and sum(self.truth().calls_by_name().values()) > 200, 'the work')
+        until(self.infos, 'the session')
+        daemon.send_signal(signal.SIGHUP)
+        self.assertEqual(daemon.wait(harness.SECONDS), 0)
+        self.assertIsNone(process.poll())
+        first, = self.infos()
+        daemon = self.service()
+        until(lambda: len(self.infos()) == 2, 'the second file')
+        process.stdin.close()
+        self.assertEqual(process.wait(harness.SECONDS), 0)
+        until(lambda: all(info['finished'] for info in self.infos()), 'the end')
+        daemon.terminate()
+        self.assertEqual(daemon.wait(harness.SECONDS), 0)
+        infos = self.infos()
+        self.assertTrue(first['finished'])
+        self.assertEqual({reason for info in infos for reason in info['lost']} - {'unjoined_api', 'unjoined_device'}, set())
+        self.assertEqual(sum(info['counts']['kernel'] for info in infos), self.truth().n_launches())
+
     def test_lossless_before_the_daemon_looks(self):
         """What the process itself was told holds before a daemon, which stands still here, has told it anything."""
         os.mkdir(self.path('traces'))

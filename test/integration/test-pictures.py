@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of tsctl (SVG): an XML parser reads them, they are whole and safe, text stays in its box, and bars equal the figures of the
-JSON and of folded stacks. golden/train-*.svg are the pictures of a stored trace; `test-pictures.py --update` writes those files anew."""
+"""Pictures of tsctl (SVG, PNG): an XML parser reads them, they are whole and safe, text stays in its box, and bars equal the figures of
+the JSON and of folded stacks. Pixels of PNG have the colours of the SVG. golden/train-*.svg are the pictures of a stored trace; `test-pictures.py --update` writes those files anew."""
 import collections
 import json
+import math
 import os
 import re
 import sys
@@ -11,6 +12,8 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 import harness
+import hostile_names
+import png
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'golden')
 UPDATE = '--update' in sys.argv
@@ -22,8 +25,6 @@ ATTRIBUTES = {'class', 'x', 'y', 'width', 'height', 'd', 'viewBox', 'role', 'ari
               'cx', 'cy', 'r'}
 MAX_BYTES = 3 << 20
 MARGIN = 16
-HOSTILE = ['</title></svg><script>alert(1)</script>', 'a&b"c\'d<e>', '\x1b[31mred\x07\x00', 'x' * 5000, ']]>', '&lt;&#0;', '\u202egnp.exe',
-           'e\u0301\u0302\u0303', '\u6f22\u5b57' * 40, '\U0001f600\U0001f600', '%s%n%99999d', '\ufffe\uffff', 'W' * 60, '']
 
 
 def number(element, name):
@@ -198,31 +199,8 @@ class Pictures(harness.Case):
                 for a, b in zip(at, sorted(widths)):
                     self.assertAlmostEqual(a, b, delta=0.02)
 
-    def hostile(self):
-        """A trace whose process, devices, streams and kernels have hostile names."""
-        if harness.SANITIZER:
-            self.skipTest('Python does not load libraries of a sanitizer')
-        program = '''
-import json, sys, tracesmith
-names = json.loads(sys.argv[2])
-with tracesmith.SBTWriter(sys.argv[1]) as writer:
-    for number, name in enumerate(names):
-        session = writer.session(pid=100 + number, program=name, start_ns=1000)
-        for i, kernel in enumerate(names):
-            start = 2000 + 100 * (number * len(names) + i)
-            session.emit('kernel', start_ns=start, end_ns=start + 90, op_id=i + 1, device=number, stream=i, context=1, name=kernel)
-            session.emit('alloc', start_ns=start, op_id=i + 1000, address=0x10000 * (i + 1), bytes=512 << i, device=number, memory_kind=3)
-'''
-        path = self.path('hostile-<&>.sbt')
-        environment = harness.environment(
-            PYTHONPATH=os.path.join(harness.SOURCE, 'tools', 'python'), PYTHONDONTWRITEBYTECODE='1', TRACESMITH_TSCTL=harness.TSCTL,
-            TRACESMITH_LIBRARY=os.path.join(harness.BUILD, 'tools', 'library', 'libtracesmith.so.0'))
-        result = harness.run([sys.executable, '-c', program, path, json.dumps(HOSTILE)], environment)
-        self.assertEqual(result.status, 0, result)
-        return path
-
     def test_hostile_names(self):
-        path = self.hostile()
+        path = hostile_names.write(self, self.path('hostile-<&>.sbt'))
         for kind in KINDS:
             for width in ('320', '1200', '3000'):
                 picture = self.draw(kind, path, '--width', width)
@@ -240,6 +218,54 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
         texts = self.draw('timeline', self.path('streams.sbt')).texts()
         self.assertTrue(any('streams with less work are not shown' in text for text in texts), texts[-5:])
 
+    def check_png(self, kind, path, *options):
+        """The pixels of each bar, frame and background have the colours of the SVG's style sheet."""
+        picture = self.draw(kind, path, *options)
+        out = self.path(kind + '.png')
+        result = harness.tsctl(KINDS[kind], '--format', 'png', '-o', out, *options, path)
+        if result.status == 2 and 'librsvg2-2' in result.err:
+            self.skipTest('PNG needs librsvg: install librsvg2-2')
+        self.assertEqual((result.status, result.out), (0, ''), result)
+        with open(out, 'rb') as file:
+            width, height, rows = png.decode(file.read())
+        self.assertEqual((width, height), (math.ceil(picture.width), math.ceil(picture.height)))
+        colours = dict(re.findall(r'\.ts-picture \.(\w+)\{fill:#(\w+)\}', picture.text.split('@media')[0]))
+        self.assertEqual(rows[height - 1][width - 1], (255, 255, 255))
+        n = 0
+        for group in picture.root.iter(SVG + 'g'):
+            classes = group.get('class').split()
+            for rect in group.findall(SVG + 'rect'):
+                fill = colours.get((rect.get('class') or ' '.join(set(classes) - {'bars', 'flame'})).split(' ')[0], '')
+                x, y, wide, high = (number(rect, key) for key in ('x', 'y', 'width', 'height'))
+                is_bar = 'bars' in classes
+                if len(fill) != 6 or wide < (2 if is_bar else 4) or high < 4:
+                    continue
+                # Of a frame its lower right corner, below the name.
+                pixel = rows[int(y + high - 2)][int(x + wide / 2 if is_bar else x + wide - 2)]
+                wanted = tuple(int(fill[i:i + 2], 16) for i in (0, 2, 4))
+                self.assertLessEqual(max(abs(a - b) for a, b in zip(pixel, wanted)), 3, (kind, classes, x, y, pixel, wanted))
+                n += 1
+        return n
+
+    def test_png(self):
+        if harness.SANITIZER:
+            self.skipTest('librsvg does not free all of its memory')
+        self.assertGreater(self.check_png('flame', self.stored('train'), '--width', '600'), 20)
+        self.assertGreater(self.check_png('timeline', self.stored('pipeline'), '--width', '1600'), 5)
+        self.check_png('memory', self.stored('train'), '--width', '500')
+        path = hostile_names.write(self, self.path('hostile.sbt'))
+        self.check_png('flame', path, '--process', '--width', '320')
+
+    def test_png_without_librsvg(self):
+        with open(self.path('librsvg-2.so.2'), 'w', encoding='ascii') as file:
+            file.write('no library\n')
+        for command in KINDS.values():
+            result = harness.run([harness.TSCTL, command, '--format', 'png', '-o', self.path('out.png'), self.stored('train')],
+                                 harness.environment(LD_LIBRARY_PATH=os.path.dirname(self.path('out.png'))))
+            self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
+            self.assertIn('install librsvg2-2', result.err)
+            self.assertFalse(os.path.exists(self.path('out.png')))
+
     def test_output_and_refusals(self):
         path, out = self.stored('train'), self.path('out.svg')
         for command in KINDS.values():
@@ -251,7 +277,7 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
         self.assertEqual(harness.tsctl('timeline', '--format', 'json', path).out, harness.tsctl('timeline', '--json', path).out)
         self.assertEqual(harness.tsctl('memory', '--format', 'text', path).out, harness.tsctl('memory', path).out)
         for command in ('timeline', 'memory'):
-            for options in (('--format', 'svg', '--json'), ('-o', out), ('--format', 'png'), ('--format', 'svg', '--width', '99999')):
+            for options in (('--format', 'svg', '--json'), ('-o', out), ('--format', 'pnm'), ('--format', 'svg', '--width', '99999')):
                 result = harness.tsctl(command, *options, path)
                 self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
         result = harness.tsctl('export', '--format', 'folded', '--width', '500', path)

@@ -9,6 +9,7 @@ import base64
 import glob
 import hashlib
 import os
+import shutil
 import sys
 import tarfile
 import unittest
@@ -129,6 +130,39 @@ class Packed(harness.Case):
         theirs = self.build('build_wheel', source=self.path(base), folder=self.path('built'))
         with open(ours, 'rb') as first, open(theirs, 'rb') as second:
             self.assertEqual(first.read(), second.read())
+
+    def test_tree_of_other_sources_is_refused(self):
+        """A tree in build/tarball is packed if its digest is that of the sources. One of older sources, or without a digest, is not."""
+        source = self.path('source')
+        shutil.copytree(PACKAGE, os.path.join(source, 'tools', 'python'), ignore=shutil.ignore_patterns('__pycache__'))
+        os.mkdir(os.path.join(source, 'packaging'))
+        shutil.copy(os.path.join(harness.SOURCE, 'packaging', 'sources.py'), os.path.join(source, 'packaging'))
+        shutil.copy(os.path.join(harness.SOURCE, 'meson.build'), source)
+        digest = harness.run([sys.executable, os.path.join(source, 'packaging', 'sources.py')]).out
+        name = os.path.basename(self.build('build_sdist'))[:-len('.tar.gz')] + '-linux-' + os.uname().machine
+        tree = os.path.join(source, 'build', 'tarball', name)
+        os.makedirs(os.path.join(tree, 'bin'))
+        shutil.copy('/bin/true', os.path.join(tree, 'bin', 'tsctl'))
+        program = 'import build_backend; print(build_backend.build_wheel("."))'
+
+        def build(tree=None):
+            environment = {name: value for name, value in os.environ.items() if name != 'TRACESMITH_TREE'}
+            return harness.run([sys.executable, '-B', '-c', program], {**environment, **({'TRACESMITH_TREE': tree} if tree else {})},
+                               cwd=os.path.join(source, 'tools', 'python'))
+        self.assertIn('was made from other sources than these', build().err)
+        with open(tree + '.sources', 'w', encoding='utf-8') as file:
+            file.write(digest)
+        result = build()
+        self.assertEqual(result.status, 0, result)
+        self.assertIn('linux', result.out)
+        # The new wheel lies among the sources and is none of them.
+        self.assertEqual(build().status, 0)
+        with open(os.path.join(source, 'meson.build'), 'a', encoding='utf-8') as file:
+            file.write('# changed\n')
+        result = build()
+        self.assertEqual((result.status, result.out), (1, ''), result)
+        self.assertIn('run packaging/tarball.sh again', result.err)
+        self.assertIn('none-any', build('none').out)
 
     def test_no_tree(self):
         program = 'import build_backend; build_backend.build_wheel(".", {"tree": "/nonexistent"})'

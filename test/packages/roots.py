@@ -8,7 +8,9 @@ import glob
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -87,6 +89,86 @@ class Root:
         """The paths of files that are in the root and not in its base. A file that went has another type (0, 0)."""
         return sorted(os.path.join(place, name)[len(self.upper):] for place, _, names in os.walk(self.upper) for name in names
                       if not os.path.islink(os.path.join(place, name)) or True)
+
+
+class Machine(Root):
+    """A Root whose systemd is booted by systemd-nspawn, as process 1 of its own namespaces."""
+
+    SECONDS = 120
+
+    def __init__(self, lower, folder, binds=(), options=()):
+        super().__init__(lower, folder)
+        self.log = os.path.join(folder, 'console.log')
+        script = 'mount -t overlay overlay -o lowerdir="$1",upperdir="$2",workdir="$3" "$4" && shift 3 && place=$1 && shift && ' \
+                 'exec systemd-nspawn --quiet --register=no --keep-unit --private-network --console=read-only --machine="ts-$$" ' \
+                 '--directory="$place" "$@" --boot'
+        self.command = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, 'machine', lower, self.upper, self.work, self.place,
+                        *('--bind-ro=%s:%s' % pair for pair in binds), *options]
+        self.boot()
+
+    def boot(self):
+        # cgroup v2 even where the host has version 1, because systemd will drop version 1.
+        with open(self.log, 'ab') as log:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            env={**os.environ, 'SYSTEMD_NSPAWN_UNIFIED_HIERARCHY': '1'})
+
+    def console(self):
+        with open(self.log, encoding='utf-8', errors='replace') as log:
+            return log.read()
+
+    def leader(self):
+        """The machine's process 1 as this machine numbers it, or None."""
+        try:
+            with open('/proc/%d/task/%d/children' % (self.process.pid, self.process.pid), encoding='utf-8') as file:
+                children = file.read().split()
+        except OSError:
+            return None
+        for pid in children:
+            try:
+                with open('/proc/%s/comm' % pid, encoding='utf-8') as file:
+                    if file.read().strip() == 'systemd':
+                        return pid
+            except OSError:
+                pass
+        return None
+
+    def reboot(self):
+        """With --keep-unit, systemd-nspawn ends with this status if its system reboots, and its caller starts it again."""
+        self.run('systemctl', 'reboot')
+        self.process.wait(self.SECONDS)
+        if self.process.returncode != 133:
+            raise AssertionError('systemd-nspawn: status %d: %s' % (self.process.returncode, self.console()[-1500:]))
+        self.boot()
+        return self.wait_booted()
+
+    def wait_booted(self):
+        """Returns the state of the booted system, for example `running`."""
+        end = time.monotonic() + self.SECONDS
+        while time.monotonic() < end and self.process.poll() is None:
+            if self.leader():
+                state = self.run('systemctl', 'is-system-running', status=None).strip()
+                if state in ('running', 'degraded', 'maintenance'):
+                    return state
+            time.sleep(0.2)
+        return 'not booted: %s' % self.console()[-1500:]
+
+    def run(self, *argv, status=0, environment=None):  # pylint: disable=arguments-differ
+        """Runs a command in the booted system, as root."""
+        return run(['nsenter', '--target', str(self.leader()), '--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup', '--wdns=/', *argv], status,
+                   env={'PATH': '/usr/sbin:/usr/bin:/sbin:/bin', 'HOME': '/root', 'LC_ALL': 'C.UTF-8', **(environment or {})})
+
+    def stop(self):
+        """Shuts the system down. A second SIGTERM ends it without its services."""
+        for _ in range(2):
+            if self.process.poll() is None:
+                self.process.send_signal(signal.SIGTERM)
+                try:
+                    self.process.wait(self.SECONDS / 2)
+                except subprocess.TimeoutExpired:
+                    continue
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
 
 
 def built(script, pattern):

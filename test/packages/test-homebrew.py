@@ -88,11 +88,11 @@ class Formula(unittest.TestCase):
     def test_release(self):
         need('ruby')
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, 'tracesmith-1.2.3.tar.gz')
+            path = os.path.join(folder, 'tracesmith-1.2.3.tar.xz')
             with open(path, 'wb') as file:
                 file.write(b'abc')
-            made = run(['sh', os.path.join(SOURCE, 'packaging', 'homebrew', 'formula.sh'), 'https://example.org/tracesmith-1.2.3.tar.gz', path])
-            self.assertIn('  url "https://example.org/tracesmith-1.2.3.tar.gz"\n', made)
+            made = run(['sh', os.path.join(SOURCE, 'packaging', 'homebrew', 'formula.sh'), 'https://example.org/tracesmith-1.2.3.tar.xz', path])
+            self.assertIn('  url "https://example.org/tracesmith-1.2.3.tar.xz"\n', made)
             self.assertIn('  sha256 "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"\n', made)
             with open(os.path.join(folder, 'made.rb'), 'w', encoding='utf-8') as file:
                 file.write(made)
@@ -101,7 +101,7 @@ class Formula(unittest.TestCase):
     def test_version(self):
         with open(os.path.join(SOURCE, 'meson.build'), encoding='utf-8') as file:
             version = re.search(r"version: '(.*)'", file.read()).group(1)
-        self.assertIn('tracesmith-%s.tar.gz"' % version, text())
+        self.assertIn('tracesmith-%s.tar.xz"' % version, text())
 
     def test_configures_with_its_dependencies(self):
         """pkg-config sees no other library, so meson would miss one that the formula does not name."""

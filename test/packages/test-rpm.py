@@ -21,8 +21,10 @@ from roots import SOAK, SOURCE, need, run
 
 sys.path.insert(0, os.path.join(SOURCE, 'packaging'))
 import packages  # noqa: E402
+import project  # noqa: E402
 
 BUILD = os.environ.get('TS_BUILD')
+OLDER = '0.0.9'
 PACKAGES = os.path.join(SOURCE, 'packaging', 'packages.py')
 DEBIAN = os.path.join(SOURCE, 'packaging', 'debian')
 NAMES = {'tracesmith', 'tracesmith-libs', 'tracesmith-devel', 'tracesmith-service', 'tracesmith-vgpu', 'python3-tracesmith'}
@@ -82,6 +84,45 @@ class Table(unittest.TestCase):
                 'tracesmith-vgpu.install lacks usr/lib/*/tracesmith/vgpu/*', 'tracesmith-vgpu.install has usr/bin/vgpu'])
 
 
+class Project(unittest.TestCase):
+    """The project's address, maintainer and image: packages.txt alone has them."""
+
+    def test_files_repeat_the_table(self):
+        self.assertEqual(project.check(project.read()), [])
+
+    def test_an_address_goes_everywhere(self):
+        table = project.read()
+        for name, change in project.FILES.items():
+            with self.subTest(name), open(os.path.join(SOURCE, name), encoding='utf-8') as file:
+                text = file.read()
+                changed = change(text, {**table, 'Address': 'https://one.example/ts', 'Maintainer': 'A <a@one.example>', 'Image': 'one.example/tracesmith'})
+                again = change(changed, {**table, 'Address': 'https://other.example/ts', 'Image': 'other.example/tracesmith'})
+                self.assertIn('one.example', changed)
+                self.assertIn('other.example', again)
+                self.assertNotIn('one.example', again)
+                self.assertEqual(change(again, table), text)
+
+    def test_what_prevents_a_publication(self):
+        table = project.read()
+        good = {**table, 'Address': 'https://gpu.eu/ts', 'Maintainer': 'A <a@gpu.eu>', 'Image': 'gpu.eu/ts'}
+        self.assertEqual(project.release(good), [])
+        for field, value in (('Address', ''), ('Address', 'https://ts.example'), ('Maintainer', 'A <a@example.org>'), ('Maintainer', 'A <a@localhost>'),
+                             ('Image', 'localhost/ts'), ('Image', 'test:5000/ts')):
+            self.assertEqual(len(project.release({**good, field: value})), 1, value)
+
+    def test_no_address_of_somebody_else(self):
+        """Hosts in the packages' files: standards and pages that the text is about, or reserved names."""
+        known = {'www.debian.org', 'ui.perfetto.dev', 'www.apache.org', 'speedscope.app'}
+        hosts = set()
+        if not os.path.exists(os.path.join(SOURCE, '.git')):
+            self.skipTest('git does not know these files')
+        for name in run(['git', '-C', SOURCE, 'ls-files', '-z', 'packaging', 'tools/rust', 'tools/python']).split('\0')[:-1]:
+            with open(os.path.join(SOURCE, name), encoding='utf-8') as file:
+                hosts.update(re.findall(r'https?://([A-Za-z0-9.-]+)', file.read()))
+        address = re.findall(r'https?://([A-Za-z0-9.-]+)', project.read()['Address'])
+        self.assertEqual({host for host in hosts - known - set(address) if not project.RESERVED.search('/' + host)}, set())
+
+
 class Spec(unittest.TestCase):
     def setUp(self):
         need('rpmspec')
@@ -98,6 +139,9 @@ class Spec(unittest.TestCase):
         names = self.query('--qf', '%{name} %{version}\\n')
         self.assertEqual({name.split()[0] for name in names} - {'tracesmith-debuginfo', 'tracesmith-debugsource'}, NAMES)
         self.assertEqual({name.split()[1] for name in names}, {'1.2.3'})
+
+    def test_facts_of_the_project(self):
+        self.assertEqual(set(self.query('--qf', '%{url}\\n')), {project.read()['Address'] or '(none)'})
 
     def test_dependencies(self):
         lines = self.query('--qf', '[%{=name} %{requirename}\\n]')
@@ -130,6 +174,22 @@ class Packages(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix='ts-rpm-', dir=roots.CACHE if os.path.isdir(roots.CACHE) else None)
         self.addCleanup(shutil.rmtree, self.folder, True)
 
+    def older(self):
+        """The same tree as version 0.0.9, which no release has: its packages, by name. Its build is no part of the checkout."""
+        tree = os.path.join(self.folder, 'older')
+        for name in run(['git', '-C', SOURCE, 'ls-files', '-z']).split('\0')[:-1]:
+            if os.path.exists(os.path.join(SOURCE, name)):
+                os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
+                shutil.copy2(os.path.join(SOURCE, name), os.path.join(tree, name))
+        with open(os.path.join(tree, 'meson.build'), 'r+', encoding='utf-8') as file:
+            text = re.sub(r"^    version: '.*',$", "    version: '%s'," % OLDER, file.read(), count=1, flags=re.MULTILINE)
+            file.seek(0)
+            file.write(text)
+            file.truncate()
+        run(['sh', os.path.join(tree, 'packaging', 'rpm.sh')], env={**os.environ, 'SOURCE_DATE_EPOCH': '1700000000'})
+        paths = glob.glob(os.path.join(tree, 'build', 'rpm', '*-%s-*.rpm' % OLDER))
+        return {re.sub(r'-[0-9][^-]*-[^-]*\.rpm\Z', '', os.path.basename(path)): path for path in paths if not path.endswith('.src.rpm')}
+
     def test_names(self):
         self.assertLessEqual(NAMES | {'tracesmith-debuginfo'}, set(self.by_name))
 
@@ -161,33 +221,45 @@ class Packages(unittest.TestCase):
         def rpm(*arguments, **options):
             return root.run('rpm', '--root', place, '--dbpath', '/var/lib/rpm', *arguments, outside=True, **options)
 
-        own = [self.by_name[name] for name in sorted(NAMES)]
+        older, own = ([packages[name] for name in sorted(NAMES)] for packages in (self.older(), self.by_name))
         rpm('--initdb')
-        rpm('-i', '--nodeps', *own)
+        rpm('-i', '--nodeps', *older)
         # Debian's loader does not search the folder of RPM systems.
         root.run('sh', '-c', 'echo /usr/lib64 >/etc/ld.so.conf.d/lib64.conf && ldconfig')
         self.assertEqual(rpm('-V', '--nodeps', *(name for name in sorted(NAMES))), '')
         self.assertNotIn('/etc/systemd/system', ' '.join(root.left()))
         self.assertIn('tracesmith', root.run('getent', 'passwd', 'tracesmith'))
         self.assertIn('No such file', root.run('ls', '/etc/systemd/system/sockets.target.wants', status=2))
-        self.use(root)
+        self.use(root, OLDER)
 
-        # The same packages as a newer version: traces and configuration stay.
-        root.run('sh', '-c', 'mkdir -p /etc/default && echo "TRACESMITHD_OPTIONS=--log debug" >/etc/default/tracesmithd')
-        before = root.run('ls', '-R', '/var/lib/tracesmith')
-        rpm('-U', '--nodeps', '--replacepkgs', *own)
-        self.assertEqual(root.run('ls', '-R', '/var/lib/tracesmith'), before)
-        self.assertIn('--log debug', root.run('cat', '/etc/default/tracesmithd'))
-        self.use(root)
+        # An upgrade keeps traces and changed configuration, and the new version reads what the old one has recorded.
+        root.run('sh', '-c', 'echo "TRACESMITHD_OPTIONS=\\"--max-sessions 77\\"" >>/etc/default/tracesmithd')
+        root.run('install', '-D', '-m', '644', '-t', '/etc/systemd/system/tracesmithd.service.d', '/usr/share/tracesmith/kernel-events.conf')
+        root.run('cp', '/tmp/run.sbt', '/root/old.sbt')
+        before = root.run('sh', '-c', 'find /var/lib/tracesmith -name "*.sbt" -exec sha256sum {} +')
+        self.assertRegex(before, r'\.sbt\n')
+        rpm('-U', '--nodeps', *own)
+        version = run(['rpm', '-qp', '--qf', '%{version}', own[0]])
+        self.assertEqual(set(rpm('-qa', '--qf', '%{version}\\n').split()), {version})
+        self.assertEqual(root.run('sh', '-c', 'find /var/lib/tracesmith -name "*.sbt" -exec sha256sum {} +'), before)
+        self.assertIn('--max-sessions 77', root.run('cat', '/etc/default/tracesmithd'))
+        self.assertTrue(os.path.exists(root.upper + '/etc/systemd/system/tracesmithd.service.d/kernel-events.conf'))
+        for path in ['/root/old.sbt', *re.findall(r'/\S+\.sbt', before)]:
+            root.run('tsctl', 'verify', path)
+            self.assertIn('Nothing was lost', root.run('tsctl', 'info', path))
+        # The changed configuration is all that differs from the packages.
+        self.assertRegex(rpm('-V', '--nodeps', *sorted(NAMES), status=1), r'\AS\S+ +c /etc/default/tracesmithd\n\Z')
+        self.use(root, version)
 
         rpm('-e', '--nodeps', *sorted(NAMES))
         self.assertEqual(rpm('-qa').strip(), '')
         # The user stays, because its files do.
-        data = r'/(etc/(passwd|group|g?shadow)-?|etc/default/tracesmithd|var/lib/tracesmith/.*|var/lib/rpm/.*|tmp/.*)\Z'
+        data = r'/(etc/(passwd|group|g?shadow)-?|etc/default/tracesmithd\.rpmsave|etc/systemd/system/tracesmithd\.service\.d/kernel-events\.conf|' \
+               r'root/old\.sbt|var/lib/tracesmith/.*|var/lib/rpm/.*|tmp/.*)\Z'
         ours = r'/(etc/ld\.so\.(cache|conf\.d/lib64\.conf)|var/cache/ldconfig/aux-cache|etc/\.pwd\.lock|dev/.*|proc|run/.*)\Z'
         self.assertEqual([path for path in root.left() if not re.match(data, path) and not re.match(ours, path)], [])
 
-    def use(self, root):
+    def use(self, root, version):
         """Records on the virtual GPU, reads, imports, and starts the service by its unit's command."""
         apps = [(os.path.join(SOURCE, 'test', 'apps'), '/tmp/apps')]
         for name in ('run.sbt', 'served.log'):
@@ -199,7 +271,6 @@ class Packages(unittest.TestCase):
         # The folder of RPM systems is not among those of Debian's Python.
         modules = [path for path in run(['rpm', '-qpl', self.by_name['python3-tracesmith']]).split() if path.endswith('/tracesmith')][0]
         program = 'import tracesmith; trace = tracesmith.open("/tmp/run.sbt"); print(len(trace.kernels), tracesmith.__version__)'
-        version = run(['rpm', '-qp', '--qf', '%{version}', self.by_name['python3-tracesmith']])
         self.assertEqual(root.run('python3', '-c', program, environment={'PYTHONPATH': os.path.dirname(modules)}), '1 %s\n' % version)
         # systemd makes these folders and drops rights; the user and the command are the unit's.
         command = re.search(r'^ExecStart=(.*)$', root.run('cat', '/usr/lib/systemd/system/tracesmithd.service'), re.MULTILINE).group(1)

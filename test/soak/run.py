@@ -37,9 +37,13 @@ CHECKS = {
     'tarball': ('integration-tarball', ['Archive'], 7200),
     'wheel': ('integration-wheel', ['Everywhere'], 7200),
     'rpm': ('packages-rpm', [], 7200),
+    'systemd': ('packages-systemd', [], 10800),
     'container': ('packages-container', [], 7200),
     'homebrew': ('packages-homebrew', [], 3600),
     'aarch64': ('integration-aarch64', [], 14400),
+    'studio': ('studio-chromium', [], 3600),
+    'studio-speed': ('studio-speed', [], 7200),
+    'studio-tiles': ('studio-tiles-outside', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }
 

@@ -26,6 +26,7 @@ static export_fn *const formats[TS_EXPORT_N_FORMATS] = {
 	[TS_EXPORT_FORMAT_FOLDED] = ts_export_folded,
 	[TS_EXPORT_FORMAT_PPROF] = ts_export_pprof,
 	[TS_EXPORT_FORMAT_SVG] = ts_export_flame,
+	[TS_EXPORT_FORMAT_HTML] = ts_export_page,
 };
 
 /* The `user` of an export whose caller gave no names. */
@@ -171,6 +172,7 @@ enum ts_export_format ts_export_format_of(const char *name)
 		{"perfetto", TS_EXPORT_FORMAT_PERFETTO}, {"json", TS_EXPORT_FORMAT_JSON},
 		{"chrome", TS_EXPORT_FORMAT_JSON},	 {"folded", TS_EXPORT_FORMAT_FOLDED},
 		{"pprof", TS_EXPORT_FORMAT_PPROF},	 {"svg", TS_EXPORT_FORMAT_SVG},
+		{"html", TS_EXPORT_FORMAT_HTML},
 	};
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(named); i++)

@@ -2,7 +2,7 @@
 /*
  * Exports a trace in other tools' formats. ts_export() has all of them; its caller needs no names
  * and no other option. Perfetto and kineto exports contain rows; folded stacks, profiles and flame
- * graphs contain sums. Rows as files of Arrow:
+ * graphs contain sums; a page contains answers. Rows as files of Arrow:
  * tools/export/arrow/dataset.h.
  *
  * There are two kinds of sums. The first kind sums the GPU's work by the host stack that launched
@@ -29,7 +29,8 @@ enum ts_export_format {
 	TS_EXPORT_FORMAT_JSON, /* trace events, as the PyTorch profiler writes them */
 	TS_EXPORT_FORMAT_FOLDED,
 	TS_EXPORT_FORMAT_PPROF,
-	TS_EXPORT_FORMAT_SVG, /* a flame graph */
+	TS_EXPORT_FORMAT_SVG,  /* a flame graph */
+	TS_EXPORT_FORMAT_HTML, /* a page with answers and pictures */
 	TS_EXPORT_N_FORMATS
 };
 
@@ -107,12 +108,18 @@ struct ts_export_options {
 	/* Name of the generating tool. NULL: "TraceSmith" and the version, with `names` none. */
 	const char *generator;
 
-	/* Flame graphs only. */
-	uint32_t width;	   /* in pixels; 0: default */
+	/* Flame graphs and pages only. */
+	uint32_t width;	   /* in pixels, of each picture; 0: default */
 	const char *title; /* such as the file's name; may be NULL */
 
 	/* If any thread sets *cancel to 1, ts_export() ends with -ECANCELED. May be NULL. */
 	const volatile int *cancel;
+
+	/*
+	 * Required for a page, as in ts_query_options (replay/report/query.h): called if there is
+	 * no memory for an answer; must not return. Other formats do not use it.
+	 */
+	void (*no_memory)(void);
 };
 
 /* Completeness of the export. */
@@ -145,7 +152,7 @@ int ts_export_fd(struct ts_sbt_reader *reader, enum ts_export_format format,
 		 struct ts_export_report *ret_report);
 /*
  * Returns the format of this name: "perfetto", "json", "chrome" (the same), "folded", "pprof",
- * "svg"; TS_EXPORT_N_FORMATS for any other name.
+ * "svg", "html"; TS_EXPORT_N_FORMATS for any other name.
  */
 enum ts_export_format ts_export_format_of(const char *name);
 
@@ -164,6 +171,13 @@ int ts_export_folded(struct ts_sbt_reader *reader, const struct ts_export_option
  */
 int ts_export_flame(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		    FILE *file, struct ts_export_report *ret_report);
+/*
+ * Writes a page (HTML) with the answers of `tsctl analyze`, `gaps`, `memory` and `info`, and with
+ * pictures. The page needs no script and no other file. It is about the whole trace: -EINVAL if the
+ * options have a window or types, or no no_memory.
+ */
+int ts_export_page(struct ts_sbt_reader *reader, const struct ts_export_options *options,
+		   FILE *file, struct ts_export_report *ret_report);
 /*
  * Writes a compressed pprof profile with all weights; `weight` is the one that pprof shows first.
  */

@@ -2,7 +2,8 @@
 """The build backend of the package (PEP 517, PEP 660): it needs nothing but Python, so `pip install` works without a network.
 
 A wheel of a platform has libtracesmith, tsctl, the preload, the daemon and the virtual GPU in it, from a tree that packaging/tarball.sh made:
-the setting `tree` (pip's -C or --config-settings), $TRACESMITH_TREE, or build/tarball of the source tree. Without such a tree, or with the
+the setting `tree` (pip's -C or --config-settings), $TRACESMITH_TREE, or build/tarball of the source tree, if that one was made from the
+present sources; otherwise the build fails. Without such a tree, or with the
 tree "none", the wheel holds the package's Python files only, and uses the installed TraceSmith.
 """
 import base64
@@ -19,6 +20,7 @@ import zipfile
 import platform_tag
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
 PACKAGE = 'tracesmith'
 PURE = 'py3-none-any'
 INSIDE = PACKAGE + '/_tree/'  # where the wheel has the tree; _library.py finds it there
@@ -50,9 +52,10 @@ def metadata():
     facts = project()
     with open(os.path.join(HERE, 'README.md'), encoding='utf-8') as file:
         readme = file.read()
+    address = 'Project-URL: homepage, %s\n' % facts['homepage'] if 'homepage' in facts else ''
     return ('Metadata-Version: 2.1\nName: %s\nVersion: %s\nSummary: %s\nLicense: Apache-2.0\nRequires-Python: %s\n'
-            'Description-Content-Type: text/markdown\n\n%s'
-            % (PACKAGE, facts['version'], facts['description'], facts['requires-python'], readme))
+            '%sDescription-Content-Type: text/markdown\n\n%s'
+            % (PACKAGE, facts['version'], facts['description'], facts['requires-python'], address, readme))
 
 
 def files():
@@ -72,8 +75,20 @@ def find_tree(settings):
         if not os.path.exists(os.path.join(given, 'bin', 'tsctl')):
             raise SystemExit('%s has no bin/tsctl; packaging/tarball.sh makes such a tree' % given)
         return given
-    made = os.path.join(HERE, '..', '..', 'build', 'tarball', 'tracesmith-%s-linux-%s' % (project()['version'], platform.machine()))
-    return made if os.path.exists(os.path.join(made, 'bin', 'tsctl')) else None
+    made = os.path.join(SOURCE, 'build', 'tarball', 'tracesmith-%s-linux-%s' % (project()['version'], platform.machine()))
+    if not os.path.exists(os.path.join(made, 'bin', 'tsctl')):
+        return None
+    check_sources(made)
+    return made
+
+
+def check_sources(tree):
+    """Refuses a tree that tarball.sh made from other sources than those that are here now."""
+    digest = runpy.run_path(os.path.join(SOURCE, 'packaging', 'sources.py'))['digest'](SOURCE)
+    stamp = tree + '.sources'
+    if not os.path.exists(stamp) or read(stamp).decode().strip() != digest:
+        raise SystemExit('%s was made from other sources than these; run packaging/tarball.sh again, or set TRACESMITH_TREE=none for a wheel '
+                         'without programs' % os.path.relpath(tree, SOURCE))
 
 
 def tree_files(tree):

@@ -12,13 +12,15 @@ const struct ts_command *const ts_commands[] = {
 	&ts_command_record,  &ts_command_info,	    &ts_command_view,
 	&ts_command_analyze, &ts_command_timeline,  &ts_command_state,
 	&ts_command_gaps,    &ts_command_graph,	    &ts_command_diff,
-	&ts_command_memory,  &ts_command_replay,    &ts_command_symbolize,
-	&ts_command_export,  &ts_command_verify,    &ts_command_repair,
-	&ts_command_cut,     &ts_command_merge,	    &ts_command_dump,
-	&ts_command_devices, &ts_command_status,    &ts_command_sessions,
-	&ts_command_start,   &ts_command_stop,	    &ts_command_watch,
-	&ts_command_benchmark, &ts_command_index,   &ts_command_mcp,
-	&ts_command_version, &ts_command_help,    NULL,
+	&ts_command_memory,  &ts_command_report,    &ts_command_studio,
+	&ts_command_replay,  &ts_command_symbolize, &ts_command_export,
+	&ts_command_verify,  &ts_command_repair,    &ts_command_cut,
+	&ts_command_merge,   &ts_command_dump,	    &ts_command_devices,
+	&ts_command_status,  &ts_command_sessions,  &ts_command_start,
+	&ts_command_stop,    &ts_command_watch,	    &ts_command_benchmark,
+	&ts_command_index,   &ts_command_mcp,	    &ts_command_version,
+	&ts_command_help,
+	NULL,
 };
 /* clang-format on */
 
@@ -52,8 +54,7 @@ void ts_command_overview(FILE *file)
 	const char *before = " also: ";
 
 	/* Must fit one screen with all commands. */
-	fputs("TraceSmith records the work of GPUs. `tsctl help COMMAND` prints its options.\n"
-	      "usage: tsctl COMMAND [OPTION ...] [ARG ...]\n",
+	fputs("usage: tsctl COMMAND [OPTION ...] [ARG ...]; `tsctl help COMMAND` prints options\n",
 	      file);
 	for (size_t i = 0; ts_commands[i]; i++)
 		if (!ts_commands[i]->is_minor)

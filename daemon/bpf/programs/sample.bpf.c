@@ -18,6 +18,17 @@
 #define OWNED_BY_C_STACK   3
 #define THREADS_MAX	   256
 #define SAMPLED_ALSO_BELOW 1
+#define PAGE_BYTES	   4096
+/*
+ * Bytes of the interpreter's stack that one call reads: about 13 frames. A call costs more than the
+ * copy of these bytes.
+ */
+#define BLOCK_BYTES 2048
+/* A caller's frame that lies at most so many bytes below the called one is in the same block. */
+#define NEAR_BYTES 1024
+/* The verifier checks an access by these masks. */
+#define PLACE_MASK 4095
+#define FIELD_MASK 127
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -40,6 +51,27 @@ struct {
 	__type(value, __u64);
 } python_threads SEC(".maps");
 
+/* The bytes that the program has read, and the stack that it makes of them; one for each CPU. */
+struct scratch {
+	__u64 block_start;
+	__u64 block_bytes; /* 0: no block was read yet */
+	__u64 last;	   /* address of the frame before */
+	__u64 frame;	   /* address of the next frame */
+	__u64 cframe;	   /* the C frame of the next frame's evaluator, or 0 */
+	__u8 thread[TS_BPF_PYTHON_THREAD_BYTES];
+	__u8 cframe_bytes[TS_BPF_PYTHON_CFRAME_BYTES];
+	/* A block, and at BLOCK_BYTES a single frame. The room behind is for the masks. */
+	__u8 bytes[PLACE_MASK + FIELD_MASK + 10];
+	struct ts_bpf_python_stack stack;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
 static __always_inline __u64 word_at(__u64 address)
 {
 	__u64 word = 0;
@@ -48,12 +80,33 @@ static __always_inline __u64 word_at(__u64 address)
 	return word;
 }
 
-static __always_inline __u32 byte_at(__u64 address)
+/* Returns a word of the copied thread state. */
+static __always_inline __u64 word_of_thread(const struct scratch *scratch, __u32 off)
 {
-	__u8 byte = 0;
+	const __u64 *word = (const void *)&scratch->thread[off];
 
-	bpf_probe_read_user(&byte, sizeof(byte), (void *)address);
-	return byte;
+	return off <= TS_BPF_PYTHON_THREAD_BYTES - 8 ? *word : 0;
+}
+
+static __always_inline __u64 word_of_cframe(const struct scratch *scratch, __u32 off)
+{
+	const __u64 *word = (const void *)&scratch->cframe_bytes[off];
+
+	return off <= TS_BPF_PYTHON_CFRAME_BYTES - 8 ? *word : 0;
+}
+
+static __always_inline __u64 word_in(const struct scratch *scratch, __u32 place, __u32 off)
+{
+	/* The variable hides the array's alignment, because of which clang would load bytes. */
+	const __u64 *word =
+		(const void *)&scratch->bytes[(place & PLACE_MASK) + (off & FIELD_MASK)];
+
+	return *word;
+}
+
+static __always_inline __u32 byte_in(const struct scratch *scratch, __u32 place, __u32 off)
+{
+	return scratch->bytes[(place & PLACE_MASK) + (off & FIELD_MASK)];
 }
 
 /*
@@ -78,70 +131,144 @@ static __always_inline __u64 search(const struct ts_bpf_python *layout, __u64 se
 	return 0;
 }
 
-static __always_inline __u64 find_state(const struct ts_bpf_python *layout, __u32 tid)
+static __always_inline bool read_state(const struct ts_bpf_python *layout, __u64 state, __u64 self,
+				       struct scratch *scratch)
+{
+	return !bpf_probe_read_user(scratch->thread, sizeof(scratch->thread), (void *)state) &&
+	       word_of_thread(scratch, layout->thread_id) == self;
+}
+
+/* Reads the thread state of this thread into the scratch. False: the thread runs no Python. */
+static __always_inline bool find_state(const struct ts_bpf_python *layout, __u32 tid,
+				       struct scratch *scratch)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 self = BPF_CORE_READ(task, thread.fsbase), state;
 	__u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
 
-	if (known && word_at(*known + layout->thread_id) == self)
-		return *known;
+	if (known && read_state(layout, *known, self, scratch))
+		return true;
 	state = search(layout, self);
-	if (state)
-		bpf_map_update_elem(&python_threads, &tid, &state, BPF_ANY);
-	return state;
+	if (!state || !read_state(layout, state, self, scratch))
+		return false;
+	bpf_map_update_elem(&python_threads, &tid, &state, BPF_ANY);
+	return true;
 }
 
-static __always_inline __u64 instruction_of(const struct ts_bpf_python *layout, __u64 frame)
+/*
+ * Reads the frame and the bytes below it, which hold its callers, within the frame's page: the page
+ * below may not be mapped.
+ */
+static __always_inline bool read_block(struct scratch *scratch, __u64 frame, __u32 n_bytes)
 {
-	__u64 word = word_at(frame + layout->frame_instruction);
+	__u64 end = frame + n_bytes, start = end - BLOCK_BYTES;
+	__u64 page = frame & ~(__u64)(PAGE_BYTES - 1), n;
 
-	return layout->offset == OFFSET_POINTER ? word : (__u64)(__s64)(__s32)word;
-}
-
-static __always_inline void follow(const struct ts_bpf_python *layout, __u64 state,
-				   struct ts_bpf_python_stack *stack)
-{
-	__u64 cframe = 0, frame;
-	__u32 n = 0;
-
-	if (layout->thread_cframe != TS_BPF_PYTHON_NONE)
-		cframe = word_at(state + layout->thread_cframe);
-	if (layout->thread_frame != TS_BPF_PYTHON_NONE)
-		frame = word_at(state + layout->thread_frame);
-	else
-		frame = word_at(cframe + layout->cframe_frame);
-	for (; n < TS_BPF_PYTHON_FRAMES && frame; n++) {
-		struct ts_bpf_python_frame *entry = &stack->frames[n];
-		__u64 previous = 0;
-
-		if (bpf_probe_read_user(&previous, sizeof(previous),
-					(void *)(frame + layout->frame_previous))) {
-			stack->is_broken = 1;
-			break;
-		}
-		entry->code = word_at(frame + layout->frame_code);
-		entry->instruction = instruction_of(layout, frame);
-		entry->owner = layout->frame_owner == TS_BPF_PYTHON_NONE
-				       ? 0
-				       : byte_at(frame + layout->frame_owner);
-		entry->at = 0;
-		entry->is_end = 0;
-		if (layout->shims) {
-			if (entry->owner == OWNED_BY_C_STACK) {
-				entry->code = 0;
-				entry->at = frame;
-				entry->is_end = 1;
-			}
-		} else if (!layout->entries || byte_at(frame + layout->frame_is_entry)) {
-			entry->at = cframe;
-			entry->is_end = 1;
-			if (cframe)
-				cframe = word_at(cframe + layout->cframe_previous);
-		}
-		frame = previous;
+	start = start < page ? page : start;
+	n = end - start;
+	if (n > BLOCK_BYTES || bpf_probe_read_user(scratch->bytes, n, (void *)start)) {
+		scratch->block_bytes = 0;
+		return false;
 	}
-	stack->n = n;
+	scratch->block_start = start;
+	scratch->block_bytes = n;
+	return true;
+}
+
+/*
+ * Reads a frame unless the block has it already. *ret_place is where its bytes are in the scratch.
+ */
+static __always_inline bool read_frame(const struct ts_bpf_python *layout, struct scratch *scratch,
+				       __u64 frame, __u32 *ret_place)
+{
+	__u64 off = frame - scratch->block_start, distance = scratch->last - frame;
+	__u32 n = layout->frame_bytes;
+
+	if (n > TS_BPF_PYTHON_FRAME_BYTES)
+		return false;
+	scratch->last = frame;
+	if (off < scratch->block_bytes && off + n <= scratch->block_bytes) {
+		*ret_place = off;
+		return true;
+	}
+	if (layout->chunks && distance <= NEAR_BYTES) {
+		*ret_place = 0;
+		if (!read_block(scratch, frame, n))
+			return false;
+		*ret_place = frame - scratch->block_start;
+		return true;
+	}
+	*ret_place = BLOCK_BYTES;
+	return !bpf_probe_read_user(scratch->bytes + BLOCK_BYTES, n, (void *)frame);
+}
+
+/* Finds the innermost frame and the C frame of its evaluator. */
+static __always_inline void find_frame(const struct ts_bpf_python *layout, struct scratch *scratch)
+{
+	scratch->cframe = word_of_thread(scratch, layout->thread_cframe);
+	scratch->frame = 0;
+	if (layout->thread_frame != TS_BPF_PYTHON_NONE)
+		scratch->frame = word_of_thread(scratch, layout->thread_frame);
+	else if (!bpf_probe_read_user(scratch->cframe_bytes, sizeof(scratch->cframe_bytes),
+				      (void *)scratch->cframe))
+		scratch->frame = word_of_cframe(scratch, layout->cframe_frame);
+	scratch->block_start = scratch->block_bytes = 0;
+	scratch->last = scratch->frame;
+}
+
+static __always_inline void end_segment(const struct ts_bpf_python *layout, struct scratch *scratch,
+					__u64 frame, __u32 place, struct ts_bpf_python_frame *entry)
+{
+	if (layout->shims) {
+		if (entry->owner == OWNED_BY_C_STACK) {
+			entry->code = 0;
+			entry->at = frame;
+			entry->is_end = 1;
+		}
+	} else if (!layout->entries || byte_in(scratch, place, layout->frame_is_entry)) {
+		entry->at = scratch->cframe;
+		entry->is_end = 1;
+		if (scratch->cframe)
+			scratch->cframe = word_at(scratch->cframe + layout->cframe_previous);
+	}
+}
+
+/*
+ * Appends the next frame to the stack. Returns 0 after the last frame. The function is
+ * global, because the verifier checks a global function once and not at each turn of the loop.
+ */
+__attribute__((noinline)) int take_frame(void)
+{
+	__u32 key = 0, place;
+	const struct ts_bpf_python *layout = bpf_map_lookup_elem(&python, &key);
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &key);
+	struct ts_bpf_python_frame *entry;
+	__u64 frame, n;
+
+	if (!layout || !scratch)
+		return 0;
+	n = scratch->stack.n;
+	if (n >= TS_BPF_PYTHON_FRAMES)
+		return 0;
+	frame = scratch->frame;
+	entry = &scratch->stack.frames[n];
+	if (!read_frame(layout, scratch, frame, &place)) {
+		scratch->stack.is_broken = 1;
+		return 0;
+	}
+	entry->code = word_in(scratch, place, layout->frame_code);
+	entry->instruction = word_in(scratch, place, layout->frame_instruction);
+	if (layout->offset != OFFSET_POINTER)
+		entry->instruction = (__u64)(__s64)(__s32)entry->instruction;
+	entry->owner = layout->frame_owner == TS_BPF_PYTHON_NONE
+			       ? 0
+			       : byte_in(scratch, place, layout->frame_owner);
+	entry->at = 0;
+	entry->is_end = 0;
+	end_segment(layout, scratch, frame, place, entry);
+	scratch->frame = word_in(scratch, place, layout->frame_previous);
+	scratch->stack.n = n + 1;
+	return scratch->frame != 0;
 }
 
 SEC("perf_event")
@@ -149,25 +276,27 @@ int python_sampled(struct bpf_perf_event_data *context)
 {
 	__u32 key = 0, tid = (__u32)bpf_get_current_pid_tgid();
 	struct ts_bpf_python *layout = bpf_map_lookup_elem(&python, &key);
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &key);
 	struct ts_bpf_python_stack *stack;
-	__u64 state;
+	__u64 n_bytes;
 
-	if (!layout || !layout->ready)
+	if (!layout || !layout->ready || !scratch || !find_state(layout, tid, scratch))
 		return SAMPLED_ALSO_BELOW;
-	state = find_state(layout, tid);
-	if (!state)
-		return SAMPLED_ALSO_BELOW;
-	stack = bpf_ringbuf_reserve(&python_stacks, sizeof(*stack), 0);
-	if (!stack)
-		return SAMPLED_ALSO_BELOW;
+	stack = &scratch->stack;
 	stack->time_ns = bpf_ktime_get_ns();
 	stack->tid = tid;
-	stack->n = 0;
 	stack->is_broken = 0;
 	stack->reserved = 0;
-	follow(layout, state, stack);
+	stack->n = 0;
+	find_frame(layout, scratch);
+	for (int i = 0; i < TS_BPF_PYTHON_FRAMES && scratch->frame && take_frame(); i++)
+		;
+	n_bytes = __builtin_offsetof(struct ts_bpf_python_stack, frames) +
+		  (__u64)stack->n * sizeof(stack->frames[0]);
+	if (n_bytes > sizeof(*stack))
+		return SAMPLED_ALSO_BELOW;
 	/* perf's own record wakes the sampler. */
-	bpf_ringbuf_submit(stack, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_output(&python_stacks, stack, n_bytes, BPF_RB_NO_WAKEUP);
 	return SAMPLED_ALSO_BELOW;
 }
 

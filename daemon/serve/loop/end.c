@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread that waits for SIGTERM and bounds the end of the daemon. server.c starts it before any
- * other thread. The bound does not hold if a thread waits in the kernel and ignores SIGKILL.
- * Descriptors from other users cannot cause such a wait (see daemon/util/porter/porter.h). The file
- * system of the daemon's own files can cause it.
+ * The thread that waits for an end signal and bounds the end of the daemon. server.c starts it
+ * before any other thread. The bound does not hold if a thread waits in the kernel and ignores
+ * SIGKILL. Descriptors from other users cannot cause such a wait (see
+ * daemon/util/porter/porter.h). The file system of the daemon's own files can cause it.
  */
 #include "daemon/serve/loop/end.h"
 
@@ -24,6 +24,7 @@ struct ts_end {
 	int wake_fd;
 	int a_signal; /* one of `signals` */
 	bool done;
+	int signal;
 	uint64_t signal_ns;
 	void (*give_up)(void *data);
 	void *data;
@@ -69,6 +70,7 @@ static void *wait_for_end(void *data)
 	if (is_done(end))
 		return NULL;
 	now_ns = ts_clock_monotonic_ns();
+	__atomic_store_n(&end->signal, number, __ATOMIC_RELAXED);
 	__atomic_store_n(&end->signal_ns, now_ns, __ATOMIC_RELAXED);
 	/* This write fails only on overflow of the eventfd. The loop is awake in that case. */
 	if (write(end->wake_fd, &one, sizeof(one)) < 0)
@@ -130,6 +132,11 @@ void ts_end_free(struct ts_end *end)
 	pthread_cond_destroy(&end->done_changed);
 	pthread_mutex_destroy(&end->mutex);
 	free(end);
+}
+
+int ts_end_signal(const struct ts_end *end)
+{
+	return __atomic_load_n(&end->signal, __ATOMIC_RELAXED);
 }
 
 const uint64_t *ts_end_signal_ns(const struct ts_end *end)

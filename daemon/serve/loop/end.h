@@ -25,6 +25,9 @@ int ts_end_new(const sigset_t *signals, int wake_fd, void (*give_up)(void *data)
 /* Stops the thread, when the process ends in time. NULL is accepted. */
 void ts_end_free(struct ts_end *end);
 
+/* Returns the number of the signal; 0: no signal yet. */
+int ts_end_signal(const struct ts_end *end);
+
 /*
  * Returns a pointer to the time of the signal (CLOCK_MONOTONIC; 0: no signal yet). The end thread
  * writes the time, so readers use an atomic load.

@@ -529,10 +529,11 @@ static void session_over(struct ts_peer *peer, enum ts_session_end how, const ch
 	struct ts_server *server = peer->server;
 	struct ts_recording *recording = peer->recording;
 	bool own = server->options.mode != TS_SERVER_RECORD;
-	bool empty;
+	bool empty, handed_over;
 
 	ts_server_account(server, recording, peer->session, how);
 	empty = is_empty(recording);
+	handed_over = ts_session_is_handed_over(peer->session);
 	ts_session_free(ts_take_ptr(peer->session));
 	if (own) {
 		if (ts_recording_finish(recording))
@@ -559,7 +560,8 @@ static void session_over(struct ts_peer *peer, enum ts_session_end how, const ch
 	if (how == TS_SESSION_END_BAD_DATA)
 		ts_log(TS_LOG_WARNING, "dropped pid %d, uid %u: %s", peer->credentials.pid,
 		       peer->credentials.uid, why);
-	if (peer->fd >= 0) {
+	/* Without a packet the process waits for the next daemon. */
+	if (peer->fd >= 0 && !handed_over) {
 		if (how == TS_SESSION_END_BYE)
 			send_type(peer, TS_HANDSHAKE_DONE);
 		else

@@ -221,7 +221,10 @@ static void begin_finish(struct ts_server *server, uint32_t timeout_ms)
 		next = peer->next;
 		if (peer->session) {
 			ts_session_end_by(peer->session, server->finish_deadline_ns);
-			ts_session_end(peer->session, TS_SESSION_END_STOPPED);
+			if (server->hand_over)
+				ts_session_hand_over(peer->session);
+			else
+				ts_session_end(peer->session, TS_SESSION_END_STOPPED);
 		} else {
 			ts_peer_free(peer);
 		}
@@ -231,7 +234,8 @@ static void begin_finish(struct ts_server *server, uint32_t timeout_ms)
 }
 
 /*
- * Handles SIGTERM and SIGINT. If the daemon is already ending, the signal shortens the deadlines.
+ * Handles the end signals. SIGTERM and SIGINT stop the sessions, SIGHUP hands them over. If the
+ * daemon is already ending, the signal shortens the deadlines.
  */
 static void terminate(struct ts_server *server)
 {
@@ -250,10 +254,13 @@ static void terminate(struct ts_server *server)
 
 static int on_end(sd_event_source *source, int fd, uint32_t events, void *data)
 {
+	struct ts_server *server = data;
 	uint64_t n;
 
-	if (read(fd, &n, sizeof(n)) == sizeof(n))
-		terminate(data);
+	if (read(fd, &n, sizeof(n)) == sizeof(n)) {
+		server->hand_over = !server->finishing && ts_end_signal(server->end) == SIGHUP;
+		terminate(server);
+	}
 	return 0;
 }
 
@@ -291,8 +298,11 @@ static int watch_signals(struct ts_server *server)
 	}
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
-	if (service)
+	if (service) {
 		sigaddset(&set, SIGINT);
+		/* A service that starts anew, for example with a new version. */
+		sigaddset(&set, SIGHUP);
+	}
 	server->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (server->end_fd < 0)
 		return ts_error_origin(-errno);

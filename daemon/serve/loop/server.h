@@ -152,6 +152,7 @@ struct ts_server {
 	 */
 	void (*finish)(struct ts_server *server, uint32_t timeout_ms);
 	bool finishing;
+	bool hand_over;		     /* the sessions are for the next daemon */
 	uint64_t finish_deadline_ns; /* for sessions */
 	/* time at which the process exits, even if a thread is stuck */
 	uint64_t abandon_deadline_ns;

@@ -10,6 +10,11 @@
 
 #define STOP_SLEEP_MS 10u
 
+bool ts_session_is_handed_over(const struct ts_session *s)
+{
+	return __atomic_load_n(&s->hand_over, __ATOMIC_RELAXED);
+}
+
 static bool is_late(const struct ts_session *s)
 {
 	uint64_t deadline_ns = __atomic_load_n(&s->end_deadline_ns, __ATOMIC_RELAXED);
@@ -91,7 +96,8 @@ static uint64_t count_undrained(struct ts_session *s)
 
 /*
  * Ends a session as STOPPED: the process continues without recording. Asks the process to flush,
- * waits for the flush, and then clears TS_COMMAND_RECORD.
+ * waits for the flush, and then clears TS_COMMAND_RECORD. A session that is handed over keeps this
+ * bit, so the process keeps recording.
  */
 static int stop(struct ts_session *s)
 {
@@ -110,7 +116,9 @@ static int stop(struct ts_session *s)
 			break;
 		ts_session_sleep(s, seen, STOP_SLEEP_MS);
 	}
-	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
+	if (!ts_session_is_handed_over(s))
+		__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD,
+				   __ATOMIC_RELAXED);
 	return r;
 }
 
@@ -152,9 +160,11 @@ static int count_missing(struct ts_session *s, enum ts_session_end how, bool ful
 		    ?: ts_session_lose(s, TS_LOSS_CLOCK_BACKWARD,
 				       s->host_clock.n_backward + s->cupti_clock.n_backward,
 				       s->start_ns);
-	r = r
-		    ?: ts_session_lose(s, full ? TS_LOSS_DISK : TS_LOSS_UNDRAINED,
-				       count_undrained(s) + full, s->loss_ns);
+	/* If the session is handed over, the next daemon drains the records left in its rings. */
+	if (full || !ts_session_is_handed_over(s))
+		r = r
+			    ?: ts_session_lose(s, full ? TS_LOSS_DISK : TS_LOSS_UNDRAINED,
+					       count_undrained(s) + full, s->loss_ns);
 	r = r ?: ts_session_lose(s, TS_LOSS_YIELDED_TO_END, s->yielded, s->loss_ns);
 	if (how == TS_SESSION_END_BAD_DATA)
 		r = r ?: ts_session_lose(s, TS_LOSS_BAD_RECORD, 1, s->loss_ns);
@@ -233,21 +243,30 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 		/* The process may have sent BYE or died during the stop. */
 		how = __atomic_load_n(&s->end_wanted, __ATOMIC_ACQUIRE);
 	}
-	if (r >= 0 && r != SESSION_E_FULL)
+	if (r || bad || how != TS_SESSION_END_STOPPED)
+		__atomic_store_n(&s->hand_over, false, __ATOMIC_RELAXED);
+	if (r >= 0 && r != SESSION_E_FULL && !ts_session_is_handed_over(s))
 		r = drain_to_end(s, &bad);
 	if (!r)
 		r = ts_session_kernel_end(s);
 	if (!r)
 		r = ts_session_lane_end(s);
-	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
+	if (r)
+		__atomic_store_n(&s->hand_over, false, __ATOMIC_RELAXED);
+	if (!ts_session_is_handed_over(s))
+		__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD,
+				   __ATOMIC_RELAXED);
 	if (bad)
 		how = TS_SESSION_END_BAD_DATA;
 	else if (r == SESSION_E_FULL || is_late(s))
 		how = TS_SESSION_END_DAEMON;
 	if (r >= 0)
 		r = close_rows(s, how, r == SESSION_E_FULL);
+	if (!r && !s->full)
+		return how;
+	__atomic_store_n(&s->hand_over, false, __ATOMIC_RELAXED);
 	if (!r)
-		return s->full ? TS_SESSION_END_DAEMON : how;
+		return TS_SESSION_END_DAEMON;
 	/*
 	 * Rows that were not written and records left in the rings are counted as lost because of
 	 * the disk.

@@ -36,6 +36,21 @@ struct session_lane {
 	bool ended;		/* the capture has ended: later records are ignored */
 };
 
+/* The types from 1 (TS_RECORD_API) to 5 (TS_RECORD_SYNC). */
+#define SESSION_BATCHES	   6u
+#define SESSION_BATCH_ROWS 64u
+
+/* Rows of these types that are in no block yet. */
+struct session_batches {
+	uint32_t n_all;
+	uint32_t n[SESSION_BATCHES]; /* by type */
+	struct ts_row_api api[SESSION_BATCH_ROWS];
+	struct ts_row_kernel kernel[SESSION_BATCH_ROWS];
+	struct ts_row_memcpy memcpy_[SESSION_BATCH_ROWS];
+	struct ts_row_memset memset_[SESSION_BATCH_ROWS];
+	struct ts_row_sync sync[SESSION_BATCH_ROWS];
+};
+
 struct ts_session {
 	struct ts_recording *recording;
 	struct ts_memory memory;
@@ -48,6 +63,7 @@ struct ts_session {
 	/* Written by the main thread with release, read by the session's thread with acquire. */
 	uint32_t end_wanted;	  /* enum ts_session_end */
 	uint64_t end_deadline_ns; /* 0: none */
+	bool hand_over;		  /* also cleared by the session's thread */
 	uint64_t seal_wanted;
 	uint32_t flush_wanted_ms;
 	/* Written by the session's thread with release, read by the main thread with acquire. */
@@ -71,6 +87,7 @@ struct ts_session {
 	struct ts_halves *halves;
 	struct ts_rows rows;
 	struct session_shard *shards;
+	struct session_batches batches;
 	struct session_lane lane;
 	struct ts_loss_seen lost_control;
 	uint64_t *checkpoint; /* session_checkpoint, then one position per shard */
@@ -173,6 +190,7 @@ int ts_session_lose(struct ts_session *s, enum ts_loss_reason reason, uint64_t c
 		    uint64_t from_ns);
 void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count);
 void ts_session_count_row(struct ts_session *s, unsigned type);
+void ts_session_count_rows(struct ts_session *s, unsigned type, uint64_t n);
 int ts_session_add_loss(struct ts_session *s, const struct ts_row_loss *row);
 /* Releases all drained ring space without a write. Used if only padding was drained. */
 void ts_session_release(struct ts_session *s);
@@ -197,6 +215,17 @@ void ts_session_ask_flush(struct ts_session *s, uint32_t wait_ms);
  */
 bool ts_session_flushed(struct ts_session *s);
 int ts_session_look_for_losses(struct ts_session *s);
+
+/*
+ * session-records.c: makes rows of a shard's records. ts_session_take_record() takes the record at
+ * the position `at`; its row may wait in a batch. ts_session_put_batches() adds the waiting rows:
+ * before the records of another shard, and before shard->position moves on. After an error the rows
+ * in the batches are forgotten; their records are still in the ring.
+ */
+int ts_session_take_record(struct ts_session *s, struct session_shard *shard,
+			   const struct ts_record *record, uint64_t at);
+int ts_session_put_batches(struct ts_session *s);
+void ts_session_forget_batches(struct ts_session *s);
 /* Wakes the main thread through options.notify_fd. */
 void ts_session_notify(struct ts_session *s);
 

@@ -186,6 +186,8 @@ const char *ts_session_lane_why(const struct ts_session *s)
 				       "support: use --capture replay",
 		[TS_LANE_TWO_VENDORS] = "the process uses HIP and another vendor's library, whose "
 					"calls are not captured",
+		[TS_LANE_NO_LIBRARY] = "the process cannot load libtsinject-capture.so of the same "
+				       "version from the folder of libtsinject.so",
 	};
 	/* Pairs with the producer's release. */
 	uint32_t ended = __atomic_load_n(&s->memory.control->lane_ended, __ATOMIC_ACQUIRE);

@@ -242,6 +242,14 @@ void ts_session_end(struct ts_session *s, enum ts_session_end how)
 	wake(s);
 }
 
+void ts_session_hand_over(struct ts_session *s)
+{
+	/* The session's thread reads hand_over after its acquire of end_wanted. */
+	if (__atomic_load_n(&s->end_wanted, __ATOMIC_RELAXED) == TS_SESSION_END_NONE)
+		__atomic_store_n(&s->hand_over, true, __ATOMIC_RELAXED);
+	ts_session_end(s, TS_SESSION_END_STOPPED);
+}
+
 void ts_session_end_by(struct ts_session *s, uint64_t deadline_ns)
 {
 	__atomic_store_n(&s->end_deadline_ns, deadline_ns, __ATOMIC_RELAXED);

@@ -59,6 +59,13 @@ int ts_session_new(struct ts_recording *recording, struct ts_memory *memory,
 void ts_session_free(struct ts_session *session);
 
 /*
+ * Ends the session as STOPPED, but the process keeps recording into its ring: the next daemon
+ * continues there. A session that already ends is not handed over.
+ */
+void ts_session_hand_over(struct ts_session *session);
+/* Whether an ended session is for the next daemon: its process gets neither STOP nor DONE. */
+bool ts_session_is_handed_over(const struct ts_session *session);
+/*
  * Asks the thread to end the session: committed records are drained and written. STOPPED first asks
  * the process to flush, for at most TS_SESSION_FLUSH_WAIT_MS. Later calls do not change `how`.
  * Exception: DIED and BYE replace a STOPPED whose flush is still pending, and end the wait for this

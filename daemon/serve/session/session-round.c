@@ -95,89 +95,6 @@ static int take_clock_pair(struct ts_session *s, bool flowing)
 
 /* ---- records ---- */
 
-void ts_session_notify(struct ts_session *s)
-{
-	uint64_t one = 1;
-
-	/*
-	 * This write fails only on overflow of the eventfd. The main thread is awake in that case.
-	 */
-	if (write(s->options.notify_fd, &one, sizeof(one)) < 0)
-		return;
-}
-
-/* Requests a dump if the mark has the name that `--dump-on-mark` sets (dump_name). */
-static void take_mark(struct ts_session *s, const struct ts_row_mark *row)
-{
-	if (!row->name || row->name != s->recording->dump_name)
-		return;
-	__atomic_store_n(&s->recording->dump_wanted, true, __ATOMIC_RELAXED);
-	ts_session_notify(s);
-}
-
-/*
- * Counts marks and counters of TS_OWN_DOMAIN. The shim records these about itself, not about the
- * program.
- */
-static int count_own(struct ts_session *s, uint32_t domain)
-{
-	int r = 0;
-
-	if (!s->own_domain && domain)
-		r = ts_sbt_writer_string(s->recording->writer, TS_OWN_DOMAIN, strlen(TS_OWN_DOMAIN),
-					 &s->own_domain);
-	if (r)
-		return ts_session_write_failed(s, r);
-	if (domain && domain == s->own_domain)
-		__atomic_store_n(&s->n_own_rows, s->n_own_rows + 1, __ATOMIC_RELAXED);
-	return 0;
-}
-
-/* An older writer's record may be too short for the field. */
-static int fill_kernel(struct ts_session *s, const struct ts_record *record,
-		       struct ts_row_kernel *row)
-{
-	const struct ts_record_kernel *from = (const void *)record;
-
-	if (ts_likely(record->n_fixed_words * sizeof(uint64_t) < sizeof(*from) || !from->function))
-		return 0;
-	return ts_session_fill_kernel(s, from->function, row);
-}
-
-static int take_record(struct ts_session *s, struct session_shard *shard,
-		       const struct ts_record *record)
-{
-	union ts_row_any row;
-	int r = ts_rows_convert(&s->rows, record, &row);
-
-	if (ts_unlikely(r))
-		return ts_session_lose(s,
-				       r == TS_ROWS_E_UNKNOWN ? TS_LOSS_UNKNOWN_RECORD
-				       : r == TS_ROWS_E_TIME  ? TS_LOSS_BAD_TIME
-							      : TS_LOSS_BAD_RECORD,
-				       1, s->loss_ns);
-	if (record->type >= TS_RECORD_KERNEL && record->type <= TS_RECORD_MEMSET)
-		shard->has_device_rows = true;
-	else if (ts_unlikely(record->type == TS_RECORD_LOSS))
-		ts_session_count_lost(s, row.loss.reason, row.loss.count);
-	else if (ts_unlikely(record->type == TS_RECORD_YIELD))
-		s->yielded = row.yield.yielded;
-	else if (ts_unlikely(record->type == TS_RECORD_MARK))
-		take_mark(s, &row.mark);
-	if (record->type == TS_RECORD_KERNEL) {
-		r = fill_kernel(s, record, &row.kernel);
-		if (ts_unlikely(r))
-			return r;
-	}
-	r = ts_session_add_row(s, record->type, &row);
-	if (ts_unlikely(r))
-		return r;
-	ts_session_count_row(s, record->type);
-	if (record->type == TS_RECORD_MARK)
-		return count_own(s, row.mark.domain);
-	return record->type == TS_RECORD_COUNTER ? count_own(s, row.counter.domain) : 0;
-}
-
 /*
  * Excludes a malformed shard from further rounds. The other shards are still drained before the
  * session ends.
@@ -209,6 +126,7 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 	 */
 	thread = __atomic_load_n(&memory->thread, __ATOMIC_RELAXED);
 	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
+	ts_session_forget_batches(s);
 	while (shard->position != shard->head && shard->position - round_begin < round_bytes) {
 		uint64_t begin = shard->position, n_passed;
 		const struct ts_record *record;
@@ -221,22 +139,21 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 		if (r < 0)
 			return fail_shard(s, shard, "a record in its ring is malformed");
 		for (;;) {
-			/*
-			 * Update the position before each record: if its row does not fit,
-			 * ts_session_write() releases the ring space up to this position.
-			 */
-			shard->position = begin + off;
+			const uint64_t at = begin + off;
+
 			/*
 			 * A failure here always means the end of the buffer: ts_drain_copy()
 			 * returns whole records.
 			 */
 			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
 				break;
-			ts_session_dirty(s);
-			r = take_record(s, shard, record);
+			r = ts_session_take_record(s, shard, record, at);
 			if (r)
 				return r;
 		}
+		r = ts_session_put_batches(s);
+		if (r)
+			return r;
 		shard->position = begin + n_passed;
 		s->drained_bytes += n_passed;
 		r = ts_session_account(s);

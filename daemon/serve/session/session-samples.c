@@ -220,7 +220,7 @@ static int take_done(struct ts_session *s, struct ts_session_samples *samples, c
 }
 
 /*
- * Loads the BPF program only for a process with Python: the kernel needs about 80 ms to verify it.
+ * Loads the BPF program only for a process with Python: the kernel needs about 30 ms to verify it.
  */
 static void give_program(struct ts_session_samples *samples)
 {

@@ -36,7 +36,12 @@ void ts_session_count_lost(struct ts_session *s, unsigned reason, uint64_t count
 
 void ts_session_count_row(struct ts_session *s, unsigned type)
 {
-	__atomic_store_n(&s->counts[type], s->counts[type] + 1, __ATOMIC_RELAXED);
+	ts_session_count_rows(s, type, 1);
+}
+
+void ts_session_count_rows(struct ts_session *s, unsigned type, uint64_t n)
+{
+	__atomic_store_n(&s->counts[type], s->counts[type] + n, __ATOMIC_RELAXED);
 }
 
 void ts_session_dirty(struct ts_session *s)

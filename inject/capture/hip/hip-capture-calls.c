@@ -536,7 +536,8 @@ static void put_box(struct ts_capture *capture, uint32_t id, const void *params,
 
 static bool has_old_memory(void)
 {
-	const uint32_t version = __atomic_load_n(&ts_shim.control->hip_version, __ATOMIC_RELAXED);
+	const uint32_t version =
+		__atomic_load_n(&ts_capture_shim()->control->hip_version, __ATOMIC_RELAXED);
 
 	/* 0: the runtime was not asked yet. */
 	return version && version < NEW_MEMORY_TYPES;

@@ -362,7 +362,7 @@ static int ask_runtime(void *function, size_t index, size_t *offset, size_t *byt
 
 int ts_hip_capture_argument(void *function, size_t index, size_t *offset, size_t *bytes)
 {
-	struct ts_capture_hip *hip = &ts_shim.capture.hip;
+	struct ts_capture_hip *hip = &ts_capture_shim()->capture.hip;
 	const struct hip_function *one = function_of(hip, function);
 	struct ts_capture_argument *arguments;
 

@@ -65,7 +65,7 @@ void ts_hip_capture_3d(const struct ts_hip_memcpy3d_parms *from, struct ts_cu_me
 static void convert_kernel(const struct ts_hip_kernel_node_params *from, void **words,
 			   struct ts_cu_kernel_node_params *ret)
 {
-	struct ts_capture *capture = &ts_shim.capture;
+	struct ts_capture *capture = &ts_capture_shim()->capture;
 
 	if (capture->hip.model)
 		ts_hip_capture_registered(capture, capture->hip.model, from->func);
@@ -114,7 +114,8 @@ static int ask_edges(void *graph, void **from, void **to, size_t *n)
 static int ask_type(void *node, int32_t *type)
 {
 	int32_t (*ask)(void *, int32_t *) = ts_hip_next(hipGraphNodeGetType);
-	const uint32_t version = __atomic_load_n(&ts_shim.control->hip_version, __ATOMIC_RELAXED);
+	const uint32_t version =
+		__atomic_load_n(&ts_capture_shim()->control->hip_version, __ATOMIC_RELAXED);
 	int r = ask ? ask(node, type) : NOT_FOUND;
 
 	/* 0: the runtime was not asked yet. */

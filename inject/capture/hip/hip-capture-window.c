@@ -25,7 +25,7 @@ static int push(void *context)
 {
 	int32_t (*get)(int32_t *) = ts_hip_next(hipGetDevice);
 	int32_t (*set)(int32_t) = ts_hip_next(hipSetDevice);
-	struct ts_capture_hip *hip = &ts_shim.capture.hip;
+	struct ts_capture_hip *hip = &ts_capture_shim()->capture.hip;
 	const int32_t device = (int32_t)(uintptr_t)context - 1;
 	int r = get(&hip->device_before);
 
@@ -41,7 +41,7 @@ static int push(void *context)
 static int pop(void **context)
 {
 	int32_t (*set)(int32_t) = ts_hip_next(hipSetDevice);
-	const struct ts_capture_hip *hip = &ts_shim.capture.hip;
+	const struct ts_capture_hip *hip = &ts_capture_shim()->capture.hip;
 	const uint32_t device = ts_tls.hip_device;
 
 	*context = (void *)(uintptr_t)(device + 1);

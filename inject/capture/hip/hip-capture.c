@@ -37,13 +37,6 @@ void ts_hip_capture_start(struct ts_shim *shim)
 	struct ts_capture *capture = &shim->capture;
 	struct ts_capture_driver *driver;
 
-	if (__atomic_exchange_n(&capture->hip.is_begun, true, __ATOMIC_RELAXED))
-		return;
-	/* A capture with a part of the work would be replayed as if it were the whole. */
-	if (shim->cupti.vendor && shim->cupti.vendor->records) {
-		ts_capture_refuse(shim, TS_LANE_TWO_VENDORS);
-		return;
-	}
 	if (!ts_capture_prepare(capture, shim, &shim->config.capture))
 		return;
 	driver = &capture->drivers[TS_CAPTURE_HIP];

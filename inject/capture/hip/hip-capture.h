@@ -12,11 +12,7 @@
 
 struct ts_shim;
 
-/*
- * Starts the capture of HIP's calls, before the first recorded call; later calls do nothing. The
- * lane ends with a reason if the process also uses a library like CUPTI, whose calls are not
- * captured.
- */
+/* Starts the capture of HIP's calls. capture-link.c calls this, once in a session. */
 void ts_hip_capture_start(struct ts_shim *shim);
 
 /* A recorded call begins; it returned. device: HIP's ordinal of the current device. */

@@ -57,7 +57,10 @@ def generate_records(table):
     lines += ['#define ROWS_MAX_RECORD_BYTES %d /* the largest record of the ring */' % max(row.record.n_bytes for _, _, row in ring), '',
               'static const uint8_t rows_record_bytes[TS_RECORD_COUNT] = {']
     lines += ['\t[TS_RECORD_%s] = sizeof(struct %s),' % (name.upper(), row.record.name) for _, name, row in ring]
-    lines += ['};', '', '/* A row and its record have one number. */']
+    lines += ['};', '', '/* TS_RECORD_*, ORed as bits: records whose row has an end. */', 'static const uint64_t rows_with_end =']
+    ends = ['UINT64_C(1) << TS_RECORD_%s' % name.upper() for _, name, row in ring if row.kind == 'span']
+    lines += ['\t%s%s' % (end, ' |' if end != ends[-1] else ';') for end in ends]
+    lines += ['', '/* A row and its record have one number. */']
     lines += ['TS_STATIC_ASSERT((int)TS_RECORD_%s == (int)TS_ROW_%s, "one number");' % (name.upper(), name.upper())
               for _, name, _ in ring]
     lines += [''] + signature('static int rows_convert(', ['struct ts_rows *rows', 'unsigned type', 'const void *from',

@@ -9,10 +9,12 @@ usage: calls.py check TABLE ...               reports the first bad line as FILE
        calls.py facade TABLE SECTION          the exported functions of one section
        calls.py refused TABLE                 the names that the facade refuses
        calls.py effects|accesses TABLE ...    what the shim knows of a call by its id
+       calls.py call-names TABLE ...          the names by which the shim knows like calls of other vendors
        calls.py capture TABLE                 how the capture treats a call
        calls.py hip-capture DRIVER TABLE      HIP: the same, and the driver calls that the capture takes its calls for
        calls.py hip-calls TABLE               HIP: the list of calls by TraceSmith's numbers
        calls.py wrappers TABLE                HIP: the shim's functions for the dispatch table
+       calls.py wrapper-checks TABLE          HIP: calls of these functions, for a test
        calls.py symbols TABLE                 HIP: the shim's functions that stand before libamdhip64's
        calls.py symbol-nodes TABLE            HIP: their version script
        calls.py hip-arguments TABLE           HIP: where the arguments are that device rows need
@@ -97,6 +99,10 @@ CAPTURES = ('ordered', 'before', 'after', 'harmless', 'lacked')
 # The arguments that an effect looks for by their names. Where it looks for none, the stream is the first argument.
 EFFECTS = {'record': ('stream', 'event'), 'wait': ('stream', 'event'), 'graph': ('stream', 'graph_exec'),
            'host': (), 'create-stream': ('stream',), 'begin-capture': (), 'end-capture': ()}
+# HIP's wrappers: letters of arguments that are no pointers.
+ARGUMENTS = {'size_t': 'p', 'uint64_t': 'p', 'int32_t': 'w', 'uint32_t': 'w', 'uint16_t': 'h', 'uint8_t': 'b',
+             'struct ts_hip_dim3': 'd', 'struct ts_hip_extent': 'e', 'struct ts_hip_pitched_ptr': 'r',
+             'struct ts_hip_ipc_event_handle': 'i', 'struct ts_hip_ipc_mem_handle': 'i'}
 # How many arguments an access names.
 ACCESSES = {'copy': 3, 'copy2d': 6, 'set': 2, 'set2d': 4, 'free': 1, 'alloc': 2, 'pinned': 2, 'managed': 2}
 
@@ -614,15 +620,42 @@ def effect_fields(call, form):
 
 
 def print_effects(tables):
-    print(banner('what calls do, for inject/cuda/call-table.c.'))
+    print(banner('what calls do, for inject/calls/call-table.c.'))
     for interface, calls in tables:
-        print('\nstatic const struct effect %s_effects[%s] = {' % (interface.word, interface.size()))
-        for call in calls:
-            for form in call.ids:
-                fields = effect_fields(call, form)
-                if fields:
-                    print('\t[%s%s] = {\n%s\n\t},' % (interface.enum, form.callback, fill(', '.join(fields) + ',', 2)))
-        print('};')
+        print_sparse(interface, calls, 'effect', interface.word + '_effects', effect_fields)
+
+
+def print_sparse(interface, calls, structure, name, fields_of):
+    """A table of the calls that have such fields, and the place in it by id. The first entry is of all other calls."""
+    rows = [(form, fields) for call in calls for form in call.ids for fields in [fields_of(call, form)] if fields]
+    if len(rows) > 255:
+        raise Bad('%s: too many calls for a byte' % name)
+    print('\nstatic const struct %s %s[] = {\n\t{0},' % (structure, name))
+    for form, fields in rows:
+        print('\t/* %s */\n\t{\n%s\n\t},' % (form.callback, fill(', '.join(fields) + ',', 2)))
+    print('};\n\nstatic const uint8_t %s_of[%s] = {' % (name, interface.size()))
+    print('\n'.join('\t[%s%s] = %d,' % (interface.enum, form.callback, index + 1) for index, (form, _) in enumerate(rows)) + '\n};')
+
+
+PREFIXES = {'driver': 'cu', 'runtime': 'cuda', 'hip': 'hip'}
+
+
+def known_names(interface, calls):
+    """(id, name) of the calls that the shim watches, by id, then (0, name) of the functions that it stands before and does not watch."""
+    watched = sorted((form.number, form.symbol) for call in calls for form in call.ids
+                     if call.kind not in UNWATCHED and 'quiet' not in call.flags)
+    known = {name for _, name in watched}
+    others = [(0, call.name) for call in symbols(calls) if call.name not in known] if interface.hip else []
+    return [(number, name[len(PREFIXES[interface.word]):]) for number, name in watched + others]
+
+
+def print_call_names(tables):
+    print(banner('names of the calls that the shim watches, for inject/calls/call-names.c.'))
+    for interface, calls in tables:
+        rows = known_names(interface, calls)
+        print('\nstatic const char %s_names[] =\n%s;' % (interface.word, '\n'.join('\t"%s\\0"' % name for _, name in rows)))
+        print('\nstatic const uint16_t %s_ids[] = {\n%s\n};' % (
+            interface.word, fill(', '.join(str(number) for number, _ in rows if number), 1)))
 
 
 def access(call):
@@ -769,29 +802,65 @@ enum ts_hip_call {
 #define %s %d""" % (interface.size(), rows[-1][0] + 1))
 
 
-def print_wrapper(call):
-    number, names = call.ids[0].number, ', '.join(call.names())
-    print('\n%s\n{' % fill('static int32_t call_%s(%s)' % (
-        call.name, ', '.join(text for text, _ in call.arguments) or 'void'), 0))
-    if call.arguments:
-        print(fill_initializer('const %s params =' % call.structure(), call.names(), ';', 1))
-    print(fill('int32_t (*next)(%s) = next_call(%d);' % (call.types(), call.slots['slot'][0]), 1))
-    print("""	struct ts_hip_frame frame;
-	int32_t result;
-
-	if (!enter(&frame, %d, %s))""" % (number, '&params' if call.arguments else 'NULL'))
-    print('%s\n%s' % (fill('return next(%s);' % names, 2), fill('result = next(%s);' % names, 1)))
-    print('\tleave(&frame, result);\n\treturn result;\n}')
+def letter(declaration):
+    """The kind of an argument for inject/hip/hip-wrappers.c."""
+    kind = argument_type(declaration).strip()
+    if '*' in kind:
+        return 'p'
+    if kind not in ARGUMENTS:
+        raise Bad('%s: the wrappers pass no argument of this type' % declaration)
+    return ARGUMENTS[kind]
 
 
 def print_wrappers(tables):
     (_, calls), = tables
     wrapped = [call for call in by_slot(calls) if call.wrapped()]
-    print(banner('the functions that replace those of the dispatch table, for inject/hip/wrappers.c.'))
+    signatures = {}
     for call in wrapped:
-        print_wrapper(call)
-    print('\nstatic const struct hip_wrapper wrappers[] = {')
-    print('\n'.join('\t{%d, (void *)call_%s},' % (call.slots['slot'][0], call.name) for call in wrapped) + '\n};')
+        signatures.setdefault(''.join(letter(text) for text, _ in call.arguments), 0)
+    at = 0
+    for signature in signatures:
+        signatures[signature] = at
+        at += len(signature) + 1
+    print(banner('the wrappers of the dispatch table\'s functions, for inject/hip/hip-wrappers.c.'))
+    print('\n#define N_WRAPPERS %d' % len(wrapped))
+    print('\n/* The arguments of calls, a letter each; a text ends with 0. */')
+    print('static const char signatures[] =\n' + '\n'.join('\t"%s\\0"' % text for text in signatures) + ';')
+    print('\n/* By index of the wrapper. */\nstatic const struct wrapped wrappers[N_WRAPPERS] = {')
+    for call in wrapped:
+        signature = ''.join(letter(text) for text, _ in call.arguments)
+        print('\t{%d, %d, %d}, /* %s */' % (call.slots['slot'][0], call.ids[0].number, signatures[signature], call.name))
+    print('};\n')
+    print_list('WRAPPED_CALLS', ['X(%s)' % call.name for call in wrapped if call.arguments])
+
+
+def print_wrapper_checks(tables):
+    """Calls each wrapper with arguments that it and the runtime's function must get."""
+    (_, calls), = tables
+    wrapped = [call for call in by_slot(calls) if call.wrapped()]
+    print(banner('calls of all wrappers, for test/unit/inject/hip/test-hip-wrappers.c.'))
+    for call in wrapped:
+        names, head = call.names(), ', '.join(text for text, _ in call.arguments) or 'void'
+        print('\n%s\n{' % fill('static int32_t next_%s(%s)' % (call.name, head), 0))
+        if names:
+            print('\tconst %s *wanted = expected();\n' % call.structure())
+        for name in names:
+            print('\tsame(&%s, &wanted->%s, sizeof(wanted->%s));' % (name, name, name))
+        print('\treturn %d;\n}' % call.ids[0].number)
+        print('\nstatic int32_t call_%s(void *wrapper)\n{' % call.name)
+        if names:
+            print('\tconst %s *wanted = expected();' % call.structure())
+        print(fill('int32_t (*function)(%s) = wrapper;' % call.types(), 1))
+        print('\n%s\n}' % fill('return function(%s);' % ', '.join('wanted->' + name for name in names), 1))
+        print('\nstatic void params_%s(const void *params)\n{' % call.name)
+        if names:
+            print('\tconst %s *wanted = expected(), *got = params;\n' % call.structure())
+        for name in names:
+            print('\tsame(&got->%s, &wanted->%s, sizeof(wanted->%s));' % (name, name, name))
+        print('%s}' % ('' if names else '\tsame(&params, &(const void *){NULL}, sizeof(params));\n'))
+    print('\nstatic const struct checked checked[] = {')
+    print('\n'.join('\t{"%s", %d, %d, (void *)next_%s, call_%s, params_%s},' % (
+        call.name, call.slots['slot'][0], call.ids[0].number, call.name, call.name, call.name) for call in wrapped) + '\n};')
 
 
 def symbols(calls):
@@ -800,18 +869,20 @@ def symbols(calls):
 
 
 def print_symbols(tables):
-    (_, calls), = tables
+    (interface, calls), = tables
+    chosen = symbols(calls)
+    nodes = sorted({call.values['node'] for call in chosen}, key=release_key)
+    places, at = {}, 0
+    for _, name in known_names(interface, calls):
+        places[PREFIXES['hip'] + name] = at
+        at += len(name) + 1
     print(banner('the functions that stand before those of libamdhip64, for inject/hip/hip-symbols.c.'))
+    print('\nstatic const char symbol_nodes[][8] = {%s};' % ', '.join('"hip_%s"' % node for node in nodes))
     print('\nstatic const struct symbol symbols[] = {')
-    print('\n'.join('\t{"%s", "hip_%s", %d},' % (call.name, call.values['node'], call.slots['slot'][0])
-                    for call in symbols(calls)) + '\n};')
-    for index, call in enumerate(symbols(calls)):
-        arguments = ', '.join(text for text, _ in call.arguments) or 'void'
-        print('\nVERSION(%s, %s)' % (call.name, call.values['node']))
-        head = fill('SYMBOL int32_t ts_hip_symbol_%s(%s)' % (call.name, arguments), 0)
-        print('%s;\n%s\n{' % (head, head))
-        print(fill('int32_t (*next)(%s) = target(%d);' % (call.types(), index), 1))
-        print('\n' + fill('return next ? next(%s) : TS_HIP_ERROR_NO_DEVICE;' % ', '.join(call.names()), 1) + '\n}')
+    for call in chosen:
+        print('\t{%d, %d, %d}, /* %s */' % (places[call.name], call.slots['slot'][0], nodes.index(call.values['node']), call.name))
+    print('};\n\n/* X(name, node, index) */')
+    print_list('TS_HIP_SYMBOLS', ['X(%s, %s, %d)' % (call.name, call.values['node'], index) for index, call in enumerate(chosen)])
 
 
 def print_symbol_nodes(tables):
@@ -827,8 +898,8 @@ def print_hip_arguments(tables):
     """Where a call's arguments are that its device rows need."""
     (interface, calls), = tables
     print(banner('places of arguments of HIP\'s calls, for inject/hip/hip-arguments.c.'))
-    print('\nstatic const struct arguments hip_arguments[%s] = {' % interface.size())
-    for call in calls:
+
+    def fields_of(call, form):
         names, fields = call.names(), []
         at = 'AT(%s, ' % call.structure()[len('struct '):]
         if 'stream' in names and call.declaration('stream').count('*') == 1:
@@ -842,9 +913,8 @@ def print_hip_arguments(tables):
             fields += ['.value = %svalue)' % at, '.value_bytes = %d' % (int(width) // 8)]
         if 'spt' in call.flags:
             fields.append('.per_thread = true')
-        for form in call.ids if fields else ():
-            print('\t[%s%s] = {\n%s\n\t},' % (interface.enum, form.callback, fill(', '.join(fields) + ',', 2)))
-    print('};')
+        return fields
+    print_sparse(interface, calls, 'arguments', 'hip_arguments', fields_of)
 
 
 def print_slots(tables):
@@ -923,8 +993,9 @@ def main():
     tables = [read_table(path) for path in paths]
     if command != 'check':
         {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
-         'refused': print_refused, 'effects': print_effects, 'accesses': print_accesses,
-         'capture': print_capture, 'hip-capture': print_hip_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers, 'slots': print_slots,
+         'refused': print_refused, 'effects': print_effects, 'call-names': print_call_names, 'accesses': print_accesses,
+         'capture': print_capture, 'hip-capture': print_hip_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers,
+         'wrapper-checks': print_wrapper_checks, 'slots': print_slots,
          'coverage': print_coverage,
          'nodes': print_nodes, 'symbols': print_symbols, 'symbol-nodes': print_symbol_nodes,
          'hip-arguments': print_hip_arguments}[command](tables, *section)

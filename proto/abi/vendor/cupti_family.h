@@ -263,7 +263,14 @@ static const struct ts_pti_call ts_mspti_calls[] = {
 
 /* ---- The vendors ---------------------------------------------------------------------------- */
 
-static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
+#ifdef TS_PTI_VENDORS_ELSEWHERE
+/* One file of the library has the table. */
+extern const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS];
+#else
+#ifndef TS_PTI_LINKAGE
+#define TS_PTI_LINKAGE static
+#endif
+TS_PTI_LINKAGE const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 	[TS_PTI_CUPTI] =
 		{
 			.id = TS_PTI_CUPTI,
@@ -387,6 +394,7 @@ static const struct ts_pti_vendor ts_pti_vendors[TS_PTI_VENDORS] = {
 				"public source",
 		},
 };
+#endif
 
 /* Returns the vendor's entry for a record of this kind of the vendor's; NULL: unknown. */
 static inline const struct ts_pti_record *ts_pti_find(const struct ts_pti_vendor *vendor,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds the message of `tsctl analyze`: where the time went, and findings with stacks. query.c
- * calls this file. It calls replay/state (timeline, analysis, occupancy) and the files of
+ * calls this file. It calls replay/state (overview.c, which reads the trace once) and the files of
  * replay/report that name and sum.
  */
 #include "replay/report/answers/analysisjson.h"
@@ -11,10 +11,11 @@
 #include "replay/report/answers/doubtsjson.h"
 #include "replay/report/answers/errorsjson.h"
 #include "replay/report/answers/timelinejson.h"
-#include "replay/report/rows/rowsums.h"
+#include "replay/report/rows/aggregate.h"
 #include "replay/report/stacks/hostcode.h"
+#include "replay/report/stacks/launchsite.h"
 #include "replay/report/stacks/stackjson.h"
-#include "replay/state/overview/analysis.h"
+#include "replay/state/overview/overview.h"
 #include "replay/state/state-clocks.h"
 
 /* A GPU that is busy for at least this share counts as busy; idle time is then no explanation. */
@@ -30,10 +31,13 @@ struct analyzer {
 	struct ts_resolver *resolver;
 	struct ts_sbt_reader *reader;
 	uint32_t session;
-	struct ts_timeline *timeline;
-	struct ts_analysis *analysis;
-	struct ts_occupancies *occupancies;
-	Ts__Rpc__TraceStats launched; /* kernels, with launching functions */
+	struct ts_overview overview;
+	/* of the overview */
+	const struct ts_timeline *timeline;
+	const struct ts_analysis *analysis;
+	const struct ts_occupancies *occupancies;
+	Ts__Rpc__Aggregate **launched; /* kernels, with launching functions */
+	size_t n_launched;
 	struct ts_pool *pool;
 	size_t next;	  /* next occupancy: both lists are ordered by time */
 	bool is_modelled; /* as in ts_clocks_are_modelled() */
@@ -41,9 +45,7 @@ struct analyzer {
 
 static void analyzer_deinit(struct analyzer *analyzer)
 {
-	ts_timeline_free(analyzer->timeline);
-	ts_analysis_free(analyzer->analysis);
-	ts_occupancies_free(analyzer->occupancies);
+	ts_overview_deinit(&analyzer->overview);
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
@@ -223,10 +225,8 @@ static Ts__Rpc__Occupancy *find_occupancy(struct analyzer *analyzer, uint32_t na
 
 static void add_launchers(const struct analyzer *analyzer, Ts__Rpc__AnalysisKernel *kernel)
 {
-	const Ts__Rpc__TraceStats *stats = &analyzer->launched;
-
-	for (size_t i = 0; i < stats->n_kernels; i++) {
-		const Ts__Rpc__Aggregate *sum = stats->kernels[i];
+	for (size_t i = 0; i < analyzer->n_launched; i++) {
+		const Ts__Rpc__Aggregate *sum = analyzer->launched[i];
 
 		if (strcmp(sum->name, kernel->name) != 0)
 			continue;
@@ -292,31 +292,42 @@ static void make_report(struct analyzer *analyzer, Ts__Rpc__AnalysisReport *repo
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int read_launched(struct analyzer *analyzer)
+/* Sums the launches by kernel and launching function. Kernels without a name are left out. */
+static int sum_launches(struct analyzer *analyzer)
 {
-	ts_cleanup(ts_row_sums_deinit) struct ts_row_sums sums = {0};
-	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_KERNEL),
-						      .session = analyzer->session};
-	int r = ts_row_sums_read(&sums, analyzer->resolver, &options, NULL,
-				 analyzer->pool->no_memory, NULL, NULL);
+	ts_cleanup(ts_launch_sites_freep) struct ts_launch_sites *sites = NULL;
+	ts_cleanup(ts_aggregates_freep) struct ts_aggregates *sums = NULL;
+	int r = ts_launch_sites_new(analyzer->resolver, analyzer->pool->no_memory, &sites);
 
+	r = r ? r : ts_aggregates_new(false, &sums);
+	for (size_t i = 0; !r && i < analyzer->overview.n_launches; i++) {
+		const struct ts_overview_launch *launch = &analyzer->overview.launches[i];
+		const char *name = ts_resolver_kernel_name(analyzer->resolver, launch->name);
+
+		if (name)
+			r = ts_aggregates_add_launches(
+				sums, name,
+				ts_launch_sites_of_kernel(sites, launch->session, launch->stack,
+							  launch->start_ns, name),
+				launch->count);
+	}
 	if (!r)
-		ts_row_sums_message(&sums, analyzer->pool, 0, &analyzer->launched);
+		ts_aggregates_messages(sums, analyzer->pool, 0, &analyzer->n_launched,
+				       &analyzer->launched);
 	return r;
 }
 
 static int read_all(struct analyzer *analyzer)
 {
-	struct ts_timeline_options options = {.session = analyzer->session, .n_parts = 1};
-	int r = ts_timeline_read(analyzer->reader, &options, &analyzer->timeline);
+	int r = ts_overview_read(analyzer->reader, analyzer->session, &analyzer->overview);
 
-	r = r ? r : ts_analysis_read(analyzer->reader, analyzer->session, &analyzer->analysis);
-	r = r ? r
-	      : ts_occupancies_read(analyzer->reader, analyzer->session, 0, 0,
-				    &analyzer->occupancies);
-	r = r ? r : read_launched(analyzer);
+	if (r)
+		return r;
+	analyzer->timeline = analyzer->overview.timeline;
+	analyzer->analysis = analyzer->overview.analysis;
+	analyzer->occupancies = analyzer->overview.occupancies;
 	analyzer->is_modelled = ts_clocks_are_modelled(analyzer->reader, analyzer->session);
-	return r;
+	return sum_launches(analyzer);
 }
 
 /* Returns the number of selected sessions that have only the host's calls. */
@@ -354,8 +365,9 @@ int ts_analysisjson_make(struct ts_resolver *resolver, uint32_t session, size_t 
 	if (!strcmp(ret_report->verdict, "host_bound"))
 		r = ts_hostcode_make(resolver, pool, session, limit, ret_report);
 	r = r ? r
-	      : ts_errorsjson_make(resolver, pool, session, &ret_report->n_errors,
-				   &ret_report->errors, &ret_report->failed_calls, &damaged);
+	      : ts_errorsjson_make_of(resolver, pool, session, analyzer.overview.errors,
+				      &ret_report->n_errors, &ret_report->errors,
+				      &ret_report->failed_calls, &damaged);
 	if (r)
 		return r;
 	ret_report->has_failed_calls = ret_report->failed_calls != 0;

@@ -105,15 +105,11 @@ static int add_holders(struct ts_resolver *resolver, struct ts_pool *pool, uint3
 	return r;
 }
 
-int ts_errorsjson_make(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
-		       size_t *ret_n, Ts__Rpc__CallError ***ret_errors, uint64_t *ret_failed_calls,
-		       bool *ret_damaged)
+int ts_errorsjson_make_of(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
+			  const struct ts_call_errors *errors, size_t *ret_n,
+			  Ts__Rpc__CallError ***ret_errors, uint64_t *ret_failed_calls,
+			  bool *ret_damaged)
 {
-	ts_cleanup(ts_call_errors_freep) struct ts_call_errors *errors = NULL;
-	int r = ts_call_errors_read(ts_resolver_reader(resolver), session, &errors);
-
-	if (r)
-		return r;
 	*ret_n = 0;
 	*ret_errors = ts_pool_alloc(pool, errors->n + 1, sizeof(**ret_errors));
 	for (size_t i = 0; i < errors->n; i++)
@@ -121,4 +117,16 @@ int ts_errorsjson_make(struct ts_resolver *resolver, struct ts_pool *pool, uint3
 	*ret_failed_calls = errors->n_calls;
 	*ret_damaged |= errors->is_damaged;
 	return add_holders(resolver, pool, session, *ret_errors, *ret_n);
+}
+
+int ts_errorsjson_make(struct ts_resolver *resolver, struct ts_pool *pool, uint32_t session,
+		       size_t *ret_n, Ts__Rpc__CallError ***ret_errors, uint64_t *ret_failed_calls,
+		       bool *ret_damaged)
+{
+	ts_cleanup(ts_call_errors_freep) struct ts_call_errors *errors = NULL;
+	int r = ts_call_errors_read(ts_resolver_reader(resolver), session, &errors);
+
+	return r ? r
+		 : ts_errorsjson_make_of(resolver, pool, session, errors, ret_n, ret_errors,
+					 ret_failed_calls, ret_damaged);
 }

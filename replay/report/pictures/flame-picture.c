@@ -178,7 +178,7 @@ static double row_y(uint32_t depth)
 static void draw_frame(struct picture *picture, const char *class, const char *name,
 		       size_t n_name_bytes, double x, double width, uint32_t depth, uint64_t sum)
 {
-	struct ts_svg_label label = {.class = "f",
+	struct ts_svg_label label = {.css_class = "f",
 				     .x = x + TEXT_ROOM,
 				     .y = row_y(depth) + ROW - 6,
 				     .width = width - 2 * TEXT_ROOM,
@@ -269,7 +269,7 @@ static void draw(struct picture *picture)
 		{"x", "other"},
 	};
 	char joined[TS_FIGURE_BYTES], deep[TS_FIGURE_BYTES];
-	struct ts_svg_label label = {.class = "small",
+	struct ts_svg_label label = {.css_class = "small",
 				     .x = TS_PICTURE_MARGIN,
 				     .y = row_y(picture->n_rows) + 14,
 				     .width = picture->width - 2 * TS_PICTURE_MARGIN,

@@ -58,7 +58,7 @@ static uint64_t column_bytes(const struct picture *picture, const Ts__Rpc__Memor
 static void draw_scale(struct picture *picture, struct panel *panel)
 {
 	const struct ts_picture_axis *axis = &picture->axis;
-	struct ts_svg_label label = {.class = "small",
+	struct ts_svg_label label = {.css_class = "small",
 				     .x = axis->x - 8,
 				     .width = SCALE_ROOM - 10,
 				     .size = 11,
@@ -175,7 +175,7 @@ static void draw_peak(struct picture *picture, const struct panel *panel)
 	uint64_t origin_ns = picture->options->origin_ns;
 	uint64_t at_ns = curve->peak_ns > origin_ns ? curve->peak_ns - origin_ns : 0;
 	double x = ts_picture_time_x(axis, curve->peak_ns), y = height_of(panel, curve->peak_bytes);
-	struct ts_svg_label label = {.class = "small", .y = y - 6, .width = 230, .size = 11};
+	struct ts_svg_label label = {.css_class = "small", .y = y - 6, .width = 230, .size = 11};
 	char text[TS_FIGURE_BYTES], time[TS_FIGURE_BYTES];
 
 	draw_level(picture, panel, "peak", curve->peak_bytes);
@@ -198,7 +198,7 @@ static void draw_peak(struct picture *picture, const struct panel *panel)
 static void draw_header(struct picture *picture, const Ts__Rpc__MemoryCurve *curve, bool is_sum)
 {
 	double width = picture->width - 2 * TS_PICTURE_MARGIN;
-	struct ts_svg_label label = {.class = "head",
+	struct ts_svg_label label = {.css_class = "head",
 				     .x = TS_PICTURE_MARGIN,
 				     .y = picture->y + 13,
 				     .width = width,
@@ -223,7 +223,7 @@ static void draw_header(struct picture *picture, const Ts__Rpc__MemoryCurve *cur
 	if (curve->has_live_bytes)
 		snprintf(text + n, sizeof(text) - (size_t)n, ", %s at the end",
 			 ts_figure_bytes(figure, curve->live_bytes));
-	label = (struct ts_svg_label){.class = "dim",
+	label = (struct ts_svg_label){.css_class = "dim",
 				      .x = TS_PICTURE_MARGIN,
 				      .y = picture->y + 30,
 				      .width = width,
@@ -323,7 +323,7 @@ static void draw(struct picture *picture, const Ts__Rpc__MemoryReport *report)
 	for (size_t i = 0; i < n; i++)
 		draw_panel(picture, curves[i], is_sum);
 	if (n_omitted) {
-		struct ts_svg_label label = {.class = "small",
+		struct ts_svg_label label = {.css_class = "small",
 					     .x = TS_PICTURE_MARGIN,
 					     .y = picture->y + 6,
 					     .width = picture->width - 2 * TS_PICTURE_MARGIN,

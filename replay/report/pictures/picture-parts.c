@@ -33,12 +33,12 @@ void ts_picture_title(struct ts_svg *svg, const struct ts_picture_options *optio
 {
 	double width = ts_picture_width(options) - 2 * TS_PICTURE_MARGIN;
 	struct ts_svg_label label = {
-		.class = "title", .x = TS_PICTURE_MARGIN, .y = 28, .width = width, .size = 17};
+		.css_class = "title", .x = TS_PICTURE_MARGIN, .y = 28, .width = width, .size = 17};
 	const char *title = options->title ? options->title : "TraceSmith";
 
 	ts_svg_label(svg, &label, title, strlen(title));
 	label = (struct ts_svg_label){
-		.class = "dim", .x = TS_PICTURE_MARGIN, .y = 47, .width = width, .size = 12};
+		.css_class = "dim", .x = TS_PICTURE_MARGIN, .y = 47, .width = width, .size = 12};
 	ts_svg_labelf(svg, &label, "%s%s", subtitle,
 		      is_damaged ? "; rows are missing: the trace is damaged" : "");
 }
@@ -152,7 +152,7 @@ void ts_picture_grid(struct ts_svg *svg, const struct ts_picture_axis *axis, dou
 
 void ts_picture_ticks(struct ts_svg *svg, const struct ts_picture_axis *axis, double y)
 {
-	struct ts_svg_label label = {.class = "small",
+	struct ts_svg_label label = {.css_class = "small",
 				     .y = y,
 				     .width = TICK_ROOM - 6,
 				     .size = 11,
@@ -173,7 +173,7 @@ void ts_picture_ticks(struct ts_svg *svg, const struct ts_picture_axis *axis, do
 void ts_picture_legend(struct ts_svg *svg, const struct ts_picture_legend *entries, size_t n,
 		       double y, double width)
 {
-	struct ts_svg_label label = {.class = "small", .y = y, .size = 11};
+	struct ts_svg_label label = {.css_class = "small", .y = y, .size = 11};
 	double x = TS_PICTURE_MARGIN;
 
 	for (size_t i = 0; i < n; i++) {

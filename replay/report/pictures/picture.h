@@ -84,6 +84,19 @@ int ts_picture_flame(const struct ts_picture_frame *frames, uint32_t n_frames, c
 		     enum ts_picture_unit unit, const struct ts_picture_options *options,
 		     char **ret_svg, size_t *ret_n_bytes);
 
+/* Returned by ts_picture_png() in addition to negative errnos. */
+#define TS_PICTURE_E_LIBRARY 1 /* librsvg is not installed, or too old */
+#define TS_PICTURE_E_LARGE   2 /* more than 32767 pixels high, or than 134 million in all */
+
+/*
+ * Converts a picture of the functions above to PNG, in light colours. Loads librsvg, which may
+ * print warnings about fonts, and ends the process if memory is short. The caller frees *ret_png
+ * with free(). Returns 0, TS_PICTURE_E_*, -ENOMEM, or -EINVAL (no such picture).
+ */
+int ts_picture_png(const char *svg, size_t n_bytes, unsigned char **ret_png, size_t *ret_n_bytes);
+/* Returns a line for a person about a result of a function above. Never fails. */
+const char *ts_picture_why(int r);
+
 #ifdef __cplusplus
 }
 #endif

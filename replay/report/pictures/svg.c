@@ -225,29 +225,29 @@ static void attribute(struct ts_svg *svg, const char *name, double number)
 	ts_svg_raw(svg, "\"");
 }
 
-static void open_rect(struct ts_svg *svg, const char *class, double x, double y, double width,
+static void open_rect(struct ts_svg *svg, const char *css_class, double x, double y, double width,
 		      double height)
 {
 	ts_svg_raw(svg, "<rect");
-	if (class)
-		ts_svg_rawf(svg, " class=\"%s\"", class);
+	if (css_class)
+		ts_svg_rawf(svg, " class=\"%s\"", css_class);
 	attribute(svg, "x", x);
 	attribute(svg, "y", y);
 	attribute(svg, "width", width);
 	attribute(svg, "height", height);
 }
 
-void ts_svg_rect(struct ts_svg *svg, const char *class, double x, double y, double width,
+void ts_svg_rect(struct ts_svg *svg, const char *css_class, double x, double y, double width,
 		 double height)
 {
-	open_rect(svg, class, x, y, width, height);
+	open_rect(svg, css_class, x, y, width, height);
 	ts_svg_raw(svg, "/>\n");
 }
 
-void ts_svg_rect_begin(struct ts_svg *svg, const char *class, double x, double y, double width,
+void ts_svg_rect_begin(struct ts_svg *svg, const char *css_class, double x, double y, double width,
 		       double height)
 {
-	open_rect(svg, class, x, y, width, height);
+	open_rect(svg, css_class, x, y, width, height);
 	ts_svg_raw(svg, "><title>");
 }
 
@@ -367,7 +367,7 @@ void ts_svg_label(struct ts_svg *svg, const struct ts_svg_label *label, const ch
 		n_bytes = limit_name(svg, text, n_bytes);
 	if (!fit(label, text, n_bytes, &shown))
 		return;
-	ts_svg_rawf(svg, "<text class=\"%s\"", label->class);
+	ts_svg_rawf(svg, "<text class=\"%s\"", label->css_class);
 	attribute(svg, "x", label->x);
 	attribute(svg, "y", label->y);
 	ts_svg_raw(svg, anchors[label->anchor]);

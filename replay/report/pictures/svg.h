@@ -39,13 +39,13 @@ void ts_svg_name(struct ts_svg *svg, const char *name, size_t n_bytes);
 
 /*
  * Begins a rectangle; the caller may append a tooltip's text with the functions above, and ends the
- * rectangle with ts_svg_rect_end(). `class` NULL: none.
+ * rectangle with ts_svg_rect_end(). `css_class` NULL: none.
  */
-void ts_svg_rect_begin(struct ts_svg *svg, const char *class, double x, double y, double width,
+void ts_svg_rect_begin(struct ts_svg *svg, const char *css_class, double x, double y, double width,
 		       double height);
 void ts_svg_rect_end(struct ts_svg *svg);
 /* A rectangle without a tooltip. */
-void ts_svg_rect(struct ts_svg *svg, const char *class, double x, double y, double width,
+void ts_svg_rect(struct ts_svg *svg, const char *css_class, double x, double y, double width,
 		 double height);
 
 enum ts_svg_anchor {
@@ -55,7 +55,7 @@ enum ts_svg_anchor {
 };
 
 struct ts_svg_label {
-	const char *class;
+	const char *css_class;
 	double x, y;  /* of the baseline */
 	double width; /* longer text is cut */
 	double size;  /* of the font */

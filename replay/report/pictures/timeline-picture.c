@@ -154,7 +154,7 @@ static void draw_lane(struct picture *picture, const char *name, bool is_of_devi
 		      uint64_t busy_ns, double height)
 {
 	const struct ts_picture_axis *axis = &picture->axis;
-	struct ts_svg_label label = {.class = is_of_device ? "head" : "label",
+	struct ts_svg_label label = {.css_class = is_of_device ? "head" : "label",
 				     .x = axis->x - 8,
 				     .y = picture->y + height / 2 + 4,
 				     .width = picture->label_width - 8,
@@ -169,7 +169,7 @@ static void draw_lane(struct picture *picture, const char *name, bool is_of_devi
 	for (int work = 0; work < 2; work++)
 		if (works & (1u << work))
 			draw_bars(picture, parts, n_parts, works, work, picture->y, height);
-	label.class = "small";
+	label.css_class = "small";
 	label.size = 11;
 	label.x = picture->width - TS_PICTURE_MARGIN;
 	label.width = SHARE_ROOM - 6;
@@ -200,7 +200,7 @@ static void draw_stream(struct picture *picture, const Ts__Rpc__TimelineStream *
 static void draw_header(struct picture *picture, const Ts__Rpc__TimelineDevice *device)
 {
 	double width = picture->width - 2 * TS_PICTURE_MARGIN;
-	struct ts_svg_label label = {.class = "head",
+	struct ts_svg_label label = {.css_class = "head",
 				     .x = TS_PICTURE_MARGIN,
 				     .y = picture->y + 13,
 				     .width = width,
@@ -215,7 +215,7 @@ static void draw_header(struct picture *picture, const Ts__Rpc__TimelineDevice *
 	else
 		snprintf(name, sizeof(name), "unknown GPU");
 	ts_svg_label(&picture->svg, &label, name, strlen(name));
-	label = (struct ts_svg_label){.class = "dim",
+	label = (struct ts_svg_label){.css_class = "dim",
 				      .x = TS_PICTURE_MARGIN,
 				      .y = picture->y + 30,
 				      .width = width,
@@ -285,7 +285,7 @@ static void draw_device(struct picture *picture, const Ts__Rpc__TimelineDevice *
 		n_drawn++;
 	}
 	if (n_drawn < device->n_streams) {
-		struct ts_svg_label label = {.class = "small",
+		struct ts_svg_label label = {.css_class = "small",
 					     .x = picture->axis.x,
 					     .y = picture->y + 11,
 					     .width = picture->axis.width,
@@ -392,7 +392,7 @@ static void draw(struct picture *picture)
 	for (size_t i = 0; i < picture->n_devices; i++)
 		draw_device(picture, report->devices[i]);
 	if (n_left_out) {
-		struct ts_svg_label label = {.class = "small",
+		struct ts_svg_label label = {.css_class = "small",
 					     .x = TS_PICTURE_MARGIN,
 					     .y = picture->y + 6,
 					     .width = picture->width - 2 * TS_PICTURE_MARGIN,

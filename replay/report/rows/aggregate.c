@@ -142,11 +142,11 @@ static bool is_site(const struct site *a, const struct ts_launch_site *b)
 	return true;
 }
 
-static int copy_site(struct site *site, const struct ts_launch_site *from)
+static int copy_site(struct site *site, const struct ts_launch_site *from, uint64_t n)
 {
 	bool is_whole;
 
-	*site = (struct site){.frame = strdup(from->frame), .count = 1};
+	*site = (struct site){.frame = strdup(from->frame), .count = n};
 	is_whole = site->frame != NULL;
 	for (size_t i = 0; i < TS_LAUNCH_SITE_CALLERS && from->callers[i]; i++) {
 		site->callers[i] = strdup(from->callers[i]);
@@ -158,7 +158,8 @@ static int copy_site(struct site *site, const struct ts_launch_site *from)
 	return -ENOMEM;
 }
 
-static int add_site(struct aggregate *aggregate, const struct ts_launch_site *site)
+/* Counts `n` launches from a site. */
+static int add_site(struct aggregate *aggregate, const struct ts_launch_site *site, uint64_t n)
 {
 	struct site *grown;
 	int r;
@@ -166,7 +167,7 @@ static int add_site(struct aggregate *aggregate, const struct ts_launch_site *si
 	for (size_t i = 0; i < aggregate->n_sites; i++) {
 		if (!is_site(&aggregate->sites[i], site))
 			continue;
-		aggregate->sites[i].count++;
+		aggregate->sites[i].count += n;
 		return 0;
 	}
 	if (aggregate->n_sites == ALL_SITES)
@@ -175,7 +176,7 @@ static int add_site(struct aggregate *aggregate, const struct ts_launch_site *si
 	if (!grown)
 		return -ENOMEM;
 	aggregate->sites = grown;
-	r = copy_site(&grown[aggregate->n_sites], site);
+	r = copy_site(&grown[aggregate->n_sites], site, n);
 	aggregate->n_sites += !r;
 	return r;
 }
@@ -194,7 +195,17 @@ int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *nam
 
 	if (!r && aggregates->durations)
 		r = ts_durations_add(&slot->durations, duration_ns);
-	return !r && site ? add_site(slot, site) : r;
+	return !r && site ? add_site(slot, site, 1) : r;
+}
+
+int ts_aggregates_add_launches(struct ts_aggregates *aggregates, const char *name,
+			       const struct ts_launch_site *site, uint64_t n)
+{
+	const struct aggregate more = {.count = n, .min_ns = UINT64_MAX};
+	struct aggregate *slot;
+	int r = add(aggregates, name, &more, &slot);
+
+	return !r && site ? add_site(slot, site, n) : r;
 }
 
 /*

@@ -30,6 +30,9 @@ int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64
 int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name,
 			       const struct ts_launch_site *site, uint64_t duration_ns,
 			       uint64_t bytes);
+/* Counts `n` launches of a kernel, without their times. `site` as above. Returns 0 or -ENOMEM. */
+int ts_aggregates_add_launches(struct ts_aggregates *aggregates, const char *name,
+			       const struct ts_launch_site *site, uint64_t n);
 /*
  * Like ts_aggregates_add(), for a range: names that differ only in numbers become one name, "step
  * N". A caller uses this function for all rows of a `struct ts_aggregates`, or for none.

@@ -84,6 +84,13 @@ const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, u
 	return find_site(sites, session, id, time_ns, NULL);
 }
 
+const struct ts_launch_site *ts_launch_sites_of_kernel(struct ts_launch_sites *sites,
+						       uint32_t session, uint32_t stack,
+						       uint64_t time_ns, const char *kernel)
+{
+	return find_site(sites, session, stack, time_ns, kernel);
+}
+
 /*
  * Looks up the row's stack in the cache, and adds it if needed. The cache has one entry per stack,
  * because one stack launches one kernel.

@@ -35,3 +35,7 @@ const struct ts_launch_site *ts_launch_sites_of(struct ts_launch_sites *sites,
 /* Like ts_launch_sites_of(), for a stack id, with the modules mapped at `time_ns`. */
 const struct ts_launch_site *ts_launch_sites_at(struct ts_launch_sites *sites, uint32_t session,
 						uint32_t stack, uint64_t time_ns);
+/* Like ts_launch_sites_of(), for a kernel that a call with this stack launched at `time_ns`. */
+const struct ts_launch_site *ts_launch_sites_of_kernel(struct ts_launch_sites *sites,
+						       uint32_t session, uint32_t stack,
+						       uint64_t time_ns, const char *kernel);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds common problems in a trace: see analysis.h. `tsctl analyze` calls this file. This file
- * feeds the state machine and checks each operation and synchronization as it comes. Findings are
- * summed by stack.
+ * checks each operation and synchronization as it comes; overview.c feeds the state machine.
+ * Findings are summed by stack.
  */
 #include "replay/state/overview/analysis.h"
 
 #include "proto/abi/grow.h"
 #include "proto/abi/vendor/cupti_activity.h"
+#include "replay/state/overview/passes.h"
 #include "replay/state/state-map.h"
 
 #include <errno.h>
@@ -36,9 +37,9 @@ struct device {
 	struct last first, other;
 };
 
-struct pass {
+struct ts_analysis_pass {
 	struct ts_analysis *analysis;
-	struct ts_state_machine *machine;
+	const struct ts_state_machine *machine;
 	struct ts_state_map group_by_key[TS_ANALYSIS_FINDINGS + 1];
 	size_t n_groups_allocated;
 	struct recent_call calls[N_CALLS];
@@ -76,8 +77,8 @@ static void add(struct ts_analysis_sum *sum, uint64_t ns, uint64_t bytes)
 	sum->bytes += bytes;
 }
 
-static int add_group(struct pass *pass, const struct ts_analysis_group *key, uint64_t ns,
-		     uint64_t bytes)
+static int add_group(struct ts_analysis_pass *pass, const struct ts_analysis_group *key,
+		     uint64_t ns, uint64_t bytes)
 {
 	struct ts_analysis *analysis = pass->analysis;
 	struct ts_state_map *map = &pass->group_by_key[key->finding];
@@ -100,7 +101,7 @@ static int add_group(struct pass *pass, const struct ts_analysis_group *key, uin
 	return 0;
 }
 
-static int find(struct pass *pass, enum ts_analysis_finding finding, uint32_t session,
+static int find(struct ts_analysis_pass *pass, enum ts_analysis_finding finding, uint32_t session,
 		uint32_t stack, uint64_t time_ns, uint64_t ns, uint64_t bytes)
 {
 	const struct ts_analysis_group key = {.finding = finding,
@@ -118,7 +119,7 @@ static bool is_host_kind(uint32_t kind)
 	       kind == TS_CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
 }
 
-static int take_copy(struct pass *pass, const struct ts_state_op *op)
+static int take_copy(struct ts_analysis_pass *pass, const struct ts_state_op *op)
 {
 	const struct ts_row_memcpy *row = &op->row.memcpy_;
 	uint64_t ns = op->end_ns - op->start_ns;
@@ -136,7 +137,8 @@ static int take_copy(struct pass *pass, const struct ts_state_op *op)
 	return r;
 }
 
-static int find_device(struct pass *pass, const struct ts_state_op *op, struct device **ret_device)
+static int find_device(struct ts_analysis_pass *pass, const struct ts_state_op *op,
+		       struct device **ret_device)
 {
 	uint32_t at = ts_state_map_find(&pass->device_by_id, op->session, op->device);
 	int r;
@@ -169,7 +171,7 @@ static uint64_t ready_ns(const struct ts_state_op *op)
 	return ns;
 }
 
-static int take_serialised(struct pass *pass, const struct ts_state_op *op)
+static int take_serialised(struct ts_analysis_pass *pass, const struct ts_state_op *op)
 {
 	struct ts_analysis_group key = {.finding = TS_ANALYSIS_SERIALISED,
 					.session = op->session,
@@ -207,7 +209,7 @@ static int take_serialised(struct pass *pass, const struct ts_state_op *op)
 	return r;
 }
 
-static int take_op(struct pass *pass, const struct ts_state_op *op)
+int ts_analysis_pass_take(struct ts_analysis_pass *pass, const struct ts_state_op *op)
 {
 	const struct ts_analysis_group kernel = {.finding = TS_ANALYSIS_FINDINGS,
 						 .stack = op->row.kernel.name,
@@ -232,7 +234,7 @@ static int take_op(struct pass *pass, const struct ts_state_op *op)
 	return r ? r : take_serialised(pass, op);
 }
 
-static int take_sync(struct pass *pass, uint32_t session, const struct ts_row_sync *row)
+static int take_sync(struct ts_analysis_pass *pass, uint32_t session, const struct ts_row_sync *row)
 {
 	const struct recent_call *call = &pass->calls[row->op_id % N_CALLS];
 	uint64_t ns = row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
@@ -248,18 +250,14 @@ static int take_sync(struct pass *pass, uint32_t session, const struct ts_row_sy
 		    row->start_ns, ns, 0);
 }
 
-static int feed(struct pass *pass, const struct ts_sbt_row *row)
+int ts_analysis_pass_row(struct ts_analysis_pass *pass, const struct ts_sbt_row *row)
 {
-	struct ts_state_op op;
-	int r;
-
 	if (row->type == TS_ROW_SYNC)
 		return take_sync(pass, row->session, row->sync);
 	if (row->type == TS_ROW_API)
 		pass->calls[row->api->op_id % N_CALLS] =
 			(struct recent_call){row->api->op_id, row->session, row->api->stack};
-	r = ts_state_machine_feed(pass->machine, row, &op);
-	return r == 1 ? take_op(pass, &op) : r;
+	return 0;
 }
 
 static int compare_groups(const void *a, const void *b)
@@ -275,57 +273,40 @@ static int compare_groups(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t session)
+int ts_analysis_pass_new(const struct ts_state_machine *machine, struct ts_analysis_pass **ret_pass)
 {
-	const struct ts_sbt_cursor_options options = {.types = TS_STATE_MACHINE_ROWS |
-							       TS_ROW_BIT(TS_ROW_SYNC),
-						      .session = session};
-	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+	ts_cleanup(ts_analysis_pass_freep) struct ts_analysis_pass *pass = calloc(1, sizeof(*pass));
 
-	while (!r) {
-		r = ts_sbt_cursor_next(cursor, &row);
-		if (r == TS_SBT_E_CORRUPT) {
-			pass->analysis->is_damaged = true;
-			r = 0;
-			continue;
-		}
-		if (!r)
-			r = feed(pass, &row);
-	}
-	return r == TS_SBT_E_END ? 0 : r;
+	if (!pass)
+		return -ENOMEM;
+	pass->machine = machine;
+	pass->analysis = calloc(1, sizeof(*pass->analysis));
+	if (!pass->analysis)
+		return -ENOMEM;
+	*ret_pass = ts_take_ptr(pass);
+	return 0;
 }
 
-int ts_analysis_read(struct ts_sbt_reader *reader, uint32_t session,
-		     struct ts_analysis **ret_analysis)
+void ts_analysis_pass_free(struct ts_analysis_pass *pass)
 {
-	ts_cleanup(ts_analysis_freep) struct ts_analysis *analysis = calloc(1, sizeof(*analysis));
-	struct pass *pass = calloc(1, sizeof(*pass));
-	int r = analysis && pass ? 0 : -ENOMEM;
-
-	if (!r) {
-		pass->analysis = analysis;
-		r = ts_state_machine_new(&pass->machine);
-	}
-	if (!r)
-		r = ts_state_machine_prepare(pass->machine, reader, session);
-	if (!r)
-		r = read_rows(pass, reader, session);
-	for (size_t i = 0; pass && i <= TS_ANALYSIS_FINDINGS; i++)
+	if (!pass)
+		return;
+	ts_analysis_free(pass->analysis);
+	for (size_t i = 0; i <= TS_ANALYSIS_FINDINGS; i++)
 		ts_state_map_deinit(&pass->group_by_key[i]);
-	if (pass) {
-		ts_state_machine_free(pass->machine);
-		ts_state_map_deinit(&pass->device_by_id);
-		free(pass->devices);
-	}
+	ts_state_map_deinit(&pass->device_by_id);
+	free(pass->devices);
 	free(pass);
-	if (r)
-		return r;
+}
+
+void ts_analysis_pass_finish(struct ts_analysis_pass *pass, bool is_damaged,
+			     struct ts_analysis **ret_analysis)
+{
+	struct ts_analysis *analysis = ts_take_ptr(pass->analysis);
+
+	analysis->is_damaged = is_damaged;
 	if (analysis->n_groups)
 		qsort(analysis->groups, analysis->n_groups, sizeof(*analysis->groups),
 		      compare_groups);
 	*ret_analysis = analysis;
-	analysis = NULL;
-	return 0;
 }

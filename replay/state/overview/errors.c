@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/state/overview/passes.h"
 #include "replay/state/state-map.h"
 
 #define NONE TS_STATE_MAP_NONE
@@ -24,7 +25,7 @@ struct since {
 	bool is_reported;
 };
 
-struct reading {
+struct ts_errors_pass {
 	struct ts_call_errors *errors;
 	/* index of the group, by the hash of session, function, result and stack */
 	struct ts_state_map by_call;
@@ -73,29 +74,49 @@ void ts_call_errors_free(struct ts_call_errors *errors)
 	free(errors);
 }
 
-static void reading_deinit(struct reading *reading)
+void ts_errors_pass_free(struct ts_errors_pass *pass)
 {
-	ts_state_map_deinit(&reading->by_call);
-	ts_state_map_deinit(&reading->asked);
-	ts_state_map_deinit(&reading->sessions);
-	free(reading->since);
+	if (!pass)
+		return;
+	ts_call_errors_free(pass->errors);
+	ts_state_map_deinit(&pass->by_call);
+	ts_state_map_deinit(&pass->asked);
+	ts_state_map_deinit(&pass->sessions);
+	free(pass->since);
+	free(pass);
 }
 
-static struct since *since_of(struct reading *reading, uint32_t session)
+int ts_errors_pass_new(struct ts_errors_pass **ret_pass)
 {
-	uint32_t at = ts_state_map_find(&reading->sessions, session, 0);
+	ts_cleanup(ts_errors_pass_freep) struct ts_errors_pass *pass = calloc(1, sizeof(*pass));
+
+	if (!pass)
+		return -ENOMEM;
+	pass->errors = calloc(1, sizeof(*pass->errors));
+	if (!pass->errors)
+		return -ENOMEM;
+	pass->errors->at = calloc(TS_ERRORS_MAX, sizeof(*pass->errors->at));
+	if (!pass->errors->at)
+		return -ENOMEM;
+	*ret_pass = ts_take_ptr(pass);
+	return 0;
+}
+
+static struct since *since_of(struct ts_errors_pass *pass, uint32_t session)
+{
+	uint32_t at = ts_state_map_find(&pass->sessions, session, 0);
 	struct since *more;
 
 	if (at != NONE)
-		return &reading->since[at];
-	more = reallocarray(reading->since, reading->n_since + 1, sizeof(*more));
+		return &pass->since[at];
+	more = reallocarray(pass->since, pass->n_since + 1, sizeof(*more));
 	if (!more)
 		return NULL;
-	reading->since = more;
-	more[reading->n_since] = (struct since){0};
-	if (ts_state_map_set(&reading->sessions, session, 0, (uint32_t)reading->n_since))
+	pass->since = more;
+	more[pass->n_since] = (struct since){0};
+	if (ts_state_map_set(&pass->sessions, session, 0, (uint32_t)pass->n_since))
 		return NULL;
-	return &more[reading->n_since++];
+	return &more[pass->n_since++];
 }
 
 static int set_suspects(struct since *since, struct ts_call_error *error)
@@ -120,12 +141,12 @@ static bool is_same(const struct ts_call_error *error, uint32_t session,
 	       error->stack == api->stack;
 }
 
-static int take_failed(struct reading *reading, uint32_t session, const struct ts_row_api *api)
+static int take_failed(struct ts_errors_pass *pass, uint32_t session, const struct ts_row_api *api)
 {
-	struct ts_call_errors *errors = reading->errors;
+	struct ts_call_errors *errors = pass->errors;
 	uint64_t key = ((uint64_t)api->domain << 16 | api->cbid) * UINT64_C(0x9E3779B97F4A7C15) ^
 		       (uint64_t)(uint32_t)api->result << 32 ^ api->stack;
-	struct since *since = since_of(reading, session);
+	struct since *since = since_of(pass, session);
 	struct ts_call_error *error;
 	uint32_t at;
 	int r;
@@ -137,7 +158,7 @@ static int take_failed(struct reading *reading, uint32_t session, const struct t
 	 * If two different calls have the same hash, only the first one gets a group. The other is
 	 * only counted in n_calls.
 	 */
-	at = ts_state_map_find(&reading->by_call, session, key);
+	at = ts_state_map_find(&pass->by_call, session, key);
 	if (at != NONE && is_same(&errors->at[at], session, api)) {
 		errors->at[at].count++;
 		return 0;
@@ -156,23 +177,23 @@ static int take_failed(struct reading *reading, uint32_t session, const struct t
 		.start_ns = api->start_ns,
 		.op_id = api->op_id,
 	};
-	r = ts_state_map_set(&reading->by_call, session, key, (uint32_t)errors->n);
-	r = r ? r : ts_state_map_set(&reading->asked, session, api->op_id, (uint32_t)errors->n);
+	r = ts_state_map_set(&pass->by_call, session, key, (uint32_t)errors->n);
+	r = r ? r : ts_state_map_set(&pass->asked, session, api->op_id, (uint32_t)errors->n);
 	errors->n++;
 	if (!r && is_of_kernel(api->result) && !since->is_reported)
 		r = set_suspects(since, error);
 	return r;
 }
 
-static int take_call(struct reading *reading, uint32_t session, const struct ts_row_api *api)
+static int take_call(struct ts_errors_pass *pass, uint32_t session, const struct ts_row_api *api)
 {
 	struct since *since;
 
 	if (ts_call_failed(api->result))
-		return take_failed(reading, session, api);
+		return take_failed(pass, session, api);
 	if (!(api->flags & TS_API_EXPECTS_DEVICE))
 		return 0;
-	since = since_of(reading, session);
+	since = since_of(pass, session);
 	if (!since)
 		return -ENOMEM;
 	since->at[since->n++ % TS_ERRORS_MAX_SUSPECTS] =
@@ -180,34 +201,34 @@ static int take_call(struct reading *reading, uint32_t session, const struct ts_
 	return 0;
 }
 
-static void take_access(struct reading *reading, uint32_t session, const struct ts_row_access *row)
+static void take_access(struct ts_errors_pass *pass, uint32_t session,
+			const struct ts_row_access *row)
 {
 	uint32_t at;
 
 	if (row->access != TS_ACCESS_ALLOC)
 		return;
-	at = ts_state_map_find(&reading->asked, session, row->op_id);
+	at = ts_state_map_find(&pass->asked, session, row->op_id);
 	if (at != NONE)
-		reading->errors->at[at].bytes = row->dst_bytes;
+		pass->errors->at[at].bytes = row->dst_bytes;
 }
 
-static int take_row(struct reading *reading, const struct ts_sbt_row *row)
+int ts_errors_pass_take(struct ts_errors_pass *pass, const struct ts_sbt_row *row)
 {
 	uint32_t at;
 
 	if (row->type == TS_ROW_API)
-		return take_call(reading, row->session, row->api);
+		return take_call(pass, row->session, row->api);
 	if (row->type == TS_ROW_ACCESS) {
-		take_access(reading, row->session, row->access);
+		take_access(pass, row->session, row->access);
 		return 0;
 	}
 	/*
 	 * Launches stay suspects after a failed wait: only a successful wait proves that they ran.
 	 */
-	at = ts_state_map_find(&reading->sessions, row->session, 0);
-	if (at != NONE &&
-	    ts_state_map_find(&reading->asked, row->session, row->sync->op_id) == NONE)
-		reading->since[at].n = 0;
+	at = ts_state_map_find(&pass->sessions, row->session, 0);
+	if (at != NONE && ts_state_map_find(&pass->asked, row->session, row->sync->op_id) == NONE)
+		pass->since[at].n = 0;
 	return 0;
 }
 
@@ -233,7 +254,7 @@ static int read_rows(struct ts_call_errors *errors, struct ts_sbt_reader *reader
 
 static int take_first(void *data, const struct ts_sbt_row *row)
 {
-	return take_row(data, row);
+	return ts_errors_pass_take(data, row);
 }
 
 /* Sets the kernel of each suspect that the device row belongs to. */
@@ -280,25 +301,28 @@ static int name_suspects(struct ts_call_errors *errors, struct ts_sbt_reader *re
 	return r;
 }
 
+int ts_errors_pass_finish(struct ts_errors_pass *pass, struct ts_sbt_reader *reader,
+			  uint32_t session, bool is_damaged, struct ts_call_errors **ret_errors)
+{
+	int r;
+
+	pass->errors->is_damaged |= is_damaged;
+	r = name_suspects(pass->errors, reader, session);
+	if (!r)
+		*ret_errors = ts_take_ptr(pass->errors);
+	return r;
+}
+
 int ts_call_errors_read(struct ts_sbt_reader *reader, uint32_t session,
 			struct ts_call_errors **ret_errors)
 {
 	const struct ts_sbt_cursor_options options = {
-		.types = TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_SYNC) |
-			 TS_ROW_BIT(TS_ROW_ACCESS),
+		.types = TS_ERRORS_ROWS,
 		.session = session,
 	};
-	ts_cleanup(ts_call_errors_freep) struct ts_call_errors *errors = calloc(1, sizeof(*errors));
-	struct reading reading = {.errors = errors};
-	int r;
+	ts_cleanup(ts_errors_pass_freep) struct ts_errors_pass *pass = NULL;
+	int r = ts_errors_pass_new(&pass);
 
-	if (!errors)
-		return -ENOMEM;
-	errors->at = calloc(TS_ERRORS_MAX, sizeof(*errors->at));
-	r = errors->at ? read_rows(errors, reader, &options, take_first, &reading) : -ENOMEM;
-	r = r ? r : name_suspects(errors, reader, session);
-	reading_deinit(&reading);
-	if (!r)
-		*ret_errors = ts_take_ptr(errors);
-	return r;
+	r = r ? r : read_rows(pass->errors, reader, &options, take_first, pass);
+	return r ? r : ts_errors_pass_finish(pass, reader, session, false, ret_errors);
 }

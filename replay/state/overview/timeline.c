@@ -13,15 +13,17 @@
 
 #include "proto/abi/grow.h"
 #include "proto/abi/heap.h"
+#include "replay/state/overview/passes.h"
 #include "replay/state/overview/samedevice.h"
 #include "replay/state/state-map.h"
 
 #define NONE TS_STATE_MAP_NONE
 
-struct pass {
+struct ts_timeline_pass {
 	struct ts_timeline *timeline;
 	struct ts_sbt_reader *reader;
 	bool device_parts;
+	bool has_end; /* the window has an end that the caller set */
 	struct ts_same_devices same;
 	struct ts_state_map device_by_id;
 	uint32_t *streams_by_number; /* index + 1 of a stream, by the state machine's number */
@@ -56,7 +58,8 @@ void ts_timeline_free(struct ts_timeline *timeline)
 
 /* ---- devices and streams --------------------------------------------------------------------- */
 
-static int find_device(struct pass *pass, uint32_t session, uint32_t id, uint32_t *ret_device)
+static int find_device(struct ts_timeline_pass *pass, uint32_t session, uint32_t id,
+		       uint32_t *ret_device)
 {
 	struct ts_timeline *timeline = pass->timeline;
 	uint32_t first_session = session, first_id = id;
@@ -99,7 +102,7 @@ static int check_limits(const struct ts_timeline *timeline)
 										     : 0;
 }
 
-static int new_stream(struct pass *pass, const struct ts_state_op *op)
+static int new_stream(struct ts_timeline_pass *pass, const struct ts_state_op *op)
 {
 	struct ts_timeline *timeline = pass->timeline;
 	size_t n = pass->n_numbers_allocated;
@@ -134,7 +137,7 @@ static int new_stream(struct pass *pass, const struct ts_state_op *op)
 	return 0;
 }
 
-static int find_stream(struct pass *pass, const struct ts_state_op *op,
+static int find_stream(struct ts_timeline_pass *pass, const struct ts_state_op *op,
 		       struct ts_timeline_stream **ret_stream)
 {
 	uint32_t number = op->stream_number;
@@ -283,7 +286,7 @@ static int add_at_once(struct ts_timeline_device *device, uint64_t start_ns, uin
 	return 0;
 }
 
-static int take_op(struct pass *pass, const struct ts_state_op *op)
+int ts_timeline_pass_take(struct ts_timeline_pass *pass, const struct ts_state_op *op)
 {
 	struct ts_timeline *timeline = pass->timeline;
 	enum ts_timeline_work work =
@@ -354,8 +357,8 @@ static void set_window(struct ts_timeline *timeline, struct ts_sbt_reader *reade
 	timeline->part_ns += timeline->part_ns < UINT64_MAX;
 }
 
-static int read_rows(struct pass *pass, struct ts_state_machine *machine,
-		     const struct ts_timeline_options *options)
+static int read_rows(struct ts_timeline_pass *pass, struct ts_state_machine *machine,
+		     const struct ts_timeline_options *options, bool *ret_damaged)
 {
 	/*
 	 * Read from the start, because dependencies may lie before the window. Read to the end if
@@ -372,14 +375,14 @@ static int read_rows(struct pass *pass, struct ts_state_machine *machine,
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
-			pass->timeline->is_damaged = true;
+			*ret_damaged = true;
 			r = 0;
 			continue;
 		}
 		if (!r)
 			r = ts_state_machine_feed(machine, &row, &op);
 		if (r == 1)
-			r = take_op(pass, &op);
+			r = ts_timeline_pass_take(pass, &op);
 	}
 	return r == TS_SBT_E_END ? 0 : r;
 }
@@ -397,34 +400,49 @@ static int compare_streams(const void *a, const void *b)
 	return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
-int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_options *options,
-		     struct ts_timeline **ret_timeline)
+int ts_timeline_pass_new(struct ts_sbt_reader *reader, const struct ts_timeline_options *options,
+			 struct ts_timeline_pass **ret_pass)
 {
-	ts_cleanup(ts_timeline_freep) struct ts_timeline *timeline = calloc(1, sizeof(*timeline));
-	ts_cleanup(ts_state_machine_freep) struct ts_state_machine *machine = NULL;
-	struct pass pass = {.timeline = timeline,
-			    .reader = reader,
-			    .device_parts = options->device_parts};
-	int r = timeline ? ts_state_machine_new(&machine) : -ENOMEM;
+	ts_cleanup(ts_timeline_pass_freep) struct ts_timeline_pass *pass = calloc(1, sizeof(*pass));
+	int r;
 
-	if (!r) {
-		set_window(timeline, reader, options);
-		r = ts_state_machine_prepare(machine, reader, options->session);
-	}
-	if (!r)
-		r = ts_same_devices_read(&pass.same, reader);
-	if (!r)
-		r = read_rows(&pass, machine, options);
-	if (!r)
-		ts_doubts_finish(&timeline->doubts, machine);
-	/* A call in the window may have its device row after the window. */
-	if (!r && options->to_ns)
-		timeline->doubts.n_unanswered = 0;
-	free(pass.streams_by_number);
-	ts_state_map_deinit(&pass.device_by_id);
-	ts_same_devices_deinit(&pass.same);
+	if (!pass)
+		return -ENOMEM;
+	pass->timeline = calloc(1, sizeof(*pass->timeline));
+	if (!pass->timeline)
+		return -ENOMEM;
+	pass->reader = reader;
+	pass->device_parts = options->device_parts;
+	pass->has_end = options->to_ns != 0;
+	set_window(pass->timeline, reader, options);
+	r = ts_same_devices_read(&pass->same, reader);
 	if (r)
 		return r;
+	*ret_pass = ts_take_ptr(pass);
+	return 0;
+}
+
+void ts_timeline_pass_free(struct ts_timeline_pass *pass)
+{
+	if (!pass)
+		return;
+	ts_timeline_free(pass->timeline);
+	free(pass->streams_by_number);
+	ts_state_map_deinit(&pass->device_by_id);
+	ts_same_devices_deinit(&pass->same);
+	free(pass);
+}
+
+void ts_timeline_pass_finish(struct ts_timeline_pass *pass, const struct ts_state_machine *machine,
+			     bool is_damaged, struct ts_timeline **ret_timeline)
+{
+	struct ts_timeline *timeline = ts_take_ptr(pass->timeline);
+
+	timeline->is_damaged = is_damaged;
+	ts_doubts_finish(&timeline->doubts, machine);
+	/* A call in the window may have its device row after the window. */
+	if (pass->has_end)
+		timeline->doubts.n_unanswered = 0;
 	for (size_t i = 0; i < timeline->n_devices; i++) {
 		struct ts_timeline_device *device = &timeline->devices[i];
 
@@ -441,6 +459,20 @@ int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_opti
 		qsort(timeline->streams, timeline->n_streams, sizeof(*timeline->streams),
 		      compare_streams);
 	*ret_timeline = timeline;
-	timeline = NULL;
-	return 0;
+}
+
+int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_options *options,
+		     struct ts_timeline **ret_timeline)
+{
+	ts_cleanup(ts_timeline_pass_freep) struct ts_timeline_pass *pass = NULL;
+	ts_cleanup(ts_state_machine_freep) struct ts_state_machine *machine = NULL;
+	bool is_damaged = false;
+	int r = ts_state_machine_new(&machine);
+
+	r = r ? r : ts_state_machine_prepare(machine, reader, options->session);
+	r = r ? r : ts_timeline_pass_new(reader, options, &pass);
+	r = r ? r : read_rows(pass, machine, options, &is_damaged);
+	if (!r)
+		ts_timeline_pass_finish(pass, machine, is_damaged, ret_timeline);
+	return r;
 }

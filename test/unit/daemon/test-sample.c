@@ -2,15 +2,21 @@
 /*
  * Tests parts of the host sampler. A walk over this thread's own stack finds the frames that the C
  * library's unwinder finds, also through a signal handler. Other parts: Python's line tables,
- * symbols, messages. test/integration/test-host.py tests the whole.
+ * symbols, messages, and the copy of Python frames from a made-up interpreter in this process.
+ * test/integration/test-host.py tests the whole.
  */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <time.h>
 
 #include "test/unit/harness.h"
 
+#include "daemon/sample/pyframes.h"
+#include "daemon/sample/pyring.h"
 #include "daemon/sample/sampler.h"
+#include "daemon/sample/threads.h"
 
 #define STACK_BYTES (16u * 1024)
 
@@ -269,4 +275,260 @@ TS_TEST(items_that_cannot_be_are_passed_over)
 	memcpy(message, &item, sizeof(item));
 	off = 0;
 	ts_check(!ts_sampler_next(message, n, &off, &item, &at));
+}
+
+/* An interpreter with one thread, as struct ts_bpf_python describes it: with chunks and shims. */
+#define PAGE 4096u
+struct made_frame {
+	uint64_t code, previous, instruction;
+	uint8_t owner, reserved[7];
+};
+struct made_thread {
+	uint64_t next, id, native_id, frame, room[20];
+};
+static struct {
+	uint64_t next, threads;
+} interpreter;
+static struct made_thread thread;
+static uint64_t interpreters;
+static const struct ts_bpf_python made = {
+	.next_off = 0,
+	.threads_off = 8,
+	.thread_next = offsetof(struct made_thread, next),
+	.thread_id = offsetof(struct made_thread, id),
+	.thread_frame = offsetof(struct made_thread, frame),
+	.thread_cframe = TS_BPF_PYTHON_NONE,
+	.frame_code = offsetof(struct made_frame, code),
+	.frame_previous = offsetof(struct made_frame, previous),
+	.frame_instruction = offsetof(struct made_frame, instruction),
+	.frame_owner = offsetof(struct made_frame, owner),
+	.frame_is_entry = TS_BPF_PYTHON_NONE,
+	.frame_bytes = offsetof(struct made_frame, owner) + 1,
+	.offset = TS_PYTHON_OFFSET_POINTER,
+	.shims = 1,
+	.chunks = 1,
+};
+
+static struct ts_remote_frames *make_interpreter(void)
+{
+	struct ts_bpf_python config = made;
+	struct ts_remote_frames *frames;
+
+	thread.id = 77;
+	thread.native_id = (uint64_t)getpid();
+	interpreter.threads = (uint64_t)&thread;
+	interpreters = (uint64_t)&interpreter;
+	config.interpreters = (uint64_t)&interpreters;
+	ts_check_int(ts_remote_frames_new(getpid(), &config, &frames), 0);
+	return frames;
+}
+
+/* Puts a frame at `at` whose caller is the thread's frame. */
+static void call(void *at, uint64_t code)
+{
+	struct made_frame frame = {.code = code, .previous = thread.frame, .instruction = code + 8};
+
+	memcpy(at, &frame, sizeof(frame));
+	thread.frame = (uint64_t)at;
+}
+
+static void check_codes(struct ts_remote_frames *frames, uint32_t n, uint64_t innermost)
+{
+	struct ts_bpf_python_stack stack;
+
+	ts_check(ts_remote_frames_read(frames, (uint32_t)getpid(), &stack));
+	ts_check_int(stack.n, n);
+	ts_check(!stack.is_broken);
+	for (uint32_t i = 0; i < n; i++) {
+		ts_check_int(stack.frames[i].code, innermost - i);
+		ts_check_int(stack.frames[i].instruction, innermost - i + 8);
+		ts_check(!stack.frames[i].is_end);
+	}
+}
+
+TS_TEST(python_frames_are_copied_as_they_are_now)
+{
+	struct ts_remote_frames *frames = make_interpreter();
+	struct ts_bpf_python_stack stack;
+	uint8_t *memory =
+		mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ts_check(memory != MAP_FAILED);
+	/* Nothing is mapped before the first frame and behind the last page. */
+	ts_check(!munmap(memory, PAGE) && !munmap(memory + 2 * PAGE, PAGE));
+	memory += PAGE;
+	ts_check(!ts_remote_frames_read(frames, (uint32_t)getpid(), &stack));
+	for (uint32_t i = 0; i < 5; i++)
+		call(memory + i * 160, 101 + i);
+	/* The first read knows no memory yet; the second knows all of it. */
+	check_codes(frames, 5, 105);
+	check_codes(frames, 5, 105);
+	/* Another function at the same place, and deeper ones up to the end of the page. */
+	thread.frame = (uint64_t)memory + 3 * 160;
+	call(memory + 4 * 160, 105);
+	for (uint32_t i = 5; i < 25; i++)
+		call(memory + i * 160, 101 + i);
+	check_codes(frames, 25, 125);
+	/* Back to the outermost function. */
+	thread.frame = (uint64_t)memory;
+	check_codes(frames, 1, 101);
+	ts_remote_frames_free(frames);
+}
+
+TS_TEST(python_frames_on_two_stacks)
+{
+	struct ts_remote_frames *frames = make_interpreter();
+	struct ts_bpf_python_stack stack;
+	static struct made_frame chunk[4], shims[2];
+
+	thread.frame = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		call(&shims[1 - i], 1);
+		shims[1 - i].owner = TS_PYTHON_OWNED_BY_C_STACK;
+		call(&chunk[2 * i], 200 + 2 * i);
+		call(&chunk[2 * i + 1], 201 + 2 * i);
+	}
+	for (unsigned k = 0; k < 3; k++) {
+		ts_check(ts_remote_frames_read(frames, (uint32_t)getpid(), &stack));
+		ts_check_int(stack.n, 6);
+		ts_check_int(stack.frames[0].code, 203);
+		ts_check_int(stack.frames[1].code, 202);
+		ts_check(!stack.frames[2].code && stack.frames[2].is_end);
+		ts_check(stack.frames[2].at == (uint64_t)&shims[0]);
+		ts_check_int(stack.frames[4].code, 200);
+		ts_check(stack.frames[5].at == (uint64_t)&shims[1] && stack.frames[5].is_end);
+	}
+	ts_remote_frames_free(frames);
+}
+
+TS_TEST(python_frames_that_cannot_be_are_dropped)
+{
+	struct ts_remote_frames *frames = make_interpreter();
+	struct ts_bpf_python_stack stack;
+	static struct made_frame one;
+
+	thread.frame = 0;
+	call(&one, 301);
+	check_codes(frames, 1, 301);
+	/* An address that is not mapped, and one that is no multiple of 8. */
+	one.previous = 8;
+	ts_check(!ts_remote_frames_read(frames, (uint32_t)getpid(), &stack));
+	one.previous = (uint64_t)&one + 1;
+	ts_check(!ts_remote_frames_read(frames, (uint32_t)getpid(), &stack));
+	/* A frame that is its own caller: as many frames as there is room for. */
+	one.previous = (uint64_t)&one;
+	ts_check(ts_remote_frames_read(frames, (uint32_t)getpid(), &stack));
+	ts_check_int(stack.n, TS_BPF_PYTHON_FRAMES);
+	/* The state belongs to another thread now. */
+	thread.id = 78;
+	thread.native_id++;
+	one.previous = 0;
+	ts_check(!ts_remote_frames_read(frames, (uint32_t)getpid(), &stack));
+	ts_remote_frames_free(frames);
+}
+
+TS_TEST(python_stacks_wait_for_their_samples)
+{
+	struct ts_bpf_python_stack stack = {.n = 1, .frames = {{.code = 401}}};
+	const struct ts_bpf_python_stack *found;
+	struct ts_python_ring *ring;
+
+	ts_check_int(ts_python_ring_new(&ring), 0);
+	for (uint32_t tid = 1; tid <= 3; tid++) {
+		stack.tid = tid;
+		stack.time_ns = UINT64_C(1000000000) + tid;
+		ts_python_ring_put(ring, &stack);
+	}
+	ts_python_ring_drain(ring);
+	ts_check(!ts_python_ring_find(ring, 4, 1000000004));
+	ts_check(!ts_python_ring_find(ring, 2, 1010000002));
+	found = ts_python_ring_find(ring, 2, 1000000002);
+	ts_check(found && found->tid == 2 && found->n == 1 && found->frames[0].code == 401);
+	ts_check(!ts_python_ring_find(ring, 2, 1000000002));
+	/* A stack of another thread may come late. */
+	stack.tid = 4;
+	stack.time_ns = UINT64_C(999000000);
+	ts_python_ring_put(ring, &stack);
+	ts_check(ts_python_ring_find(ring, 1, 1000000001) != NULL);
+	/* More than a second later, the others are gone. */
+	stack.tid = 3;
+	stack.time_ns = UINT64_C(3000000000);
+	ts_python_ring_put(ring, &stack);
+	ts_check(!ts_python_ring_find(ring, 3, 1000000003));
+	ts_check(ts_python_ring_find(ring, 3, 3000000000) != NULL);
+	ts_python_ring_free(ring);
+}
+
+static int take_nothing(void *data, const struct ts_thread_sample *sample, size_t *ret_depth_bytes)
+{
+	(void)sample;
+	*ret_depth_bytes = 0;
+	++*(unsigned *)data;
+	return 0;
+}
+
+static void prompt_nothing(void *data, uint32_t tid, uint32_t inner_tid, uint64_t time_ns)
+{
+	(void)data;
+	(void)tid;
+	(void)inner_tid;
+	(void)time_ns;
+}
+
+static void before_nothing(void *data)
+{
+	(void)data;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+TS_TEST(a_wait_ends_each_time)
+{
+	unsigned n_samples = 0;
+	const struct ts_sampled_calls calls = {take_nothing, prompt_nothing, before_nothing,
+					       &n_samples};
+	struct ts_sampled_options options = {.period_ns = 5000000,
+					     .program_fd = -1,
+					     .wait_ms = 20,
+					     .wake_fd = -1};
+	struct ts_sampled_threads *threads;
+	int ends[2], r;
+	bool is_woken;
+
+	ts_check(!pipe(ends));
+	options.wake_fd = ends[0];
+	for (unsigned prompt = 0; prompt < 2; prompt++) {
+		options.prompt = prompt;
+		r = ts_sampled_threads_new(getpid(), &options, &threads);
+		if (r == -EACCES || r == -EPERM || r == -ENOENT || r == -ENOSYS || r == -EOPNOTSUPP)
+			ts_skip("no perf events");
+		ts_check_int(r, 0);
+		/* This thread runs; the samples come when the wait is over. */
+		for (unsigned i = 0; i < 4; i++) {
+			uint64_t begun = now_ns();
+
+			while (now_ns() - begun < 10000000)
+				;
+			begun = now_ns();
+			ts_check_int(ts_sampled_threads_wait(threads, &calls, &is_woken), 0);
+			ts_check(!is_woken);
+			ts_check(now_ns() - begun >= 19000000);
+			ts_check_int(ts_sampled_threads_take(threads, &calls), 0);
+		}
+		ts_check(n_samples);
+		n_samples = 0;
+		ts_check_int(write(ends[1], "", 1), 1);
+		ts_check_int(ts_sampled_threads_wait(threads, &calls, &is_woken), 0);
+		ts_check(is_woken);
+		ts_check_int(read(ends[0], &r, 1), 1);
+		ts_sampled_threads_free(threads);
+	}
+	close(ends[0]);
+	close(ends[1]);
 }

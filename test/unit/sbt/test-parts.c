@@ -2,7 +2,11 @@
 /* A recording in several files: each file is a trace by itself, and all together are one trace. */
 #include "test/unit/harness.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "sbt/repair.h"
 #include "sbt/verify.h"
@@ -403,9 +407,9 @@ static uint64_t file_bytes(int fd)
 
 /*
  * Two files share one account until it is empty: the second file gets its end, and each file counts
- * its bytes.
+ * its bytes. Space that the file system could not reserve is settled when it is written.
  */
-TS_TEST(space_is_accounted_for)
+static void share_an_account(bool can_reserve)
 {
 	struct account account = {.most = 1 << 20};
 	const struct ts_sbt_space space = {&account, account_take, account_settle, account_give};
@@ -428,6 +432,12 @@ TS_TEST(space_is_accounted_for)
 		r = ts_sbt_session_writer_seal(sw, "checkpoint", 10);
 		ts_check(!r || i > 100);
 		ts_check(account.has >= ts_sbt_writer_bytes(writer));
+		if (can_reserve)
+			ts_check_int(account.unsettled, 0);
+		else if (i < 50)
+			ts_check_int(account.unsettled,
+				     account.has -
+					     (ts_sbt_writer_bytes(writer) + 4095) / 4096 * 4096);
 		if (i == 50) {
 			ts_check_int(ts_sbt_writer_continue(writer,
 							    fcntl(fds[1], F_DUPFD_CLOEXEC, 3), 1),
@@ -453,6 +463,27 @@ TS_TEST(space_is_accounted_for)
 		ts_sbt_reader_free(reader);
 		close(fds[i]);
 	}
+}
+
+TS_TEST(space_is_accounted_for)
+{
+	share_an_account(true);
+}
+
+TS_TEST(space_that_cannot_be_reserved)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {TS_ARRAY_LEN(filter), filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		ts_skip("no seccomp");
+	share_an_account(false);
 }
 
 /* A file without space for its beginning is not counted, and can still be finished. */

@@ -10,7 +10,7 @@
         slow = trace.kernels.where(name='*gemm*').to_pandas()
 """
 from ._annotate import annotate, counter, is_recorded, mark
-from ._ask import Answer, Picture, frames
+from ._ask import Answer, Page, Picture, frames
 from ._call import Progress
 from ._errors import CommandError, Error, NotInstalled, TraceError
 from ._names import ReplayMode, build_timeline, capture_trace, export_perfetto, replay_trace
@@ -21,6 +21,6 @@ from ._trace import open_trace as open
 from ._version import __version__
 from ._writer import SBTWriter, TracingSession
 
-__all__ = ['Answer', 'Column', 'CommandError', 'Error', 'Folder', 'NotInstalled', 'Picture', 'Progress', 'Recording', 'ReplayMode', 'SBTWriter',
-           'Table', 'Trace', 'TraceError', 'TracingSession', 'annotate', 'build_timeline', 'capture_trace', 'counter', 'export_perfetto',
-           'frames', 'is_recorded', 'mark', 'open', 'record', 'recording', 'replay_trace', 'start', 'stop']
+__all__ = ['Answer', 'Column', 'CommandError', 'Error', 'Folder', 'NotInstalled', 'Page', 'Picture', 'Progress', 'Recording', 'ReplayMode',
+           'SBTWriter', 'Table', 'Trace', 'TraceError', 'TracingSession', 'annotate', 'build_timeline', 'capture_trace', 'counter',
+           'export_perfetto', 'frames', 'is_recorded', 'mark', 'open', 'record', 'recording', 'replay_trace', 'start', 'stop']

@@ -25,6 +25,10 @@ MAX_THREADS = 256  # TS_VGPU_MAX_THREADS
 class Picture(str):
     """A picture: its text is SVG. Notebooks show it."""
 
+    def png(self) -> bytes:
+        """The picture as PNG, by librsvg."""
+        return _call.png(self)
+
     def _repr_svg_(self) -> str:
         return str(self)
 
@@ -32,7 +36,23 @@ class Picture(str):
         return '<Picture of %d bytes>' % len(self.encode())
 
     def save(self, path: Union[str, 'os.PathLike[str]']) -> None:
-        """Writes the picture to a file."""
+        """Writes the picture to a file: PNG if the name ends in .png, else SVG."""
+        data = self.png() if os.fspath(path).endswith('.png') else self.encode()
+        with open(path, 'wb') as file:
+            file.write(data)
+
+
+class Page(str):
+    """A page: its text is HTML, complete and without scripts. Notebooks show it in a frame."""
+
+    def _repr_html_(self) -> str:
+        return '<iframe sandbox style="width:100%%;height:45em;border:0" srcdoc="%s"></iframe>' % html.escape(self)
+
+    def __repr__(self) -> str:
+        return '<Page of %d bytes>' % len(self.encode())
+
+    def save(self, path: Union[str, 'os.PathLike[str]']) -> None:
+        """Writes the page to a file."""
         with open(path, 'w', encoding='utf-8') as file:
             file.write(self)
 
@@ -284,7 +304,7 @@ class Questions:
 
     def picture(self, kind: str, path: Optional[Union[str, 'os.PathLike[str]']] = None, *, start: Optional[Time] = None,
                 end: Optional[Time] = None, weight: Optional[str] = None, width: Optional[int] = None) -> Picture:
-        """A "timeline", the "memory" or a "flame" graph as SVG; also written to `path`.
+        """A "timeline", the "memory" or a "flame" graph as SVG; also written to `path`, as PNG if that ends in .png.
 
         `weight` is for flame graphs. `width` is in pixels, from 320 to 8192.
         """
@@ -298,6 +318,13 @@ class Questions:
     def flame(self, weight: str = 'gpu-time', start: Optional[Time] = None, end: Optional[Time] = None) -> Picture:
         """A flame graph of "gpu-time", "launches" or "bytes" by launching stack, or of threads' time ("cpu", "off-cpu", "host")."""
         return self.picture('flame', start=start, end=end, weight=weight)
+
+    def report(self, path: Optional[Union[str, 'os.PathLike[str]']] = None, *, width: Optional[int] = None) -> Page:
+        """A page with the answers of analyze(), gaps(), memory() and info(), and pictures `width` pixels wide; also written to `path`."""
+        page = Page(exported(self._again, 'html', _library.ExportOptions(weight=weight_of('gpu-time'), width=width or 0), self.progress))
+        if path is not None:
+            page.save(path)
+        return page
 
     def analyze(self, limit: int = 5) -> Answer:
         """Where the time went, and what to change."""
@@ -353,7 +380,7 @@ class Questions:
 
     def export(self, format: str, output: Optional[str] = None, *, job: Optional[str] = None,
                rank: Union[str, int, None] = None) -> Optional[str]:
-        """Writes the trace for another tool: "perfetto", "json", "folded", "pprof", "svg", or "arrow" into a folder.
+        """Writes the trace for another tool: "perfetto", "json", "folded", "pprof", "svg", "html", or "arrow" into a folder.
 
         Without `output` text is returned. job and rank name folders of "arrow", if not those of the trace.
         """

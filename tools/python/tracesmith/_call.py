@@ -171,6 +171,20 @@ def picture(again: Callable[[], Any], question: str, options: Dict[str, Any], wi
     return _interruptible(watch, report, work)
 
 
+def png(svg: str) -> bytes:
+    """A picture as PNG."""
+    lib, data, found, n_bytes = _library.library(), svg.encode(), ctypes.c_void_p(), ctypes.c_size_t()
+    result = lib.ts_picture_png(data, len(data), ctypes.byref(found), ctypes.byref(n_bytes))
+    if result:
+        raise Error(lib.ts_picture_why(result).decode())
+    try:
+        return ctypes.string_at(found, n_bytes.value)
+    finally:
+        free = ctypes.CDLL(None).free
+        free.argtypes = [ctypes.c_void_p]
+        free(found)
+
+
 def diff(before: Callable[[], Any], after: Callable[[], Any], report: Report = None) -> str:
     """The comparison of two traces."""
     watch = _Watch(report)
@@ -209,7 +223,7 @@ def export(again: Callable[[], Any], number: int, options: _library.ExportOption
     def work(flag: Any) -> None:
         with again() as trace:
             found = ctypes.create_string_buffer(REPORT_BYTES)
-            options.cancel = ctypes.addressof(flag)
+            options.cancel, options.no_memory = ctypes.addressof(flag), ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p)
             options.title = os.fsencode(os.path.basename(trace.path) or trace.path)
             watch.count(trace.reader)
             result = _library.library().ts_export_fd(trace.reader, number, ctypes.byref(options), descriptor, found)

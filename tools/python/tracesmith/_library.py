@@ -66,7 +66,7 @@ class ExportOptions(ctypes.Structure):
     _fields_ = [('session', c_uint32), ('types', c_uint64), ('from_ns', c_uint64), ('to_ns', c_uint64), ('weight', c_int),
                 ('mangled', c_bool), ('no_leaf', c_bool), ('processes', c_bool), ('threads', c_bool), ('lines', c_bool),
                 ('names', c_void_p), ('step', c_void_p), ('user', c_void_p), ('generator', c_char_p), ('width', c_uint32),
-                ('title', c_char_p), ('cancel', c_void_p)]
+                ('title', c_char_p), ('cancel', c_void_p), ('no_memory', c_void_p)]
 
 
 # Functions that the library calls: in the thread of the call, but for ProgressReport.
@@ -118,6 +118,8 @@ FUNCTIONS: Dict[str, Any] = {
     'ts_ask_json': (c_int, [c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, POINTER(AskOptions), POINTER(Json), c_char_p]),
     'ts_ask_json_diff': (c_int, [POINTER(Side), c_char_p, POINTER(AskOptions), POINTER(Json), c_char_p]),
     'ts_ask_picture': (c_int, [c_void_p, c_uint32, c_char_p, c_char_p, c_char_p, c_uint32, POINTER(AskOptions), POINTER(Json), c_char_p]),
+    'ts_picture_png': (c_int, [c_char_p, c_size_t, POINTER(c_void_p), POINTER(c_size_t)]),
+    'ts_picture_why': (c_char_p, [c_int]),
     'ts_replay_progress_new': (c_int, [ProgressReport, c_void_p, c_uint32, POINTER(c_void_p)]),
     'ts_replay_progress_free': (None, [c_void_p]),
     'ts_sbt_reader_watch': (None, [c_void_p, RowsReport, c_void_p]),

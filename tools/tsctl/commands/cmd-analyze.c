@@ -4,6 +4,7 @@
  * stacks. main.c runs it; replay/report answers.
  */
 #include "proto/rpc/json.h"
+#include "replay/report/answers/words.h"
 #include "replay/report/stacks/codes.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/message-texts.h"
@@ -29,25 +30,6 @@ struct asked {
 	const char *session;
 	uint64_t limit;
 	bool json, no_stacks, all;
-};
-
-static const struct {
-	const char *verdict, *text;
-} verdicts[] = {
-	{"compute_bound", "Compute-bound: kernels keep the GPU busy. Look at the kernels below."},
-	{"copy_bound",
-	 "Copy-bound: copies keep the GPU busy. Copy less, use pinned memory, and copy in\n"
-	 "separate streams beside kernels."},
-	{"launch_bound",
-	 "Launch-bound: the GPU ends each operation before the next launch. Launch\n"
-	 "fewer and larger kernels, or graphs (cudaGraphLaunch)."},
-	{"host_bound",
-	 "Host-bound: the GPU is idle while the host does other work. `tsctl gaps` lists\n"
-	 "that work. Launch the next operations before the host waits."},
-	{"waiting", "Waiting: the GPU is idle and waits for operations elsewhere. `tsctl graph\n"
-		    "--critical-path` lists them."},
-	{"model_clock", "No verdict: idle times and waits come from a model, not from a real GPU."},
-	{"unknown", "No verdict: the trace has too little data about the time of the GPU."},
 };
 
 /* ---- for people ------------------------------------------------------------------------------ */
@@ -122,8 +104,8 @@ static void print_kernels(const Ts__Rpc__AnalysisReport *report)
 	for (size_t i = 0; i < report->n_kernels; i++) {
 		const Ts__Rpc__AnalysisKernel *kernel = report->kernels[i];
 		const char *launchers =
-			ts_text_launchers(&pool, kernel->n_launched_by, kernel->launched_by,
-					  kernel->launch_sites);
+			ts_words_launchers(&pool, kernel->n_launched_by, kernel->launched_by,
+					   kernel->launch_sites);
 
 		ts_table_addf(table, "%.1f %%", percent(kernel->ns, report->kernels_ns));
 		ts_table_add(table, ts_out_duration(figure, kernel->ns));
@@ -144,22 +126,13 @@ static void print_kernels(const Ts__Rpc__AnalysisReport *report)
 static void print_finding(const struct asked *asked, const Ts__Rpc__AnalysisFinding *finding,
 			  uint64_t all_ns)
 {
-	static const char *const texts[][2] = {
-		{"tiny_copy", "copies of less than 4 KiB between host and device"},
-		{"pageable_copy", "copies from or to pageable memory"},
-		{"redundant_sync", "waits for a GPU without work"},
-		{"legacy_stream", "operations that waited by the legacy default stream's rule"},
-		{"serialised_streams", "streams that never ran at once"},
-	};
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	char count[TS_OUT_FIGURE_BYTES], took[TS_OUT_FIGURE_BYTES], bytes[TS_OUT_FIGURE_BYTES];
 
 	printf("\n%sUp to %.0f %% of the time%s: %s ", ts_term_style(stdout, TS_STYLE_BOLD),
 	       percent(finding->gain_ns, all_ns), ts_term_style(stdout, TS_STYLE_PLAIN),
 	       ts_out_count(count, finding->count));
-	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++)
-		if (!strcmp(texts[i][0], finding->finding))
-			fputs(texts[i][1], stdout);
+	fputs(ts_words_finding(finding->finding), stdout);
 	printf(": %s", ts_out_duration(took, finding->ns));
 	if (finding->bytes)
 		printf(", %s", ts_out_bytes(bytes, finding->bytes));
@@ -238,9 +211,7 @@ static void print_report(const struct asked *asked, const struct ts_about *about
 	}
 	printf(": %s from the first operation of a GPU to the last\n",
 	       ts_out_duration(figure, report->end_ns - report->start_ns));
-	for (size_t i = 0; i < TS_ARRAY_LEN(verdicts); i++)
-		if (!strcmp(verdicts[i].verdict, report->verdict))
-			puts(verdicts[i].text);
+	puts(ts_words_verdict(report->verdict));
 	print_host_code(report);
 	if (!strcmp(report->verdict, "model_clock"))
 		ts_text_model_clock(stdout);

@@ -4,7 +4,7 @@
  * answers.
  */
 #include "proto/rpc/json.h"
-#include "replay/report/stacks/codes.h"
+#include "replay/report/answers/words.h"
 #include "replay/state/state-clocks.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/message-texts.h"
@@ -17,16 +17,12 @@
 #include "tools/tsctl/tsctl.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 
 #define DEFAULT_LISTED 10u
 #define MAX_LISTED     65536
 #define DEFAULT_LEAST  10000u
 /* Maximum number of printed parts per list; the JSON has all. */
-#define MAX_PARTS  12u
-#define TEXT_BYTES 512u
-/* With fewer samples, the number of samples is printed. */
-#define FEW_SAMPLES 3u
+#define MAX_PARTS 12u
 
 struct asked {
 	const char *session;
@@ -36,157 +32,7 @@ struct asked {
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-static size_t add_text(char *text, size_t n, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static size_t add_text(char *text, size_t n, const char *format, ...)
-{
-	va_list arguments;
-	int r;
-
-	va_start(arguments, format);
-	r = vsnprintf(text + n, TEXT_BYTES - n, format, arguments);
-	va_end(arguments);
-	return r < 0 ? n : n + (size_t)r < TEXT_BYTES ? n + (size_t)r : TEXT_BYTES - 1;
-}
-
-/* Names the thread that got the CPU, or the waker. */
-static size_t off_cpu_text(const Ts__Rpc__GapPart *part, char *text, size_t n)
-{
-	const char *reason = part->reason ? part->reason : "unknown";
-	char waker[TS_OUT_THREAD_BYTES];
-
-	n = add_text(text, n, "off CPU: %s", reason);
-	if (part->syscall && strcmp(part->syscall, reason))
-		n = add_text(text, n, " in %s", part->syscall);
-	if (part->file)
-		n = add_text(text, n, " %s", part->file);
-	ts_out_thread(waker, part->waker, part->waker_tid);
-	if (*waker && !part->waker_context)
-		n = add_text(text, n, ", CPU given to %s", waker);
-	else if (*waker)
-		n = add_text(text, n, ", woken by %s", waker);
-	else if (part->waker_context)
-		n = add_text(text, n, ", woken by an interrupt");
-	return n;
-}
-
-/*
- * Writes that the thread ran its own code. If there are few samples, the text also has their
- * number.
- */
-static size_t own_code_text(const Ts__Rpc__GapPart *part, uint64_t n_samples, char *text, size_t n)
-{
-	n = add_text(text, n, "running ");
-	n += ts_code_text(part->function, part->file, part->line, text + n, TEXT_BYTES - n);
-	if (n_samples == 1)
-		n = add_text(text, n, " (from 1 sample)");
-	else if (n_samples < FEW_SAMPLES)
-		n = add_text(text, n, " (from %" PRIu64 " of %" PRIu64 " samples)", part->samples,
-			     n_samples);
-	return n;
-}
-
-/* Counts the samples of the same cause and thread. */
-static uint64_t samples_beside(const Ts__Rpc__GapPart *part, Ts__Rpc__GapPart *const *parts,
-			       size_t n)
-{
-	uint64_t n_samples = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (parts[i]->samples && parts[i]->tid == part->tid &&
-		    parts[i]->session == part->session && !strcmp(parts[i]->cause, part->cause))
-			n_samples += parts[i]->samples;
-	return n_samples;
-}
-
-/* Returns the text for a part that sums up many small parts of a cause. */
-static const char *merged_text(const char *cause)
-{
-	static const struct {
-		const char *cause, *text;
-	} texts[] = {
-		{"off_cpu", "off CPU for other reasons"},
-		{"page_fault", "other page faults"},
-		{"syscall", "in other system calls"},
-		{"call", "in other calls"},
-		{"running", "running other code"},
-		{"host", "in other code, on or off CPU"},
-		{"dependency", "waiting for other streams"},
-		{"device", "device busy with other streams"},
-		{"block_io", "waiting for disks, other requests"},
-		{"reclaim", "reclaiming memory in other ways"},
-		{"dispatch", "other operations on the way to the device"},
-	};
-
-	for (size_t i = 0; i < TS_ARRAY_LEN(texts); i++)
-		if (!strcmp(texts[i].cause, cause))
-			return texts[i].text;
-	return cause;
-}
-
-/*
- * Writes the text of one part. `of_tid`: the thread named on the line above; 0: none. `n_samples`:
- * all samples of the thread's code.
- */
-static void part_text(const Ts__Rpc__GapPart *part, uint32_t of_tid, uint64_t n_samples,
-		      char text[TEXT_BYTES])
-{
-	const char *cause = part->cause ? part->cause : "unknown";
-	char figure[TS_OUT_FIGURE_BYTES], thread[TS_OUT_THREAD_BYTES];
-	bool in_call = part->call && strcmp(cause, "call");
-	size_t n = 0;
-
-	text[0] = '\0';
-	if (!part->has_session) {
-		add_text(text, n, "%s", merged_text(cause));
-		return;
-	}
-	if (part->tid && part->tid != of_tid)
-		n = add_text(text, n, "%s: ", ts_out_thread(thread, part->thread_name, part->tid));
-	if (!strcmp(cause, "off_cpu"))
-		n = off_cpu_text(part, text, n);
-	else if (!strcmp(cause, "page_fault"))
-		n = add_text(text, n, "page faults: %s, %s memory", part->fault, part->memory);
-	else if (!strcmp(cause, "syscall"))
-		n = add_text(text, n, "in the system call %s%s%s",
-			     part->syscall ? part->syscall : "?", part->file ? " " : "",
-			     part->file ? part->file : "");
-	else if (!strcmp(cause, "call"))
-		n = add_text(text, n, "in %s", part->call ? part->call : "a call");
-	else if (part->function)
-		n = own_code_text(part, n_samples, text, n);
-	else if (!strcmp(cause, "running"))
-		n = add_text(text, n, "running its own code");
-	else if (!strcmp(cause, "host"))
-		n = add_text(text, n, "in its own code, on or off CPU");
-	else if (!strcmp(cause, "dependency"))
-		n = add_text(text, n, "waiting for stream %" PRIu32, part->stream);
-	else if (!strcmp(cause, "device"))
-		n = add_text(text, n, "device busy with stream %" PRIu32, part->stream);
-	else if (!strcmp(cause, "block_io"))
-		n = add_text(text, n, "waiting for disk: %s %s", part->operation,
-			     part->disk ? part->disk : "?");
-	else if (!strcmp(cause, "reclaim"))
-		n = add_text(text, n, "reclaiming memory: %s", part->reason);
-	else if (!strcmp(cause, "dispatch"))
-		n = add_text(text, n, "operation on the way to the device");
-	else
-		n = add_text(text, n, "%s", cause);
-	if (part->has_event)
-		n = add_text(text, n, ", event 0x%" PRIx64, part->event);
-	if (part->has_op_id)
-		n = add_text(text, n, ", op %" PRIu64, part->op_id);
-	if (in_call)
-		n = add_text(text, n, ", in %s", part->call);
-	if (part->runnable_ns && part->waker_context)
-		add_text(text, n, " (then %s waiting for a CPU)",
-			 ts_out_duration(figure, part->runnable_ns));
-	if (part->queued_ns)
-		add_text(text, n, " (%s of it queued)", ts_out_duration(figure, part->queued_ns));
-}
-
-/* Prints parts of the time `of_ns`. `of_tid`: as in part_text(). */
+/* Prints parts of the time `of_ns`. `of_tid`: as in ts_words_gap_part(). */
 static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *parts, size_t n,
 			uint64_t of_ns, uint32_t of_tid, unsigned indent)
 {
@@ -194,13 +40,14 @@ static void print_parts(const struct asked *asked, Ts__Rpc__GapPart *const *part
 
 	for (size_t i = 0; i < n; i++) {
 		const Ts__Rpc__GapPart *part = parts[i];
-		char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES], text[TEXT_BYTES];
+		char figure[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES],
+			text[TS_WORDS_PART_BYTES];
 
 		if (i >= MAX_PARTS && !asked->all) {
 			more_ns += part->ns;
 			continue;
 		}
-		part_text(part, of_tid, part->function ? samples_beside(part, parts, n) : 0, text);
+		ts_words_gap_part(parts, n, i, of_tid, text);
 		printf("%*s%10s %5.1f %%  ", (int)indent, "", ts_out_duration(figure, part->ns),
 		       of_ns ? 100.0 * (double)part->ns / (double)of_ns : 0);
 		ts_out_text(stdout, text);

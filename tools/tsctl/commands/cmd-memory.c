@@ -6,10 +6,10 @@
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
 #include "replay/report/pictures/picture.h"
+#include "replay/report/stacks/short-function.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/message-texts.h"
 #include "tools/tsctl/screen/out.h"
-#include "tools/tsctl/screen/short-function.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/trace/ask.h"
@@ -282,7 +282,7 @@ static int draw(void *data, const struct ts_about *about, const ProtobufCMessage
 
 	ts_picture_file_options(about, asked->width, &options);
 	r = ts_picture_memory((const void *)body, &options, &svg, &n_bytes);
-	return ts_picture_file_write(asked->output, r, svg, n_bytes);
+	return ts_picture_file_write(asked->output, asked->format, r, svg, n_bytes);
 }
 
 static int ask(struct asked *asked)
@@ -297,7 +297,7 @@ static int ask(struct asked *asked)
 	query.body_case = TS__RPC__QUERY__BODY_MEMORY;
 	query.memory = &memory;
 	asked->asking.is_one = true;
-	if (asked->format == TS_PICTURE_FILE_SVG) {
+	if (ts_picture_file_is_drawn(asked->format)) {
 		TS_RPC_SET(&memory, points, ts_picture_parts((uint32_t)asked->width));
 		asked->asking.take = draw;
 	} else {
@@ -339,11 +339,11 @@ static const struct ts_option command_options[] = {
 	 .joint = ", "},
 	{"output", 'o', TS_OPTION_FILE(struct asked, output), .metavar = "FILE",
 	 .help = "\n"
-		 "print text (default), json, or an svg picture to FILE"},
+		 "print text (default), json, or a picture (svg, png) to FILE"},
 	{"width", 'w', TS_OPTION_NUMBER(struct asked, width), .min = TS_PICTURE_MIN_WIDTH,
 	 .max = TS_PICTURE_MAX_WIDTH, .metavar = "N",
 	 .expects = "expected a number of pixels, from 320 to 8192",
-	 .help = "svg: draw N pixels wide (default: 1200)", .rank = 1},
+	 .help = "svg, png: draw N pixels wide (default: 1200)", .rank = 1},
 	{"served", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, asking.served),
 	 .help = "have the daemon answer"},
 	{"json", 'j', TS_OPTION_FLAG(struct asked, asking.json), .is_letter_unmentioned = true,

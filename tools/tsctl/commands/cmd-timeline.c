@@ -223,7 +223,7 @@ static int draw(void *data, const struct ts_about *about, const ProtobufCMessage
 
 	ts_picture_file_options(about, asked->width, &options);
 	r = ts_picture_timeline((const void *)body, &options, &svg, &n_bytes);
-	return ts_picture_file_write(asked->output, r, svg, n_bytes);
+	return ts_picture_file_write(asked->output, asked->format, r, svg, n_bytes);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -269,7 +269,7 @@ static int ask(struct asked *asked)
 		timeline.from = ts_ask_moment(&asked->from, &from);
 	if (asked->to.is_given)
 		timeline.to = ts_ask_moment(&asked->to, &to);
-	if (asked->format == TS_PICTURE_FILE_SVG) {
+	if (ts_picture_file_is_drawn(asked->format)) {
 		TS_RPC_SET(&timeline, parts, ts_picture_parts((uint32_t)asked->width));
 		TS_RPC_SET(&timeline, device_parts, true);
 	} else {
@@ -278,7 +278,7 @@ static int ask(struct asked *asked)
 	query.body_case = TS__RPC__QUERY__BODY_TIMELINE;
 	query.timeline = &timeline;
 	asked->asking.is_one = true;
-	if (asked->format == TS_PICTURE_FILE_SVG)
+	if (ts_picture_file_is_drawn(asked->format))
 		asked->asking.take = draw;
 	else
 		asked->asking.print = print_report;
@@ -303,7 +303,7 @@ static const struct ts_option command_options[] = {
 	 .joint = ", "},
 	{"output", 'o', TS_OPTION_FILE(struct asked, output), .metavar = "FILE",
 	 .help = "\n"
-		 "print text (default), json, or an svg picture to FILE"},
+		 "print text (default), json, or a picture (svg, png) to FILE"},
 	{"ascii", TS_OPTION_LONG, TS_OPTION_FLAG(struct asked, ascii),
 	 .help = "draw in ASCII (default: blocks if the locale is UTF-8)"},
 	{"session", 's', TS_OPTION_SESSION(struct asked, asking.session), .metavar = "N",

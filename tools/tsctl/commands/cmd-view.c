@@ -3,6 +3,7 @@
  * tsctl view: prints the rows of a trace in time order, or their sums. main.c runs it;
  * replay/report walks and sums rows, trace/viewrow.c prints a line.
  */
+#include "replay/report/answers/words.h"
 #include "replay/report/names/names.h"
 #include "replay/report/rows/rowjson.h"
 #include "replay/report/rows/rowsums.h"
@@ -438,7 +439,7 @@ static void add_launcher(struct ts_table *table, const Ts__Rpc__Aggregate *sum, 
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
 	const char *text =
-		ts_text_launchers(&pool, sum->n_launched_by, sum->launched_by, sum->launch_sites);
+		ts_words_launchers(&pool, sum->n_launched_by, sum->launched_by, sum->launch_sites);
 
 	if (is_column)
 		ts_table_add(table, text);

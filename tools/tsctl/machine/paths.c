@@ -101,6 +101,12 @@ int ts_path_vgpu(char ret_path[PATH_MAX])
 		    "/libcuda.so.1", ret_path);
 }
 
+int ts_path_studio(char ret_path[PATH_MAX])
+{
+	return find(TS_STUDIO_ENVIRONMENT, "tools/studio/server/tracesmith-studio",
+		    TSCTL_LIBEXECDIR "/tracesmith/tracesmith-studio", "", ret_path);
+}
+
 bool ts_path_has_vgpu(void)
 {
 	char path[PATH_MAX];

@@ -6,10 +6,11 @@
 #include "tools/tsctl/screen/message-texts.h"
 
 #include "proto/abi/base.h"
+#include "replay/report/answers/words.h"
 #include "replay/report/stacks/frames.h"
+#include "replay/report/stacks/short-function.h"
 #include "replay/report/stacks/stackjson.h"
 #include "tools/tsctl/screen/out.h"
-#include "tools/tsctl/screen/short-function.h"
 #include "tools/tsctl/screen/table.h"
 #include "tools/tsctl/screen/term.h"
 #include "tools/tsctl/tsctl.h"
@@ -98,23 +99,6 @@ const char *ts_text_part_sum(const char *part)
 	return "";
 }
 
-const char *ts_text_launchers(struct ts_pool *pool, size_t n_sites,
-			      Ts__Rpc__LaunchSite *const *sites, uint64_t n_places)
-{
-	char name[TS_SHORT_FUNCTION_BYTES];
-	char *text;
-
-	if (!n_sites)
-		return "";
-	text = ts_pool_copy(pool, ts_short_function(sites[0]->frame, name, sizeof(name)));
-	if (n_places > 1)
-		text = ts_pool_printf(pool, "%" PRIu64 " places, mostly %s", n_places, text);
-	for (size_t i = 0; i < sites[0]->n_callers; i++)
-		text = ts_pool_printf(pool, "%s < %s", text,
-				      ts_short_function(sites[0]->callers[i], name, sizeof(name)));
-	return text;
-}
-
 void ts_text_paragraph(FILE *file, const char *text, unsigned int indent)
 {
 	size_t width = ts_term_width(file),
@@ -145,50 +129,19 @@ void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds)
 
 void ts_text_model_clock(FILE *file)
 {
-	fputs("Virtual GPU: times of operations come from a cost model, times of calls from the\n"
-	      "CPU that computed them. Times of host and GPU are not comparable.\n",
-	      file);
+	fputs(ts_words_model_clock(), file);
 }
 
 void ts_text_timed_kernels(FILE *file)
 {
-	fputs("Virtual GPU with kernels=timed: kernels were timed, not computed. The program's\n"
-	      "results are not a GPU's.\n",
-	      file);
+	fputs(ts_words_timed_kernels(), file);
 }
 
 void ts_text_doubts(FILE *file, const char *of, const Ts__Rpc__Doubts *doubts)
 {
-	const struct {
-		uint64_t n;
-		const char *what;
-	} lines[] = {
-		{doubts ? doubts->without_call : 0, "without a recorded call"},
-		{doubts ? doubts->overlapping : 0, "began before the end of a dependency"},
-		{doubts ? doubts->backwards : 0, "with an end before the start"},
-		{doubts ? doubts->at_no_time : 0, "with an impossible end time"},
-		{doubts ? doubts->not_all_known : 0, "with unknown dependencies"},
-		{doubts ? doubts->unanswered : 0, "calls without a recorded operation"},
-		{doubts ? doubts->ids_twice : 0, "calls with the id of another call"},
-	};
-	char count[TS_OUT_FIGURE_BYTES], counted[TS_OUT_COUNTED_BYTES];
-	const char *between = "";
-
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
-	char *text;
 
-	if (!doubts)
-		return;
-	text = ts_pool_printf(&pool, "Uncertain%s, of %s: ", of,
-			      ts_out_counted(counted, doubts->operations, "operation"));
-	for (size_t i = 0; i < TS_ARRAY_LEN(lines); i++) {
-		if (!lines[i].n)
-			continue;
-		text = ts_pool_printf(&pool, "%s%s%s %s", text, between,
-				      ts_out_count(count, lines[i].n), lines[i].what);
-		between = "; ";
-	}
-	ts_text_paragraph(file, ts_pool_printf(&pool, "%s.", text), 0);
+	ts_text_paragraph(file, ts_words_doubts(&pool, of, doubts), 0);
 }
 
 static void print_call(const char *what, const Ts__Rpc__MisuseCall *call, uint64_t origin_ns,

@@ -14,12 +14,6 @@ void ts_text_stack(const Ts__Rpc__Stack *stack, unsigned int indent);
 void ts_text_clocks(const Ts__Rpc__ClockBounds *bounds);
 
 /*
- * Returns "launch (network.c:12) < device_step (network.c:88)", or "2 places, mostly ..." for
- * several sites, or "" for none. The pool owns the text.
- */
-const char *ts_text_launchers(struct ts_pool *pool, size_t n_sites,
-			      Ts__Rpc__LaunchSite *const *sites, uint64_t n_places);
-/*
  * Return the text for a part of a critical path, by its JSON name: as a word, and as a sum of such
  * parts.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shortens names of functions; message-texts.c calls this file. A frame of PyTorch has hundreds of
+ * Shortens names of functions; words.c and tsctl call this file. A frame of PyTorch has hundreds of
  * characters, mostly template arguments and parameters. The scanner knows only brackets; it does
  * not parse C++. A name with unbalanced brackets stays as it is.
  */
-#include "tools/tsctl/screen/short-function.h"
+#include "replay/report/stacks/short-function.h"
 
 #include <ctype.h>
 #include <stdbool.h>

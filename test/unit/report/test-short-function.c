@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the short form of function names in text. */
+#include "replay/report/stacks/short-function.h"
 #include "test/unit/harness.h"
-#include "tools/tsctl/screen/short-function.h"
 
 static void becomes(const char *name, const char *expected)
 {

@@ -12,6 +12,7 @@
 #include "tools/tsctl/screen/times.h"
 #include "tools/tsctl/trace/outfile.h"
 #include "tools/tsctl/trace/outfolder.h"
+#include "tools/tsctl/trace/picturefile.h"
 #include "tools/tsctl/trace/source.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -27,6 +28,7 @@
 
 enum {
 	FORMAT_CHROME = TS_EXPORT_N_FORMATS, /* alias of the format `json` */
+	FORMAT_PNG,			     /* the format `svg`, as pixels */
 	FORMAT_ARROW,			     /* the output is a folder */
 	FORMAT_UNSET
 };
@@ -41,7 +43,9 @@ static const struct {
 	[TS_EXPORT_FORMAT_FOLDED] = {TS_EXPORT_FORMAT_FOLDED, true, true},
 	[TS_EXPORT_FORMAT_PPROF] = {TS_EXPORT_FORMAT_PPROF, false, true},
 	[TS_EXPORT_FORMAT_SVG] = {TS_EXPORT_FORMAT_SVG, true, true},
+	[TS_EXPORT_FORMAT_HTML] = {TS_EXPORT_FORMAT_HTML, true, false},
 	[FORMAT_CHROME] = {TS_EXPORT_FORMAT_JSON, true, false},
+	[FORMAT_PNG] = {TS_EXPORT_FORMAT_SVG, false, true},
 	[FORMAT_ARROW] = {TS_EXPORT_N_FORMATS, false, false},
 };
 
@@ -51,12 +55,14 @@ static const char *const format_names[] = {
 	[TS_EXPORT_FORMAT_FOLDED] = "folded",
 	[TS_EXPORT_FORMAT_PPROF] = "pprof",
 	[TS_EXPORT_FORMAT_SVG] = "svg",
+	[TS_EXPORT_FORMAT_HTML] = "html",
 	[FORMAT_CHROME] = "chrome",
+	[FORMAT_PNG] = "png",
 	[FORMAT_ARROW] = "arrow",
 	NULL,
 };
 
-#define FORMATS "`perfetto`, `json`, `folded`, `pprof`, `svg` or `arrow`"
+#define FORMATS "`perfetto`, `json`, `folded`, `pprof`, `svg`, `png`, `html` or `arrow`"
 
 static const char *const weight_names[] = {
 	[TS_EXPORT_GPU_TIME] = "gpu-time",
@@ -229,7 +235,7 @@ static const struct ts_option command_options[] = {
 	{"width", TS_OPTION_LONG, TS_OPTION_NUMBER(struct export, width),
 	 .min = TS_PICTURE_MIN_WIDTH, .max = TS_PICTURE_MAX_WIDTH, .metavar = "N",
 	 .expects = "expected a number of pixels, from 320 to 8192",
-	 .help = "svg: draw N pixels wide (default: 1200)", .rank = 1},
+	 .help = "svg, png, html: draw N pixels wide (default: 1200)", .rank = 1},
 	{"job", TS_OPTION_LONG, TS_OPTION_PARSED(parse_job), .metavar = "JOB", .joint = ", "},
 	{"rank", TS_OPTION_LONG, TS_OPTION_PARSED(parse_rank), .metavar = "RANK",
 	 .help = "arrow: name job and rank (default: the trace's)", .rank = 1},
@@ -250,12 +256,20 @@ static int check_formats(const struct export *export)
 		TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET);
 
 	if (export->of_sums && !formats[export->format].is_sum) {
-		ts_complain("--%s requires `--format folded`, `pprof` or `svg`; `%s` has no sums",
-			    export->of_sums->name, format_names[export->format]);
+		ts_complain(
+			"--%s requires `--format folded`, `pprof`, `svg` or `png`; `%s` has no sums",
+			export->of_sums->name, format_names[export->format]);
 		return -EINVAL;
 	}
-	if (export->width && export->format != TS_EXPORT_FORMAT_SVG) {
-		ts_complain("--width requires `--format svg`");
+	if (export->width && export->format != TS_EXPORT_FORMAT_SVG &&
+	    export->format != TS_EXPORT_FORMAT_HTML && export->format != FORMAT_PNG) {
+		ts_complain("--width requires `--format svg`, `png` or `html`");
+		return -EINVAL;
+	}
+	if (export->format == TS_EXPORT_FORMAT_HTML &&
+	    (export->from.is_given || export->to.is_given || export->options.types)) {
+		ts_complain("html is a page about the whole trace; it accepts no --from, --to and "
+			    "--type");
 		return -EINVAL;
 	}
 	if (export->of_arrow && export->format != FORMAT_ARROW) {
@@ -365,6 +379,27 @@ static int run_arrow(struct export *export, struct ts_export_report *ret_report)
 			       export->options.mangled, ret_report);
 }
 
+static int run_png(struct export *export, struct ts_export_report *ret_report)
+{
+	ts_cleanup(ts_freep) char *svg = NULL;
+	size_t n_bytes = 0;
+	FILE *file = open_memstream(&svg, &n_bytes);
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	r = ts_export(export->source.reader, TS_EXPORT_FORMAT_SVG, &export->options, file,
+		      ret_report);
+	if (fclose(file) && !r)
+		r = -ENOMEM;
+	if (r)
+		return r;
+	ts_progress_deinit(&export->progress);
+	return ts_picture_file_put(export->out.file, TS_PICTURE_FILE_PNG, svg, n_bytes)
+		       ? EXPORT_E_USAGE
+		       : 0;
+}
+
 static int open_output(struct export *export)
 {
 	return export->format == FORMAT_ARROW ? ts_outfolder_open(&export->folder, export->output)
@@ -386,8 +421,10 @@ static int run(struct export *export, struct ts_export_report *ret_report)
 	export->options.width = (uint32_t) export->width;
 	export->options.generator = "TraceSmith " TSCTL_VERSION;
 	ts_progress_init(&export->progress, "reading rows:", 0);
-	r = export->format == FORMAT_ARROW
-		    ? run_arrow(export, ret_report)
+	export->options.no_memory = ts_no_memory;
+	r = export->format == FORMAT_ARROW ? run_arrow(export, ret_report)
+	    : export->format == FORMAT_PNG
+		    ? run_png(export, ret_report)
 		    : ts_export(export->source.reader, formats[export->format].format,
 				&export->options, export->out.file, ret_report);
 	ts_progress_deinit(&export->progress);
@@ -480,7 +517,8 @@ const struct ts_command ts_command_export = {
 		"  perfetto       all rows on a timeline (ui.perfetto.dev, trace_processor)\n"
 		"  json           the PyTorch profiler's rows (Chrome, HTA, TensorBoard)\n"
 		"  folded, pprof  sums by host stack (flamegraph.pl, speedscope; pprof, Parca)\n"
-		"  svg            the same sums as a picture: a flame graph\n"
+		"  svg, png       the same sums as a picture: a flame graph\n"
+		"  html           answers and pictures as a page, like `tsctl report`\n"
 		"  arrow          all rows, as a folder of Arrow files (DuckDB, Dask, Spark)\n"
 		"\n",
 	.example = "export --format folded run.sbt | flamegraph.pl > run.svg",

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows to cells: see tile-fill.h. tiles.c and tile-index.c call this module.
+ *
+ * Rows come in order of start, so the time that belongs to them comes in order, too: each row adds
+ * the part behind the end of all earlier rows. The sums by key of a cell are complete when time
+ * moves on to another cell. They are then added to the cell of the next level, so a level's sums by
+ * key are exact, although only the largest one is kept.
+ */
+#include "replay/report/tiles/tile-fill.h"
+
+#include "proto/abi/grow.h"
+
+#define FIRST_SLOTS 32u
+
+/* ---- sums by key ----------------------------------------------------------------------------- */
+
+static uint32_t slot_of(const struct ts_tile_sums *sums, uint32_t key)
+{
+	uint32_t i = (key * UINT32_C(0x9e3779b1)) >> 7 & (sums->n_slots - 1);
+
+	while (sums->keys[i] && sums->keys[i] != key)
+		i = (i + 1) & (sums->n_slots - 1);
+	return i;
+}
+
+static int grow(struct ts_tile_sums *sums)
+{
+	struct ts_tile_sums grown = {.n_slots = sums->n_slots ? 2 * sums->n_slots : FIRST_SLOTS};
+
+	if (!grown.n_slots)
+		return -ENOMEM;
+	grown.keys = calloc(grown.n_slots, sizeof(*grown.keys));
+	grown.sums = malloc(grown.n_slots * sizeof(*grown.sums));
+	grown.used = malloc(grown.n_slots * sizeof(*grown.used));
+	if (!grown.keys || !grown.sums || !grown.used) {
+		free(grown.keys);
+		free(grown.sums);
+		free(grown.used);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < sums->n; i++) {
+		uint32_t from = sums->used[i], to = slot_of(&grown, sums->keys[from]);
+
+		grown.keys[to] = sums->keys[from];
+		grown.sums[to] = sums->sums[from];
+		grown.used[grown.n++] = to;
+	}
+	free(sums->keys);
+	free(sums->sums);
+	free(sums->used);
+	*sums = grown;
+	return 0;
+}
+
+static int add_sum(struct ts_tile_sums *sums, uint32_t key, uint64_t amount)
+{
+	uint32_t i;
+
+	if (ts_unlikely(sums->n >= sums->n_slots / 2) && grow(sums))
+		return -ENOMEM;
+	i = slot_of(sums, key);
+	if (!sums->keys[i]) {
+		sums->keys[i] = key;
+		sums->sums[i] = 0;
+		sums->used[sums->n++] = i;
+	}
+	sums->sums[i] += amount;
+	return 0;
+}
+
+static void clear_sums(struct ts_tile_sums *sums)
+{
+	for (uint32_t i = 0; i < sums->n; i++)
+		sums->keys[sums->used[i]] = 0;
+	sums->n = 0;
+}
+
+/* Returns the slot of the largest sum. There is one. */
+static uint32_t largest(const struct ts_tile_sums *sums)
+{
+	uint32_t best = sums->used[0];
+
+	for (uint32_t k = 1; k < sums->n; k++) {
+		uint32_t i = sums->used[k];
+
+		if (sums->sums[i] > sums->sums[best] ||
+		    (sums->sums[i] == sums->sums[best] && sums->keys[i] < sums->keys[best]))
+			best = i;
+	}
+	return best;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static struct ts_tile_cell *new_tile(struct ts_tile_fill *fill)
+{
+	const uint64_t bytes = TS_TILE_CELLS * sizeof(struct ts_tile_cell);
+
+	if (fill->n_bytes &&
+	    __atomic_add_fetch(fill->n_bytes, bytes, __ATOMIC_RELAXED) > fill->max_bytes)
+		return NULL;
+	return calloc(1, bytes);
+}
+
+/* Returns a cell, or NULL if it lies outside; -ENOMEM in *r. */
+static struct ts_tile_cell *cell_at(struct ts_tile_fill *fill, struct ts_tile_level *level,
+				    uint64_t cell, int *r)
+{
+	uint64_t tile = cell / TS_TILE_CELLS - level->first;
+
+	if (cell / TS_TILE_CELLS < level->first || tile >= level->n_tiles)
+		return NULL;
+	if (!level->tiles[tile]) {
+		level->tiles[tile] = new_tile(fill);
+		if (!level->tiles[tile]) {
+			*r = -ENOMEM;
+			return NULL;
+		}
+	}
+	return &level->tiles[tile][cell % TS_TILE_CELLS];
+}
+
+uint32_t ts_tile_millionths(uint64_t ns, uint32_t level)
+{
+	__extension__ unsigned __int128 share = (unsigned __int128)ns * TS_TILE_MILLION >> level;
+
+	return share > TS_TILE_MILLION ? TS_TILE_MILLION : (uint32_t)share;
+}
+
+static int add_to_level(struct ts_tile_fill *fill, unsigned i, uint64_t cell, uint32_t key,
+			uint64_t amount);
+
+/* Writes the shares of the present cell, and adds its sums to the next level. */
+static int close_cell(struct ts_tile_fill *fill, unsigned i)
+{
+	struct ts_tile_level *level = &fill->levels[i];
+	struct ts_tile_cell *cell;
+	uint32_t best;
+	int r = 0;
+
+	if (!level->sums.n)
+		return 0;
+	cell = cell_at(fill, level, level->cell, &r);
+	if (cell) {
+		best = largest(&level->sums);
+		cell->key = level->sums.keys[best];
+		if (!fill->has_instants) {
+			cell->share = ts_tile_millionths(level->sum_ns, level->level);
+			/* The coarsest level comes last. */
+			fill->total_ns = level->sum_ns;
+			fill->total_key_ns = level->sums.sums[best];
+			cell->key_share = ts_tile_millionths(level->sums.sums[best], level->level);
+		}
+	}
+	for (uint32_t k = 0; !r && i + 1 < fill->n_levels && k < level->sums.n; k++) {
+		uint32_t slot = level->sums.used[k];
+
+		r = add_to_level(fill, i + 1, level->cell / 2, level->sums.keys[slot],
+				 level->sums.sums[slot]);
+	}
+	clear_sums(&level->sums);
+	level->sum_ns = 0;
+	return r;
+}
+
+/* Adds to a cell at or behind the present one. The recursion ends at the last level. */
+static int add_to_level(struct ts_tile_fill *fill, unsigned i, uint64_t cell, uint32_t key,
+			uint64_t amount)
+{
+	struct ts_tile_level *level = &fill->levels[i];
+	int r = cell != level->cell ? close_cell(fill, i) : 0;
+
+	level->cell = cell;
+	level->sum_ns += amount;
+	return r ? r : add_sum(&level->sums, key, amount);
+}
+
+/* Adds a span of time that belongs to one key. */
+static int add_span(struct ts_tile_fill *fill, uint64_t from_ns, uint64_t to_ns, uint32_t key)
+{
+	struct ts_tile_level *level = &fill->levels[0];
+	uint64_t begin_ns = level->first * TS_TILE_CELLS << level->level;
+	uint64_t end_ns = (level->first + level->n_tiles) * TS_TILE_CELLS << level->level;
+	int r = 0;
+
+	from_ns = from_ns < begin_ns ? begin_ns : from_ns;
+	to_ns = to_ns > end_ns ? end_ns : to_ns;
+	while (!r && from_ns < to_ns) {
+		uint64_t cell = from_ns >> level->level;
+		uint64_t cell_ns = (cell + 1) << level->level;
+		uint64_t until_ns = to_ns < cell_ns ? to_ns : cell_ns;
+
+		r = add_to_level(fill, 0, cell, key, until_ns - from_ns);
+		from_ns = until_ns;
+	}
+	return r;
+}
+
+/* Adds the pending row's time behind that of earlier rows. */
+static int flush_row(struct ts_tile_fill *fill)
+{
+	uint64_t from_ns = fill->start_ns > fill->covered_ns ? fill->start_ns : fill->covered_ns;
+	int r = 0;
+
+	if (fill->has_row && fill->end_ns > from_ns) {
+		r = add_span(fill, from_ns, fill->end_ns, fill->key);
+		fill->covered_ns = fill->end_ns;
+	}
+	fill->has_row = false;
+	return r;
+}
+
+/* Adds the counted rows to the cell of each level. */
+static int flush_count(struct ts_tile_fill *fill)
+{
+	uint64_t number = fill->count_cell;
+	int r = 0;
+
+	for (unsigned i = 0; !r && fill->n_count && i < fill->n_levels; i++, number /= 2) {
+		struct ts_tile_cell *cell = cell_at(fill, &fill->levels[i], number, &r);
+
+		if (cell && __builtin_add_overflow(cell->count, fill->n_count, &cell->count))
+			cell->count = UINT32_MAX;
+	}
+	fill->n_count = 0;
+	return r;
+}
+
+static int count_row(struct ts_tile_fill *fill, uint64_t start_ns)
+{
+	uint64_t cell = start_ns >> fill->levels[0].level;
+	int r = 0;
+
+	if (cell != fill->count_cell || fill->n_count == UINT32_MAX)
+		r = flush_count(fill);
+	fill->count_cell = cell;
+	fill->n_count++;
+	fill->n_rows++;
+	return r;
+}
+
+int ts_tile_fill_add(struct ts_tile_fill *fill, uint64_t start_ns, uint64_t end_ns, uint32_t key)
+{
+	int r = count_row(fill, start_ns);
+
+	if (!r && fill->is_nested)
+		r = ts_tile_nest_add(&fill->nest, start_ns, end_ns);
+	if (r < 0)
+		return r;
+	if (fill->has_instants)
+		return add_to_level(fill, 0, start_ns >> fill->levels[0].level, key, 1);
+	if (fill->has_row && fill->start_ns == start_ns) {
+		/* The longest row contains the others. */
+		if (end_ns > fill->end_ns || (end_ns == fill->end_ns && key < fill->key)) {
+			fill->end_ns = end_ns;
+			fill->key = key;
+		}
+		return 0;
+	}
+	r = flush_row(fill);
+	fill->has_row = true;
+	fill->start_ns = start_ns;
+	fill->end_ns = end_ns;
+	fill->key = key;
+	return r;
+}
+
+int ts_tile_nest_add(struct ts_tile_nest *nest, uint64_t start_ns, uint64_t end_ns)
+{
+	size_t n = 0;
+	int depth;
+
+	for (size_t i = 0; i < nest->n; i++)
+		if (nest->ends[i] > start_ns)
+			nest->ends[n++] = nest->ends[i];
+	depth = (int)n;
+	if (n < TS_TILE_MAX_DEPTH - 1 && end_ns > start_ns) {
+		if (TS_GROW(nest->ends, nest->capacity, n + 1))
+			return -ENOMEM;
+		nest->ends[n++] = end_ns;
+	}
+	nest->n = n;
+	if ((uint32_t)depth >= nest->most)
+		nest->most = (uint32_t)depth + 1;
+	return depth;
+}
+
+int ts_tile_fill_finish(struct ts_tile_fill *fill)
+{
+	int r = flush_row(fill);
+
+	r = r ? r : flush_count(fill);
+	for (unsigned i = 0; !r && i < fill->n_levels; i++)
+		r = close_cell(fill, i);
+	return r;
+}
+
+int ts_tile_fill_init(struct ts_tile_fill *fill, bool has_instants, uint32_t level,
+		      unsigned n_levels, uint64_t first, uint64_t n_tiles)
+{
+	*fill = (struct ts_tile_fill){.has_instants = has_instants, .n_levels = n_levels};
+	fill->levels = calloc(n_levels, sizeof(*fill->levels));
+	if (!fill->levels)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n_levels; i++) {
+		struct ts_tile_level *to = &fill->levels[i];
+
+		to->level = level + i;
+		to->first = first >> i;
+		to->n_tiles = ((first + n_tiles - 1) >> i) - to->first + 1;
+		to->tiles = calloc(to->n_tiles, sizeof(*to->tiles));
+		if (!to->tiles)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void ts_tile_fill_deinit(struct ts_tile_fill *fill)
+{
+	for (unsigned i = 0; fill->levels && i < fill->n_levels; i++) {
+		struct ts_tile_level *level = &fill->levels[i];
+
+		for (uint64_t tile = 0; level->tiles && tile < level->n_tiles; tile++)
+			free(level->tiles[tile]);
+		free(level->tiles);
+		free(level->sums.keys);
+		free(level->sums.sums);
+		free(level->sums.used);
+	}
+	free(fill->levels);
+	free(fill->nest.ends);
+	*fill = (struct ts_tile_fill){0};
+}

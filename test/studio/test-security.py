@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Studio's server refuses all but its own page: a missing or wrong token, other names (DNS rebinding), other origins, other methods, other
+users of the machine. Hostile requests get an error, and the server lives on."""
+import contextlib
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import time
+import unittest
+
+import studio
+
+studio.skip_if_absent()
+import harness  # noqa: E402
+import hostile_names  # noqa: E402
+
+REQUESTS = ('trace', 'tiles?level=10&first=0&n=1&lanes=1', 'names?keys=1', 'rows?lane=1&from=0&to=1', 'row?op=1', 'row?lane=1&at=1')
+POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob: data:; base-uri 'none'; "
+          "form-action 'none'; frame-ancestors 'none'")
+HEADERS = {'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer',
+           'cross-origin-opener-policy': 'same-origin', 'cross-origin-resource-policy': 'same-origin', 'cache-control': 'no-store'}
+# A user of the machine without rights, to whom tests that run as root change.
+NOBODY = 65534
+
+
+def become_nobody():
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+class Security(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = studio.Server(studio.golden('train'))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+        super().tearDownClass()
+
+    def tearDown(self):
+        self.assertEqual(self.server.ask('/api/trace').status, 200, 'the server does not live on')
+        super().tearDown()
+
+    def check(self, answer, status, body=None):
+        self.assertEqual(answer.status, status, answer)
+        for name, value in HEADERS.items():
+            self.assertEqual(answer.headers.get(name), value, (name, answer))
+        self.assertFalse([name for name in answer.headers if name.startswith('access-control-') or name == 'set-cookie'], answer)
+        if body is not None:
+            self.assertEqual(answer.body, body)
+        elif status >= 400 and status != 401:
+            self.assertEqual(list(json.loads(answer.body)), ['error'], answer)
+
+    def test_token(self):
+        token = self.server.token
+        wrong = (None, '', token, 'Bearer', 'Bearer ', 'Bearer ' + token[:-1], 'Bearer ' + token + '0', 'Bearer ' + token.upper() + ' ',
+                 'Bearer ' + '0' * 32, 'bearer ' + token, 'Basic ' + token, 'Bearer  ' + token, 'Bearer ' + token[::-1], 'Bearer ' + 'f' * 9000)
+        for value in wrong:
+            for request in REQUESTS[:1] if value else REQUESTS:
+                self.check(self.server.ask('/api/' + request, token=False, headers=[('Authorization', value)]), 401, b'')
+            self.check(self.server.ask('/api/ask', 'POST', {'question': 'info'}, token=False, headers=[('Authorization', value)]), 401, b'')
+        for path in ('/api/trace?token=' + token, '/api/none', '/api/'):
+            self.check(self.server.ask(path, token=False, headers=[('Cookie', 'token=' + token)]), 401, b'')
+        for request in REQUESTS:
+            self.assertIn(self.server.ask('/api/' + request).status, (200, 404))
+
+    def test_tokens_differ(self):
+        with studio.Server(studio.golden('train')) as other:
+            self.assertNotEqual(other.token, self.server.token)
+            self.check(other.ask('/api/trace', token=False, headers=[('Authorization', 'Bearer ' + self.server.token)]), 401, b'')
+
+    def test_pages_hold_no_data(self):
+        for path in ('/', '/index.html', '/studio.js', '/studio.css', '/licences.txt'):
+            answer = self.server.ask(path, token=False)
+            self.check(answer, 200)
+            self.assertNotIn(b'train.sbt', answer.body)
+            self.assertNotIn(self.server.token.encode(), answer.body)
+        for path in ('/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '//etc/passwd', '/studio.js/', '/.', '/main.c', '/favicon.ico', '/\\'):
+            self.check(self.server.ask(path, token=False), 404)
+
+    def test_names_of_other_servers(self):
+        port = self.server.port
+        for host in ('evil.example', 'evil.example:%d' % port, '127.0.0.1', '127.0.0.1:1', 'localhost', '127.0.0.1.evil.example:%d' % port,
+                     'localhost:%d.evil.example' % port, '[::1]:%d' % port, '0.0.0.0:%d' % port, '127.1:%d' % port, '', '127.0.0.1:%d ' % port + 'x'):
+            for path in ('/', '/api/trace'):
+                self.check(self.server.ask(path, headers=[('Host', host)]), 403)
+        self.check(self.server.ask('/api/trace', headers=[('Host', 'localhost:%d' % port)]), 200)
+
+    def test_other_origins(self):
+        port = self.server.port
+        for origin in ('http://evil.example', 'null', 'https://127.0.0.1:%d' % port, 'http://127.0.0.1', 'http://127.0.0.1:%d.evil.example' % port,
+                       'http://localhost', 'file://', 'http://evil.example:%d' % port, ''):
+            self.check(self.server.ask('/api/trace', headers=[('Origin', origin)]), 403)
+            self.check(self.server.ask('/api/ask', 'POST', {'question': 'info'}, headers=[('Origin', origin)]), 403)
+        for site in ('cross-site', 'same-site', 'CROSS-SITE', ''):
+            self.check(self.server.ask('/api/trace', headers=[('Sec-Fetch-Site', site)]), 403)
+        for site in ('same-origin', 'none'):
+            self.check(self.server.ask('/api/trace', headers=[('Sec-Fetch-Site', site), ('Origin', 'http://127.0.0.1:%d' % port)]), 200)
+
+    def test_methods(self):
+        for method in ('OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'CONNECT', 'NONE'):
+            for path in ('/', '/api/trace', '/api/ask'):
+                self.check(self.server.ask(path, method, headers=[('Access-Control-Request-Method', 'POST'), ('Origin', 'http://evil.example'),
+                                                                  ('Access-Control-Request-Headers', 'authorization')]), 405)
+        self.check(self.server.ask('/api/trace', 'POST', b'{}'), 405)
+        self.check(self.server.ask('/api/ask'), 405)
+        self.check(self.server.ask('/', 'POST', b''), 405)
+        self.assertIn(self.server.ask('/api/trace', 'HEAD').status, (200, 405))
+
+    def test_bodies(self):
+        big = b' ' * (1 << 20)
+        self.check(self.server.ask('/api/ask', 'POST', big), 400)
+        self.check(self.server.ask('/api/ask', 'POST', big + b' '), 413)
+        self.check(self.server.ask('/api/ask', 'POST', big * 8), 413)
+        for body in (b'', b'{', b'[]', b'null', b'{"question": 1}', b'{"question": "none"}', b'{"question": "info", "options": []}',
+                     b'{"question": "gaps", "options": {"limit": -1}}', b'{"question": "gaps", "options": {"limit": 1e99}}', b'[' * 100000,
+                     b'{"a":' * 50000, b'\xff\xfe', b'{"question": "info\\u0000x"}', b'{"question": "' + b'x' * 500000 + b'"}',
+                     b'{"question": "info", "trace": -1}', b'{"question": "info", "options": {"none": 1}}'):
+            self.check(self.server.ask('/api/ask', 'POST', body), 400)
+        self.check(self.server.ask('/api/ask', 'POST', {'question': 'info', 'trace': 1}), 404)
+
+    def test_parameters(self):
+        limit = '9' * 30
+        for request in ('tiles', 'tiles?level=10', 'tiles?level=10&first=0&lanes=', 'tiles?level=99&first=0&lanes=1', 'tiles?level=-1&first=0&lanes=1',
+                        'tiles?level=10&first=%s&lanes=1' % limit, 'tiles?level=10&first=0&n=0&lanes=1', 'tiles?level=10&first=0&n=65&lanes=1',
+                        'tiles?level=10&first=0&lanes=1,', 'tiles?level=10&first=0&lanes=%s' % ','.join(['1'] * 9000), 'tiles?level=54&first=%d&lanes=1' % (1 << 62),
+                        'tiles?level=0x10&first=0&lanes=1', 'tiles?level=10&first=0&lanes=1%00', 'rows?lane=1', 'rows?lane=1&from=2&to=%s' % limit,
+                        'rows?lane=1&from=0&to=9&limit=99999999', 'rows?lane=x&from=0&to=9', 'rows?lane=0&from=0&to=9', 'row', 'row?op=x', 'row?lane=1', 'names', 'names?keys=a',
+                        'names?keys=' + ','.join(['1'] * 3000)):
+            self.assertIn(self.server.ask('/api/' + request).status, (400, 404, 414, 431), request)
+        for request in ('tiles?level=10&first=0&lanes=999999', 'rows?lane=999999&from=0&to=9', 'row?op=18446744073709551615', 'row?lane=999999&at=1', 'none',
+                        'trace/..', 'TRACE'):
+            self.check(self.server.ask('/api/' + request), 404)
+
+    def test_garbage(self):
+        host = b'Host: %s\r\n' % self.server.host.encode()
+        for data in (b'\0' * 1000, b'GET\r\n\r\n', b'GET / HTTP/9.9\r\n' + host + b'\r\n', b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+                     b'GET /' + b'a' * 100000 + b' HTTP/1.1\r\n' + host + b'\r\n', b'GET / HTTP/1.1\r\n' + b'X: y\r\n' * 20000 + b'\r\n',
+                     b'POST /api/ask HTTP/1.1\r\n' + host + b'Content-Length: -1\r\n\r\n',
+                     b'POST /api/ask HTTP/1.1\r\n' + host + b'Content-Length: 99999999999999999999\r\n\r\n',
+                     b'POST /api/ask HTTP/1.1\r\n' + host + b'Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n',
+                     b'GET /api/trace HTTP/1.1\r\n' + host + host + b'\r\n', b'GET http://evil.example/api/trace HTTP/1.1\r\n' + host + b'\r\n'):
+            self.assertNotIn(b'200 OK', self.server.raw(data, 0.5).split(b'\r\n')[0], data[:60])
+
+    def test_silent_clients(self):
+        """Connections that send nothing, or a little, do not keep the page from its answers."""
+        with contextlib.ExitStack() as stack:
+            for i in range(40):
+                sock = stack.enter_context(socket.create_connection(('127.0.0.1', self.server.port)))
+                sock.sendall([b'', b'GET /api/tra', b'POST /api/ask HTTP/1.1\r\nContent-Length: 100\r\n\r\n{'][i % 3])
+            begin = time.monotonic()
+            self.assertEqual(self.server.ask('/api/trace').status, 200)
+            self.assertLess(time.monotonic() - begin, 10)
+
+    def test_only_this_machine(self):
+        """The port is that of the loopback interface."""
+        with open('/proc/net/tcp', encoding='ascii') as file:
+            found = [line.split()[1] for line in file if line.split()[3] == '0A' and line.split()[1].endswith(':%04X' % self.server.port)]
+        self.assertEqual(found, ['0100007F:%04X' % self.server.port])
+
+    def test_other_users(self):
+        """Another user of the machine finds the token nowhere, and has no use of the port."""
+        if os.geteuid():
+            self.skipTest('only root can become another user')
+        program = '''
+import glob, http.client, os, stat, sys
+port, token, found = int(sys.argv[1]), sys.stdin.read().strip(), []
+for path in (path for name in ('/proc/[0-9]*/cmdline', '/proc/[0-9]*/environ', '/tmp/*', '/tmp/*/*', '/run/*', '/run/*/*') for path in glob.glob(name)):
+    try:
+        if stat.S_ISREG(os.stat(path).st_mode):
+            with open(path, 'rb') as file:
+                if token.encode() in file.read(1 << 16):
+                    found.append(path)
+    except OSError:
+        pass
+connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
+connection.request('GET', '/api/trace')
+print(found, connection.getresponse().status)
+'''
+        result = subprocess.run([sys.executable if sys.executable.startswith('/usr') else '/usr/bin/python3', '-c', program, str(self.server.port)],
+                                input=self.server.token, capture_output=True, text=True, preexec_fn=become_nobody, cwd='/',
+                                env={'PATH': '/usr/bin:/bin'}, timeout=60, check=False)
+        self.assertEqual((result.stdout, result.returncode), ('[] 401\n', 0), result)
+
+    def test_unix_socket(self):
+        path = self.path('studio.sock')
+        with studio.Server(studio.golden('train'), options=('--socket', path)) as server:
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+            for token, status in ((server.token, b'200'), ('0' * 32, b'401')):
+                with socket.socket(socket.AF_UNIX) as sock:
+                    sock.connect(path)
+                    sock.sendall(b'GET /api/trace HTTP/1.1\r\nHost: site.example\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n' % token.encode())
+                    self.assertEqual(sock.recv(1 << 16).split()[1], status)
+        self.assertFalse(os.path.exists(path))
+
+    def test_hostile_names(self):
+        """Names of a trace arrive as JSON, and a megabyte of them does not harm."""
+        path = hostile_names.write(self, self.path('hostile.sbt'), hostile_names.NAMES + ['<img src=x onerror=alert(1)>' * 40000])
+        with studio.Server(path) as server:
+            lanes = server.get('trace')['lanes']
+            streams = [lane['id'] for lane in lanes if lane['kind'] == 'stream']
+            _, cells = server.tiles(10, 0, 64, streams[:20])
+            keys = sorted({cell[0] for lane in cells.values() for cell in lane if cell[0]})
+            names = server.get('names?keys=%s' % ','.join(map(str, keys)))
+            self.assertIn('</title></svg><script>alert(1)</script>', [name['name'] for name in names.values()])
+            for question in ('info', 'analyze', 'gaps', 'memory', 'timeline'):
+                server.question(question)
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Studio's speed and memory with a generated training job: the first picture, and random zooms and pans of the page. With TS_SOAK=1 the trace
+has 100 million launches ($TS_LAUNCHES: other numbers), and the goals of time hold too; else it is small, and only its memory is bounded."""
+import json
+import os
+import random
+import statistics
+import sys
+import time
+import unittest
+
+import chromium
+import studio
+
+studio.skip_if_absent()
+if not chromium.program():
+    print('skipped: no Chromium here: install the package chromium')
+    sys.exit(chromium.SKIPPED)
+import harness  # noqa: E402
+
+WRITER = os.path.join(harness.BUILD, 'test', 'bench', 'bench-large')
+LAUNCHES = int(os.environ.get('TS_LAUNCHES', '100000000' if studio.SOAK else '100000'))
+STEPS = 200 if studio.SOAK else 15
+FIRST_MS, MEDIAN_MS, WORST_MS, LONG_MS = 500, 50, 150, 100
+MEMORY = 300 << 20
+# Moves the view as a link does, and waits for the complete picture: milliseconds.
+STEP = '''(async (delta, x, y) => {
+    const canvas = document.querySelector('#canvas'), begin = performance.now();
+    canvas.dispatchEvent(new WheelEvent('wheel', {deltaY: delta, deltaX: 0, clientX: x, clientY: y, shiftKey: %s, bubbles: true, cancelable: true}));
+    await new Promise(requestAnimationFrame);
+    while (!window.studio.idle() && performance.now() - begin < 20000) await new Promise(requestAnimationFrame);
+    return performance.now() - begin; })(%d, %d, %d)'''
+
+
+def resident(pid):
+    """Resident bytes of a process that are its own: without pages of files."""
+    with open('/proc/%d/status' % pid, encoding='ascii') as file:
+        return sum(int(line.split()[1]) << 10 for line in file if line.startswith('RssAnon:'))
+
+
+class Speed(harness.Case):
+    def test_random_steps(self):
+        if not os.path.exists(WRITER):
+            self.skipTest('bench-large was not built')
+        path = self.path('large.sbt')
+        self.assertEqual(harness.run([WRITER, 'write', path, str(LAUNCHES)], seconds=3600).status, 0)
+        chance = random.Random(1)
+        with studio.Server(path) as server, chromium.Browser() as browser:
+            page = browser.page(1280, 800)
+            begin = time.monotonic()
+            page.goto(server.address)
+            page.wait('window.studio && window.studio.idle()', 120)
+            first_ms = page.run('performance.now()')
+            page.wait('document.querySelector("#panel-body table")', 600)
+            x, y, width, height = page.box('#canvas')
+            times = []
+            for _ in range(STEPS):
+                delta, is_pan = chance.choice((-240, -120, -120, 120, 240)), chance.random() < 0.4
+                times.append(page.run(STEP % (json.dumps(is_pan), delta, x + chance.random() * width, y + height / 2)))
+            long_tasks, memory = page.long_tasks(), browser.memory()['renderer']
+            found = {'launches': LAUNCHES, 'mib': os.path.getsize(path) >> 20, 'first_picture_ms': round(first_ms),
+                     'step_median_ms': round(statistics.median(times), 1), 'step_worst_ms': round(max(times), 1),
+                     'longest_task_ms': round(max(long_tasks, default=0)), 'server_mib': resident(server.process.pid) >> 20,
+                     'page_heap_mib': page.heap() >> 20, 'renderer_mib': memory >> 20, 'seconds': round(time.monotonic() - begin)}
+            print(json.dumps(found), flush=True)
+            self.assertEqual((page.errors, page.refused()), ([], []))
+            self.assertLess(resident(server.process.pid), MEMORY, found)
+            self.assertLess(page.heap(), MEMORY, found)
+            self.assertLess(max(times), 20000, found)
+            if studio.SOAK:
+                self.assertLessEqual(found['step_median_ms'], MEDIAN_MS, found)
+                self.assertLessEqual(found['step_worst_ms'], WORST_MS, found)
+                self.assertLessEqual(found['longest_task_ms'], LONG_MS, found)
+                self.assertLessEqual(found['first_picture_ms'], FIRST_MS, found)
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state that libtsinject-capture.so gets from the shim, for tests that are linked with both. */
+#include "inject/context.h"
+
+struct ts_tls *ts_capture_tls(void);
+struct ts_shim *ts_capture_shim(void);
+struct ts_loaded *ts_capture_loaded(void);
+
+struct ts_tls *ts_capture_tls(void)
+{
+	return &ts_tls;
+}
+
+struct ts_shim *ts_capture_shim(void)
+{
+	return &ts_shim;
+}
+
+struct ts_loaded *ts_capture_loaded(void)
+{
+	return &ts_loaded;
+}

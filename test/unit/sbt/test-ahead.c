@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cursor that reads ahead in a thread returns the same rows, errors, blocks and progress as a
+ * cursor without a thread: of intact and damaged traces, cancelled, freed early, and after a fork.
+ * Verify with threads finds the same as without.
+ */
+
+#include "test/unit/harness.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "sbt/verify.h"
+#include "test/unit/sbt/sbt-test.h"
+
+#define N_ROUNDS   44
+#define ROUND_ROWS 8192u /* of each of two types: above the limit from which a thread pays */
+
+static int make_trace(void)
+{
+	int fd = test_file();
+	struct ts_row_session session = {.pid = 1};
+	struct ts_sbt_session_writer *sessions[2];
+	struct ts_row_kernel kernel = {.grid_x = 1};
+	struct ts_row_api api = {0};
+	struct ts_sbt_writer *writer;
+	uint64_t state = 1;
+
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	for (int s = 0; s < 2; s++)
+		ts_check_int(ts_sbt_session_writer_new(writer, &session, &sessions[s]), 0);
+	for (uint64_t round = 0; round < N_ROUNDS; round++) {
+		for (uint64_t i = 0; i < ROUND_ROWS; i++) {
+			struct ts_sbt_session_writer *to = sessions[test_random(&state) % 2];
+
+			api.op_id = kernel.op_id = round * ROUND_ROWS + i;
+			api.start_ns = 1000 + api.op_id * 10;
+			api.end_ns = api.start_ns + test_random(&state) % 16;
+			kernel.start_ns = api.start_ns + test_random(&state) % 64;
+			kernel.end_ns = kernel.start_ns + 8;
+			ts_check_int(ts_sbt_session_writer_add_row(to, TS_ROW_API, &api), 0);
+			ts_check_int(ts_sbt_session_writer_add_row(to, TS_ROW_KERNEL, &kernel), 0);
+		}
+		for (int s = 0; s < 2; s++)
+			ts_check_int(ts_sbt_session_writer_seal(sessions[s], NULL, 0), 0);
+	}
+	for (int s = 0; s < 2; s++)
+		ts_sbt_session_writer_free(sessions[s]);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	return fd;
+}
+
+static unsigned n_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned n = 0;
+
+	ts_check(dir);
+	for (const struct dirent *entry; (entry = readdir(dir));)
+		n += entry->d_name[0] != '.';
+	closedir(dir);
+	return n;
+}
+
+static void *do_nothing(void *data)
+{
+	return data;
+}
+
+/* ThreadSanitizer starts a thread of its own at the first thread. */
+static unsigned count_first(void)
+{
+	pthread_t thread;
+
+	ts_check_int(pthread_create(&thread, NULL, do_nothing, NULL), 0);
+	ts_check_int(pthread_join(thread, NULL), 0);
+	usleep(10000);
+	return n_threads();
+}
+
+/* A thread that was joined stays in the list for a moment. */
+static void check_threads(unsigned n)
+{
+	for (int i = 0; i < 1000 && n_threads() != n; i++)
+		usleep(1000);
+	ts_check_int(n_threads(), n);
+}
+
+/* Results of a walk over all rows. */
+struct walk {
+	uint64_t hash; /* of all rows with their sessions and blocks, and of all errors, in order */
+	uint64_t n, n_errors, n_decoded, n_progress;
+	unsigned more_threads; /* than before */
+};
+
+static void count(uint32_t n_rows, void *data)
+{
+	((struct walk *)data)->n_progress += n_rows;
+}
+
+static void mix(uint64_t *hash, const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
+		uint64_t word = 0;
+
+		memcpy(&word, (const uint8_t *)bytes + i, n - i < 8 ? n - i : 8);
+		*hash = (*hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		*hash ^= *hash >> 29;
+	}
+}
+
+static struct walk walk(int fd, const char *threads)
+{
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_cursor *cursor;
+	unsigned before = count_first();
+	struct walk walk = {0};
+	struct ts_sbt_row row;
+	int r;
+
+	ts_check_int(setenv("TRACESMITH_THREADS", threads, 1), 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_sbt_reader_watch(reader, count, &walk);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	while ((r = ts_sbt_cursor_next(cursor, &row)) != TS_SBT_E_END) {
+		uint64_t block = ts_sbt_cursor_block(cursor);
+
+		if (r) {
+			const struct ts_sbt_error *error = ts_sbt_reader_error(reader);
+
+			ts_check_int(error->code, r);
+			mix(&walk.hash, error->text, strlen(error->text));
+			mix(&walk.hash, &error->off, sizeof(error->off));
+			walk.n_errors++;
+			continue;
+		}
+		mix(&walk.hash, row.any, row.schema->row_bytes);
+		mix(&walk.hash, &row.session, sizeof(row.session));
+		mix(&walk.hash, &row.type, sizeof(row.type));
+		mix(&walk.hash, &block, sizeof(block));
+		if (++walk.n % 65536 == 0 && n_threads() - before > walk.more_threads)
+			walk.more_threads = n_threads() - before;
+	}
+	ts_check_int(ts_sbt_cursor_next(cursor, &row), TS_SBT_E_END);
+	walk.n_decoded = ts_sbt_cursor_decoded(cursor);
+	ts_sbt_cursor_free(cursor);
+	ts_sbt_reader_free(reader);
+	check_threads(before);
+	return walk;
+}
+
+struct verified {
+	uint64_t sum; /* of the findings, in any order */
+	struct ts_sbt_verify_report report;
+};
+
+static void add_finding(const struct ts_sbt_error *error, void *data)
+{
+	uint64_t hash = 0;
+
+	mix(&hash, error->text, strlen(error->text));
+	mix(&hash, &error->off, sizeof(error->off));
+	((struct verified *)data)->sum += hash;
+}
+
+static struct verified verify(int fd, const char *threads)
+{
+	struct verified verified = {0};
+	struct ts_sbt_verify_options options = {.on_finding = add_finding, .data = &verified};
+
+	ts_check_int(setenv("TRACESMITH_THREADS", threads, 1), 0);
+	ts_check_int(ts_sbt_verify(fd, &options, &verified.report), 0);
+	return verified;
+}
+
+static void check_verify(int fd, uint64_t n_findings)
+{
+	struct verified one = verify(fd, "1"), many = verify(fd, "16");
+
+	ts_check_int(one.report.n_findings, n_findings);
+	ts_check_int(many.sum, one.sum);
+	ts_check(!memcmp(&many.report.counts, &one.report.counts, sizeof(one.report.counts)));
+	ts_check_int(many.report.n_findings, one.report.n_findings);
+	ts_check_int(many.report.n_rows, one.report.n_rows);
+	ts_check_int(many.report.n_blocks, one.report.n_blocks);
+	ts_check_int(many.report.good_bytes, one.report.good_bytes);
+	ts_check_int(many.report.state, one.report.state);
+}
+
+static void check_same(int fd, uint64_t n_errors)
+{
+	struct walk one = walk(fd, "1"), many = walk(fd, "16");
+
+	ts_check_int(one.n_errors, n_errors);
+	ts_check_int(one.more_threads, 0);
+	ts_check(many.more_threads > 0);
+	ts_check_int(many.hash, one.hash);
+	ts_check_int(many.n, one.n);
+	ts_check_int(many.n_errors, one.n_errors);
+	ts_check_int(many.n_decoded, one.n_decoded);
+	ts_check_int(many.n_progress, one.n_progress);
+}
+
+TS_TEST(rows_and_errors_are_the_same)
+{
+	int fd = make_trace();
+	struct ts_sbt_reader *reader;
+	uint64_t n_damaged = 0;
+	size_t n_blocks;
+
+	check_same(fd, 0);
+	check_verify(fd, 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	n_blocks = ts_sbt_reader_n_blocks(reader);
+	for (size_t i = n_blocks / 3; i < n_blocks; i += n_blocks / 7) {
+		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
+		const uint8_t bytes[4] = {0xde, 0xad, 0xbe, 0xef};
+
+		if (!(TS_ROW_BIT(block->type) & TS_ROW_EVENTS))
+			continue;
+		n_damaged++;
+		ts_check(pwrite(fd, bytes, 4, (off_t)(block->off + block->bytes / 2)) == 4);
+	}
+	ts_check(n_damaged > 2);
+	ts_sbt_reader_free(reader);
+	check_same(fd, n_damaged);
+	check_verify(fd, n_damaged);
+	close(fd);
+}
+
+/* Reads until the thread has started. */
+static void read_some(struct ts_sbt_cursor *cursor)
+{
+	unsigned before = n_threads();
+	struct ts_sbt_row row;
+
+	for (int i = 0; i < 200000; i++)
+		ts_check_int(ts_sbt_cursor_next(cursor, &row), 0);
+	ts_check(n_threads() > before);
+}
+
+TS_TEST(a_reader_that_stops_leaves_no_thread)
+{
+	int fd = make_trace(), r = 0, status;
+	unsigned before = count_first();
+	volatile int cancel = 0;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_row row;
+	pid_t child;
+
+	ts_check_int(setenv("TRACESMITH_THREADS", "2", 1), 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	read_some(cursor);
+	ts_sbt_cursor_free(cursor);
+	check_threads(before);
+
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	read_some(cursor);
+	ts_sbt_reader_cancel(reader, &cancel);
+	cancel = 1;
+	while (!r)
+		r = ts_sbt_cursor_next(cursor, &row);
+	ts_check_int(r, -ECANCELED);
+	ts_check_int(ts_sbt_reader_error(reader)->code, -ECANCELED);
+	ts_sbt_cursor_free(cursor);
+	cancel = 0;
+
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	read_some(cursor);
+	child = fork();
+	if (!child) {
+		for (r = 0; !r;)
+			r = ts_sbt_cursor_next(cursor, &row);
+		ts_sbt_cursor_free(cursor);
+		_exit(r == -ECHILD ? 7 : 1);
+	}
+	ts_check(waitpid(child, &status, 0) == child);
+	ts_check_int(status, 7 << 8);
+	ts_check_int(ts_sbt_cursor_next(cursor, &row), 0);
+	ts_sbt_cursor_free(cursor);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unit tests of the page's modules that need neither a document nor the network: node page.mjs BUNDLE.
+import assert from 'node:assert/strict';
+import { pathToFileURL } from 'node:url';
+
+const page = await import(pathToFileURL(process.argv[2]).href);
+const { colours, flame, fragment, frames, json, names, tile, time } = page;
+const tests = {};
+
+function makeAnswer(lanes, n, level, first, flags, cells) {
+	const buffer = new ArrayBuffer(32 + lanes.length * (8 + n * 256 * 16));
+	const view = new DataView(buffer);
+	view.setUint32(0, 0x31545354, true);
+	view.setUint32(4, level, true);
+	view.setBigUint64(8, BigInt(first), true);
+	[n, lanes.length, 256, flags].forEach((value, i) => view.setUint32(16 + 4 * i, value, true));
+	lanes.forEach((lane, i) => {
+		const at = 32 + i * (8 + n * 256 * 16);
+		view.setUint32(at, lane, true);
+		for (const [cell, words] of cells)
+			words.forEach((word, j) => view.setUint32(at + 8 + 16 * cell + 4 * j, word, true));
+	});
+	return buffer;
+}
+
+tests['tiles are decoded'] = () => {
+	const answer = tile.decodeTiles(makeAnswer([3, 9], 2, 20, 5, 1, [[0, [7, 2, 500000, 400000]], [300, [8, 1, 0, 0]]]));
+	assert.equal(answer.level, 20);
+	assert.equal(answer.first, 5);
+	assert.deepEqual(answer.lanes.map((lane) => lane.lane), [3, 9]);
+	const [first, second] = answer.lanes[1].tiles;
+	assert.deepEqual([...first.words.slice(0, 4)], [7, 2, 500000, 400000]);
+	assert.deepEqual([...second.words.slice(4 * 44, 4 * 44 + 4)], [8, 1, 0, 0]);
+	assert.deepEqual([first.count, second.count, first.exact, first.busy], [2, 1, false, true]);
+};
+
+tests['malformed tiles are rejected'] = () => {
+	const good = makeAnswer([1], 1, 3, 0, 0, []);
+	assert.equal(tile.decodeTiles(good).lanes[0].tiles[0].busy, false);
+	assert.throws(() => tile.decodeTiles(good.slice(0, good.byteLength - 1)), /unexpected size/);
+	assert.throws(() => tile.decodeTiles(new ArrayBuffer(10)), /not an answer/);
+	assert.throws(() => tile.decodeTiles(new ArrayBuffer(64)), /not an answer/);
+	const large = makeAnswer([1], 1, 60, 0, 0, []);
+	assert.throws(() => tile.decodeTiles(large), /unexpected size/);
+};
+
+tests['the level has cells of about a pixel'] = () => {
+	for (let i = -3; i < 40; i += 0.13) {
+		const nsPerPixel = Math.pow(2, i);
+		const pixels = Math.pow(2, tile.levelOf(nsPerPixel)) / nsPerPixel;
+		assert.ok(i < 0 ? pixels >= 0.7 : pixels > 0.74 && pixels <= 1.51, i + ': ' + pixels);
+	}
+};
+
+tests['durations have four digits'] = () => {
+	for (const [ns, text] of [[0, '0 ns'], [999, '999 ns'], [1000, '1.000 µs'], [2873862, '2.874 ms'], [999960000, '1.000 s'],
+		[13135126447, '13.14 s'], [123456789012, '123.5 s']])
+		assert.equal(time.formatDuration(ns), text);
+	assert.equal(time.formatDuration(-1500), '-1.500 µs');
+};
+
+tests['instants have the digits of a step'] = () => {
+	const s = time.THIN;
+	assert.equal(time.formatInstant(1200340000, 1000), '1.200' + s + '340 s');
+	assert.equal(time.formatInstant(1200340007), '1.200' + s + '340' + s + '007 s');
+	assert.equal(time.formatInstant(4000000000, 2e9), '4 s');
+	assert.equal(time.formatInstant(500000000, 5e8), '0.5 s');
+	assert.equal(time.formatInstant(-1000000, 1e6), '-0.001 s');
+};
+
+tests['times are read'] = () => {
+	for (const [text, ns] of [['1.2s', 1.2e9], ['12.5 ms', 12.5e6], ['1500', 1500], ['3us', 3000], ['3 µs', 3000], ['2m', 1.2e11],
+		['1,500 ns', 1500]])
+		assert.equal(time.parseTime(text), ns, text);
+	for (const text of ['', 'saxpy', '1.2x', 's', '1.2.3s', 'Infinity s'])
+		assert.equal(time.parseTime(text), undefined, text);
+	assert.equal(time.parseTime(time.formatInstant(1200340007)), 1200340007);
+};
+
+tests['steps are round'] = () => {
+	for (const [least, step] of [[0.3, 1], [1, 1], [1.1, 2], [3, 5], [7, 10], [110, 200], [5e8, 5e8]])
+		assert.equal(time.roundStep(least), step);
+	assert.deepEqual(time.ticks(150, 520, 100), [200, 300, 400, 500]);
+	assert.ok(time.ticks(0, 1e12, 1).length <= 1000);
+};
+
+tests['bytes and shares'] = () => {
+	assert.equal(time.formatBytes(15), '15 B');
+	assert.equal(time.formatBytes(449119906), '428.3 MiB');
+	assert.equal(time.formatShare(0.0004), '<0.1 %');
+	assert.equal(time.formatShare(1), '100 %');
+	assert.equal(time.formatCount(1234567), '1,234,567');
+};
+
+tests['hostile names are shown as escapes'] = () => {
+	assert.equal(names.clean('a\u202eb'), 'a\\u{202e}b');
+	assert.equal(names.clean('a\u0000\n\u007f'), 'a\\u{0}\\u{a}\\u{7f}');
+	assert.equal(names.clean('<img src=x onerror=alert(1)>'), '<img src=x onerror=alert(1)>');
+	assert.equal(names.clean('\ud800x'), '\\u{d800}x');
+	assert.equal(names.clean('\u{1f600}'), '\u{1f600}');
+	assert.equal(names.clean('\u2066\u200f'), '\\u{2066}\\u{200f}');
+	assert.ok(names.clean('a' + '\u0301'.repeat(1000)).length < 10);
+	assert.ok(names.clean('x'.repeat(1 << 20)).length < names.MAX_NAME + 40);
+	assert.equal(names.clean('x'.repeat(100), 10), 'x'.repeat(10) + '\u2026');
+};
+
+tests['names become short'] = () => {
+	for (const [full, short] of [
+		['saxpy', 'saxpy'], ['cudaLaunchKernel', 'cudaLaunchKernel'], ['memset to 0', 'memset to 0'],
+		['void at::native::reduce_kernel<128, 4, at::X<float>>(at::X<float>)', 'reduce_kernel'],
+		['void at::native::(anonymous namespace)::multi_tensor_apply_kernel<A<4>, B>(A<4>, B)', 'multi_tensor_apply_kernel'],
+		['nvjet_sm90_tst_64x32_64x16_1x2_h_bz_NTT', 'nvjet_sm90_tst_64x32_64x16_1x2_h_bz_NTT'],
+		['void cutlass__5x_cudnn::Kernel<cutlass_tensorop>(cutlass_tensorop::Params)', 'Kernel'],
+		['f(int)::{lambda(float)#1}::operator()(float) const', 'f'],
+		['bool operator< <int>(int)', 'operator<'],
+	])
+		assert.equal(names.shorten(full), short, full);
+	assert.ok(names.shorten('f<'.repeat(100000)).length <= names.MAX_NAME);
+};
+
+tests['integers of 64 bits stay exact'] = () => {
+	const value = json.parseJson('{"a": 18446744073709551615, "b": 0.22216235449000457, "c": "1234567890123456789", "d": 12, ' +
+		'"e": "x\\"9999999999999999999", "f": [9007199254740993], "g": 1e300}');
+	assert.deepEqual(value, { a: '18446744073709551615', b: 0.22216235449000457, c: '1234567890123456789', d: 12,
+		e: 'x"9999999999999999999', f: ['9007199254740993'], g: 1e300 });
+	assert.equal(json.subtract('9007199254740993', '9007199254740990'), 3);
+	assert.equal(json.subtract(80375809644, 77136635447), 3239174197);
+	assert.equal(json.add('9007199254740993', 1), '9007199254740994');
+	assert.equal(json.add(1, 2), 3);
+	assert.deepEqual(json.parseLines('{"a": 1}\n\n{"a": 2}\n'), [{ a: 1 }, { a: 2 }]);
+	assert.throws(() => json.parseJson('{"a": 12345678901234567890'));
+};
+
+tests['a link keeps the view'] = () => {
+	const state = { token: 'ab12', from: 10, to: 2000, lane: 3, row: 44, at: 55, op: '18446744073709551615', tab: 'gaps', colour: 'stream',
+		folded: [4, 5], span: [20, 30], marks: [{ ns: 5, label: 'a:b &#=?\u00e9' }, { ns: 7, label: '' }], offset: -9 };
+	assert.deepEqual(fragment.parseFragment(fragment.formatFragment(state)), state);
+};
+
+tests['malformed fragments are left out'] = () => {
+	const state = fragment.parseFragment('#token=<x>&from=9&to=3&lane=-x&op=1e9&tab=..%2F&folded=1..2&span=5..5&mark=x&mark=99999999999999999');
+	for (const value of Object.values(state))
+		assert.equal(value, undefined);
+	assert.equal(fragment.parseFragment('#' + 'mark=1&'.repeat(10000)).marks.length, 100);
+};
+
+tests['stacks become frames'] = () => {
+	const stack = { frames: ['0x10', '0x20', 'forward (/a/b/linear.py:134)', '0x30', '0x40'], hidden: [0],
+		symbols: [{ frame: 1, function: 'ns::launch<int>(int)', file: '/x/y.cu', line: 9, inlined: true },
+			{ frame: 1, function: 'run', module: '/lib/z.so', offset: 16 }],
+		modules: [{ frame: 3, path: '/lib/q.so', offset: 255 }] };
+	const list = frames.framesOf(stack);
+	assert.deepEqual(list.map((frame) => [frame.text, frame.kind, frame.hidden]), [['0x10', 'unknown', true],
+		['ns::launch<int>(int)', 'native', false], ['run', 'native', false], ['forward', 'python', false],
+		['q.so+0xff', 'native', false], ['0x40', 'unknown', false]]);
+	assert.equal(list[1].place, 'y.cu:9');
+	assert.equal(list[3].place, '/a/b/linear.py:134');
+	assert.equal(frames.siteOf(stack), 'forward (linear.py:134)');
+	assert.equal(frames.siteOf(undefined), '');
+};
+
+tests['flame graphs are laid out'] = () => {
+	const rect = (x, y, width, name, className) => ({ x, y, width, name, className });
+	const boxes = flame.boxesOf([rect(16, 82, 1000, 'all\n10 ms, 100 %', 'all'), rect(16, 101, 600, 'main\n6 ms, 60 %', 'n2'),
+		rect(616, 101, 400, 'other\n4 ms, 40 %', 'p0'), rect(116, 120, 300, 'k\n3 ms, 30 %', 'o1')]);
+	assert.deepEqual(boxes.map((box) => [box.name, box.depth, box.left, box.width, box.kind]), [['all', 0, 0, 1, 'all'],
+		['main', 1, 0, 0.6, 'native'], ['other', 1, 0.6, 0.4, 'python'], ['k', 2, 0.1, 0.3, 'operation']]);
+	assert.deepEqual(flame.focusBoxes(boxes, boxes[1]).map((box) => box.name), ['all', 'main', 'k']);
+	assert.ok(Math.abs(flame.focusBoxes(boxes, boxes[1])[2].width - 0.5) < 1e-9);
+	assert.deepEqual(flame.boxesOf([]), []);
+};
+
+tests['black text is readable on each colour'] = () => {
+	for (const colour of colours.PALETTE)
+		assert.ok(colours.contrast(colour, { r: 11, g: 13, b: 16 }) >= 5, JSON.stringify(colour));
+	assert.deepEqual(colours.oklch(1, 0, 0), { r: 255, g: 255, b: 255 });
+	assert.deepEqual(colours.colourOf(7), colours.colourOf(7));
+};
+
+function lane(id, parent, kind, rows = 1, depth = 1) {
+	return { id, parent, kind, name: kind + id, rows, depth };
+}
+
+tests['lanes fold and have places'] = () => {
+	const tree = new page.LaneTree([lane(1, 0, 'process', 0), lane(2, 1, 'thread', 5, 3), lane(3, 1, 'device', 9), lane(4, 3, 'stream'),
+		lane(5, 99, 'stream'), lane(6, 6, 'stream')]);
+	assert.deepEqual(tree.visible.map((item) => item.info.id), [1, 3, 4, 2, 5, 6]);
+	let y = 0;
+	for (const item of tree.visible) {
+		assert.equal(item.y, y);
+		assert.equal(tree.at(y), item);
+		assert.equal(tree.at(y + item.height - 1), item);
+		y += item.height;
+	}
+	assert.equal(tree.at(y), undefined);
+	tree.setFolded([3]);
+	assert.deepEqual(tree.visible.map((item) => item.info.id), [1, 3, 2, 5, 6]);
+	assert.equal(tree.shown(4).info.id, 3);
+	tree.unfold(4);
+	assert.equal(tree.shown(4).info.id, 4);
+	tree.setLayer(1);
+	assert.deepEqual(tree.visible.filter((item) => item.layer).map((item) => item.info.id), [4, 2, 5, 6]);
+	assert.ok(tree.deepen(4, 2));
+	assert.ok(!tree.deepen(4, 2));
+};
+
+tests['lanes in a circle do not hang'] = () => {
+	const tree = new page.LaneTree([lane(1, 2, 'thread'), lane(2, 1, 'thread')]);
+	assert.equal(tree.visible.length, 0);
+	tree.unfold(1);
+};
+
+tests['zoom keeps the time under the pointer'] = () => {
+	const view = new page.View();
+	view.setDuration(1e10);
+	view.resize(1000);
+	view.showAll();
+	const before = view.time(700);
+	view.zoom(0.1, 700);
+	assert.ok(Math.abs(view.time(700) - before) < 1);
+	for (let i = 0; i < 400; i++)
+		view.zoom(0.5, 300);
+	assert.ok(view.nsPerPixel >= 0.01);
+	for (let i = 0; i < 400; i++)
+		view.zoom(2, 300);
+	assert.ok(view.span <= 1.05e10);
+	view.pan(1e9);
+	assert.ok(view.from < 1e10 && view.to > 0);
+	view.reveal(5e9, 5e9 + 100);
+	assert.ok(view.from < 5e9 && view.to > 5e9 + 100 && view.span < 1000);
+};
+
+tests['each key has one meaning'] = () => {
+	const all = page.KEYS.flatMap((binding) => binding.keys);
+	assert.equal(new Set(all).size, all.length);
+	assert.equal(page.bindingOf(page.keyName({ key: 'ArrowLeft', shiftKey: true })).action, 'cursor-left');
+	assert.equal(page.bindingOf(page.keyName({ key: 'N', shiftKey: true })).action, 'search-previous');
+	assert.equal(page.bindingOf(page.keyName({ key: 'f', ctrlKey: true })).action, 'search');
+};
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+	try {
+		test();
+		console.log('ok: ' + name);
+	} catch (error) {
+		failed++;
+		console.log('FAILED: ' + name + '\n' + error.stack);
+	}
+}
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to the server: token, cancellation, errors as one line. All other modules of the page ask through this one.
+import { Integer, parseJson, parseLines } from '../core/json';
+import { decodeTiles, TileAnswer } from '../core/tile';
+
+export type LaneKind = 'process' | 'thread' | 'ranges' | 'device' | 'stream' | 'copy' | 'compute' | 'kernel_events' |
+	'host_samples' | 'counter';
+
+export interface LaneInfo {
+	id: number;
+	parent: number;
+	kind: LaneKind;
+	name: string;
+	session?: number;
+	device?: number;
+	stream?: number;
+	thread?: number; // number of the thread in the trace
+	tid?: number;    // number of the thread in the system
+	rows: number;
+	depth: number;
+	trace?: number;
+}
+
+export interface TraceInfo {
+	version: number | string;
+	path: string;
+	format: string;
+	origin_ns: Integer;
+	duration_ns: number;
+	live: boolean;
+	sessions: Array<{ [key: string]: unknown }>;
+	lanes: LaneInfo[];
+	traces: number;
+	second_path?: string;
+	second_duration_ns?: number;
+	second_origin_ns?: Integer;
+}
+
+export interface RowColumns {
+	start: number[];
+	end: number[];
+	key: number[];
+	op: Integer[];
+	depth: number[];
+	value?: number[];
+	more: boolean;
+}
+
+export interface Row {
+	type: string;
+	start_ns: Integer;
+	end_ns: Integer;
+	[key: string]: unknown;
+}
+
+export interface Match {
+	lane: number;
+	op: Integer;
+	start: number;
+	end: number;
+	key: number;
+	name: string;
+	matches: number;
+}
+
+export interface Arrow {
+	kind: 'launch' | 'event' | 'dependency' | 'critical';
+	from_lane: number;
+	from_ns: number;
+	to_lane: number;
+	to_ns: number;
+	op: Integer;
+}
+
+export interface WhatIf {
+	layer: number;
+	before_ns: number;
+	after_ns: number;
+	end_ns?: number; // of the last row
+	edited?: number; // operations and calls that the edits changed
+}
+
+export interface LiveState {
+	duration_ns: number;
+	state: string;
+	rows: number;
+}
+
+/* An answer other than 200: `status`, and the server's line as the message. */
+export class ApiError extends Error {
+	constructor(readonly status: number, message: string) {
+		super(message);
+	}
+}
+
+export function isAbort(error: unknown): boolean {
+	return error instanceof DOMException && error.name === 'AbortError';
+}
+
+async function failure(response: Response): Promise<ApiError> {
+	let message = response.status === 401 ? 'the token is missing or wrong: open the address that `tsctl studio` printed' :
+		'the server answered ' + response.status;
+	try {
+		const body = JSON.parse(await response.text()) as { error?: unknown };
+		if (typeof body.error === 'string' && body.error)
+			message = body.error;
+	} catch (_) {
+		// The body is no JSON: the status is the message.
+	}
+	return new ApiError(response.status, message);
+}
+
+export class Api {
+	constructor(private readonly token: string) {}
+
+	private async fetch(path: string, signal: AbortSignal | undefined, body?: unknown): Promise<Response> {
+		const headers: Record<string, string> = { Authorization: 'Bearer ' + this.token };
+		if (body !== undefined)
+			headers['Content-Type'] = 'application/json';
+		let response: Response;
+		try {
+			response = await fetch('/api/' + path, {
+				method: body === undefined ? 'GET' : 'POST', headers, signal, cache: 'no-store',
+				credentials: 'omit', redirect: 'error', body: body === undefined ? undefined : JSON.stringify(body),
+			});
+		} catch (error) {
+			if (isAbort(error))
+				throw error;
+			throw new ApiError(0, 'the server does not answer: is `tsctl studio` still running?');
+		}
+		if (!response.ok)
+			throw await failure(response);
+		return response;
+	}
+
+	private async json<T>(path: string, signal?: AbortSignal, body?: unknown): Promise<T> {
+		return parseJson(await (await this.fetch(path, signal, body)).text()) as T;
+	}
+
+	trace(signal?: AbortSignal): Promise<TraceInfo> {
+		return this.json('trace', signal);
+	}
+
+	async tiles(level: number, first: number, n: number, lanes: number[], layer: number,
+		signal?: AbortSignal): Promise<TileAnswer> {
+		const path = 'tiles?level=' + level + '&first=' + first + '&n=' + n + '&lanes=' + lanes.join(',') +
+			(layer ? '&layer=' + layer : '');
+		return decodeTiles(await (await this.fetch(path, signal)).arrayBuffer());
+	}
+
+	names(keys: number[], trace: number, signal?: AbortSignal): Promise<{ [key: string]: { name: string; type: string } }> {
+		return this.json('names?keys=' + keys.join(',') + (trace ? '&trace=' + trace : ''), signal);
+	}
+
+	rows(lane: number, from: number, to: number, limit: number, layer: number, signal?: AbortSignal): Promise<RowColumns> {
+		return this.json('rows?lane=' + lane + '&from=' + Math.max(0, Math.floor(from)) + '&to=' +
+			Math.max(0, Math.ceil(to)) + '&limit=' + limit + (layer ? '&layer=' + layer : ''), signal);
+	}
+
+	rowAt(lane: number, at: number, depth: number | undefined, signal?: AbortSignal): Promise<Row> {
+		return this.json('row?lane=' + lane + '&at=' + Math.floor(at) + (depth === undefined ? '' : '&depth=' + depth),
+			signal);
+	}
+
+	rowOf(op: Integer, trace: number, signal?: AbortSignal): Promise<Row> {
+		return this.json('row?op=' + op + (trace ? '&trace=' + trace : ''), signal);
+	}
+
+	ask<T>(question: string, options: object, trace: number, signal?: AbortSignal): Promise<T> {
+		return this.json('ask', signal, { question, options, trace });
+	}
+
+	async askLines<T>(question: string, options: object, trace: number, signal?: AbortSignal): Promise<T[]> {
+		const response = await this.fetch('ask', signal, { question, options, trace });
+		return parseLines(await response.text()) as T[];
+	}
+
+	async picture(question: string, options: object, signal?: AbortSignal): Promise<string> {
+		return (await this.fetch('picture', signal, { question, options })).text();
+	}
+
+	search(text: string, from: number, direction: 1 | -1, regex: boolean, trace: number, signal?: AbortSignal): Promise<Match> {
+		return this.json('search?text=' + encodeURIComponent(text) + '&from=' + Math.max(0, Math.floor(from)) +
+			'&direction=' + direction + (regex ? '&regex=1' : '') + (trace ? '&trace=' + trace : ''), signal);
+	}
+
+	arrowsOf(op: Integer, trace: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
+		return this.json('arrows?op=' + op + (trace ? '&trace=' + trace : ''), signal);
+	}
+
+	arrows(from: number, to: number, limit: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
+		return this.json('arrows?from=' + Math.max(0, Math.floor(from)) + '&to=' + Math.ceil(to) + '&limit=' + limit, signal);
+	}
+
+	whatIf(edits: string[], signal?: AbortSignal): Promise<WhatIf> {
+		return this.json('what-if', signal, { edits });
+	}
+
+	live(signal?: AbortSignal): Promise<LiveState> {
+		return this.json('live', signal);
+	}
+
+	control(action: 'start' | 'stop' | 'capture', signal?: AbortSignal): Promise<unknown> {
+		return this.json('live', signal, { do: action });
+	}
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer to "info": what the trace is. Several parts of the page read it.
+import { Stack } from '../core/frames';
+import { Integer } from '../core/json';
+
+export interface LaunchSite {
+	frame?: string;
+	count?: number;
+	callers?: string[];
+}
+
+export interface InfoKernel {
+	name: string;
+	count: number;
+	total_ns: number;
+	mean_ns: number;
+	max_ns: number;
+}
+
+export interface CallError {
+	name: string;
+	error: string;
+	count: number;
+	start_ns: number;
+	op_id?: number;
+	thread_name?: string;
+	tid?: number;
+	bytes?: number;
+	stack?: Stack;
+	suspects?: Array<{ op_id: number; kernel?: string; stack?: Stack }>;
+	held_bytes?: number;
+	held_sites?: Array<LaunchSite & { total_bytes?: number }>;
+}
+
+export interface Info {
+	format: string;
+	path: string;
+	bytes: number;
+	finished?: boolean;
+	truncated?: boolean;
+	damaged_at?: number;
+	start_ns: Integer;
+	duration_ns: number;
+	clock_error_ns?: number;
+	empty_reason?: string;
+	counts?: { [type: string]: number };
+	lost?: { [reason: string]: number };
+	metadata?: { [key: string]: string };
+	errors?: CallError[];
+	failed_calls?: number;
+	kernels?: InfoKernel[];
+	sessions?: Array<{ session: number; pid: number; program: string; state: string; threads?: number; lost?: object }>;
+	devices?: Array<{ device: number; name: string; compute_capability?: string; multiprocessors?: number; memory_bytes?: number;
+		virtual?: boolean }>;
+}

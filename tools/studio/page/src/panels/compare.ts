@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two traces side by side: what changed, and the alignment of the second one's lanes by the selected rows or the first difference.
+// Asks "diff".
+import { button, el, nameText, number, table } from '../core/dom';
+import { brief, clean, shorten } from '../core/names';
+import { formatDuration } from '../core/time';
+import { Selection } from '../model';
+import { Panel } from './panel';
+
+interface Side {
+	count?: number;
+	total_ns?: number;
+	median_ns?: number;
+}
+
+interface Name {
+	type: string;
+	name: string;
+	verdict: string;
+	before?: Side;
+	after?: Side;
+	p?: number;
+}
+
+interface Operation {
+	type: string;
+	name: string;
+	op_id_before?: number;
+	op_id_after?: number;
+	duration_before_ns?: number;
+	duration_after_ns?: number;
+}
+
+interface Total {
+	path?: string;
+	operations?: number;
+	operations_ns?: number;
+	span_ns?: number;
+	busy_ns?: number;
+}
+
+interface DiffAnswer {
+	before: Total;
+	after: Total;
+	names?: Name[];
+	first_difference?: Operation;
+	slower?: Operation[];
+	host_clock?: boolean;
+}
+
+export class ComparePanel extends Panel {
+	readonly id = 'compare';
+	readonly title = 'Two traces';
+	private readonly place = el('div');
+	private readonly aligned = el('span', { class: 'dim', id: 'aligned' });
+	private first: Selection | undefined; // a row of the first trace
+	private second: Selection | undefined;
+	private asked = false;
+
+	update(): void {
+		if (this.asked)
+			return;
+		this.asked = true;
+		this.root.replaceChildren(el('div', { class: 'toolbar' },
+			button('Align by the selected row', () => this.align(), { title: 'Select a row of one trace, then one of the other; both then begin at the same place.' }),
+			button('Align the starts', () => this.setOffset(0)), this.aligned), this.place);
+		this.model.on('selection', () => this.note());
+		this.note();
+		void this.ask(this.place, 'Comparing\u2026', async (signal) =>
+			this.show(await this.model.api.ask<DiffAnswer>('diff', { limit: 30 }, 0, signal)));
+	}
+
+	private note(): void {
+		const { selection } = this.model;
+		if (!selection)
+			return;
+		if (this.model.traceOf(selection.lane))
+			this.second = selection;
+		else
+			this.first = selection;
+	}
+
+	private align(): void {
+		if (!this.first || !this.second) {
+			this.aligned.textContent = 'Select a row of each trace first.';
+			return;
+		}
+		this.setOffset(this.first.start - this.second.start);
+	}
+
+	private setOffset(offset: number): void {
+		this.model.offset = offset;
+		this.aligned.textContent = offset ? 'The second trace is drawn ' + formatDuration(Math.abs(offset)) +
+			(offset > 0 ? ' later.' : ' earlier.') : '';
+		this.model.emit('view');
+	}
+
+	private show(answer: DiffAnswer): HTMLElement[] {
+		const total = (title: string, key: 'operations' | 'operations_ns' | 'span_ns' | 'busy_ns'): readonly [string, unknown, unknown] =>
+			[title, answer.before[key], answer.after[key]];
+		return [el('div', { class: 'columns' },
+			el('section', { class: 'narrow' }, table('Totals', [
+				{ head: '', cell: (row: readonly [string, unknown, unknown]) => row[0] },
+				{ head: 'First', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[1]) },
+				{ head: 'Second', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[2]) },
+			], [total('Operations', 'operations'), total('Sum of durations', 'operations_ns'), total('Busy', 'busy_ns'),
+				total('From first to last', 'span_ns')])),
+			el('section', {}, table('Names', [
+				{ head: 'Verdict', cell: (name: Name) => el('span', { class: name.verdict === 'slower' ? 'bad' :
+					name.verdict === 'faster' ? 'good' : '' }, clean(name.verdict, 20)) },
+				{ head: 'Name', cell: (name) => nameText(shorten(name.name), 120) },
+				{ head: 'Before', class: 'number', cell: (name) => number('ns', name.before && name.before.total_ns) },
+				{ head: 'After', class: 'number', cell: (name) => number('ns', name.after && name.after.total_ns) },
+				{ head: 'Launches', class: 'number', cell: (name) => ((name.before && name.before.count) || 0) + ' \u2192 ' +
+					((name.after && name.after.count) || 0) },
+			], (answer.names || []).slice(0, 60), (name) => ({ title: name.name }))),
+			el('section', {}, table('Operations that became slower', [
+				{ head: 'Operation', cell: (o: Operation) => button(brief(o.name, 100), () => void this.both(o), { class: 'link',
+					title: 'Show both, aligned' }) },
+				{ head: 'Before', class: 'number', cell: (o) => number('ns', o.duration_before_ns) },
+				{ head: 'After', class: 'number', cell: (o) => number('ns', o.duration_after_ns) },
+			], [...(answer.first_difference ? [answer.first_difference] : []), ...(answer.slower || [])])))];
+	}
+
+	/* Selects the operation in both traces and aligns their starts. */
+	private async both(operation: Operation): Promise<void> {
+		if (operation.op_id_before !== undefined)
+			await this.shell.goToOperation(operation.op_id_before, 0);
+		if (operation.op_id_after !== undefined)
+			await this.shell.goToOperation(operation.op_id_after, 1);
+		if (operation.op_id_before !== undefined && operation.op_id_after !== undefined) {
+			this.align();
+			if (this.first)
+				this.shell.goToSpan(this.first.start, Math.max(this.first.end, this.first.start + 1), this.first.lane);
+		}
+	}
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gaps: the times in which a stream had no operation, with causes. Each is a link that moves the view. Asks "gaps".
+import { el, link, number, table } from '../core/dom';
+import { Stack } from '../core/frames';
+import { brief, clean } from '../core/names';
+import { formatDuration, formatInstant } from '../core/time';
+import { GapMark } from '../model';
+import { Panel } from './panel';
+import { causeList, causeText, GapPart, shares, stackList } from './parts';
+
+interface Gap {
+	start_ns: number;
+	end_ns: number;
+	session?: number;
+	device?: number;
+	stream?: number;
+	before_op_id?: number;
+	op_id: number;
+	type: string;
+	name?: string;
+	call?: string;
+	call_ns?: number;
+	call_end_ns?: number;
+	tid?: number;
+	thread_name?: string;
+	parts: GapPart[];
+	unsure?: string[];
+	stack?: Stack;
+}
+
+interface GapsAnswer {
+	least_ns: number;
+	gaps: number;
+	gaps_ns: number;
+	streams?: Array<{ stream: number; device: number; gaps: number; gaps_ns: number; busy_ns: number; span_ns: number;
+		causes?: GapPart[] }>;
+	parts?: GapPart[];
+	longest?: Gap[];
+}
+
+const LISTED = 200;
+
+export class GapsPanel extends Panel {
+	readonly id = 'gaps';
+	readonly title = 'Gaps';
+	private op: number | string | undefined; // explained now
+	private trace = 0;
+	private readonly one = el('div', { id: 'gap' });
+	private readonly all = el('div');
+	private asked = false;
+
+	update(): void {
+		if (!this.root.contains(this.one))
+			this.root.replaceChildren(this.one, this.all);
+		if (!this.asked) {
+			this.asked = true;
+			void this.askAll();
+		}
+	}
+
+	/* Explains the gap before an operation. */
+	explain(op: number | string, trace: number): void {
+		this.op = op;
+		this.trace = trace;
+		if (!this.root.contains(this.one))
+			this.root.replaceChildren(this.one, this.all);
+		void this.ask(this.one, 'Looking for the causes of the gap before operation ' + op + '\u2026', async (signal) => {
+			const answer = await this.model.api.ask<GapsAnswer>('gaps', { op_id: Number(op), stacks: true }, trace, signal);
+			const gap = (answer.longest || [])[0];
+			if (!gap)
+				return [el('p', {}, 'There is no gap before this operation: another one ran until it began.')];
+			const start = this.model.relative(gap.start_ns, trace);
+			const end = this.model.relative(gap.end_ns, trace);
+			const lane = this.model.findLane(gap.session, gap.device, gap.stream, undefined, trace);
+			this.model.setSpan([start, end]);
+			const offset = trace ? this.model.offset : 0;
+			this.model.reveal(start + offset, end + offset);
+			const longest = gap.parts[0];
+			this.shell.announce('Gap of ' + formatDuration(end - start) + (longest ? ': ' + causeText(longest) : ''));
+			return [this.details(gap, start, end, lane ? lane.name : '')];
+		});
+	}
+
+	private details(gap: Gap, start: number, end: number, lane: string): HTMLElement {
+		const longest = gap.parts[0];
+		return el('div', { class: 'card', data: { gap: gap.op_id } },
+			el('h2', {}, 'Gap of ', number('ns', end - start), ' in ' + clean(lane || 'stream ' + gap.stream, 60)),
+			el('p', { class: 'lead', id: 'gap-cause' }, longest ? 'Mostly: ' + clean(causeText(longest), 300) + ' (' +
+				formatDuration(longest.ns) + ').' : 'Its cause is unknown.'),
+			el('div', { class: 'columns' },
+				el('section', {}, causeList(gap.parts, end - start, (op) => void this.shell.goToOperation(op, this.trace)),
+					el('p', {}, 'From ', formatInstant(start), ' to ', formatInstant(end), '. It ends with ',
+						link(brief(gap.name || gap.type, 100), 'Show the operation', () =>
+							void this.shell.goToOperation(gap.op_id, this.trace)),
+						gap.call ? ', queued by ' + clean(gap.call, 80) + ' in ' + clean((gap.thread_name || 'thread') + '/' +
+							(gap.tid ?? '?'), 60) : '', '.'),
+					gap.unsure && gap.unsure.length ? el('p', { class: 'dim' }, 'Not sure: ' + clean(gap.unsure.join(', '), 200)) :
+						undefined),
+				el('section', {}, el('h3', {}, 'Stack of the call that ended it'), stackList(gap.stack))));
+	}
+
+	private askAll(): Promise<void> {
+		const controller = new AbortController();
+		return this.fill(this.all, 'Looking for gaps\u2026', async (signal) => {
+			const answer = await this.model.api.ask<GapsAnswer>('gaps', { limit: LISTED, stacks: false }, 0, signal);
+			this.model.gaps = this.marks(answer);
+			this.model.emit('overlay');
+			return this.show(answer);
+		}, controller.signal);
+	}
+
+	/* Reads gaps for the timeline's colours, even if the panel is not open. */
+	ensure(): void {
+		this.update();
+	}
+
+	private marks(answer: GapsAnswer): GapMark[] {
+		const marks: GapMark[] = [];
+		for (const gap of answer.longest || []) {
+			const lane = this.model.findLane(gap.session, gap.device, gap.stream, undefined);
+			if (lane)
+				marks.push({ lane: lane.id, start: this.model.relative(gap.start_ns), end: this.model.relative(gap.end_ns),
+					cause: gap.parts[0] ? gap.parts[0].cause : 'unknown' });
+		}
+		return marks.sort((a, b) => a.start - b.start);
+	}
+
+	private show(answer: GapsAnswer): HTMLElement[] {
+		const sums = new Map<string, number>();
+		for (const part of answer.parts || [])
+			sums.set(part.cause, (sums.get(part.cause) || 0) + part.ns);
+		const parts = [...sums].sort((a, b) => b[1] - a[1]);
+		const longest = answer.longest || [];
+		return [
+			el('p', { class: 'lead' }, number('count', answer.gaps), ' gaps of at least ', number('ns', answer.least_ns), ', ',
+				number('ns', answer.gaps_ns), ' in all.'),
+			el('div', { class: 'columns' },
+				el('section', {}, table('The longest gaps', [
+					{ head: 'Length', class: 'number', cell: (gap: Gap) => number('ns', this.model.relative(gap.end_ns) -
+						this.model.relative(gap.start_ns)) },
+					{ head: 'Begins', class: 'number', cell: (gap) => formatInstant(this.model.relative(gap.start_ns)) },
+					{ head: 'Stream', class: 'number', cell: (gap) => String(gap.stream ?? '') },
+					{ head: 'Mostly because', cell: (gap) => link(gap.parts[0] ? clean(causeText(gap.parts[0]), 160) : 'unknown',
+						'Explain this gap', () => this.shell.explainGap(gap.op_id)) },
+					{ head: 'Ends with', cell: (gap) => brief(gap.name || gap.type, 60) },
+				], longest.slice(0, 40), (gap) => ({ data: { op: gap.op_id } }))),
+				el('section', {}, el('h3', {}, 'By cause, all gaps'), shares('Gaps by cause', parts, answer.gaps_ns),
+					el('h3', {}, 'By thread and call'),
+					causeList(answer.parts || [], answer.gaps_ns, (op) => void this.shell.goToOperation(op)))),
+		];
+	}
+
+	/* The operation whose gap is explained: for links. */
+	get explained(): number | string | undefined {
+		return this.op;
+	}
+}

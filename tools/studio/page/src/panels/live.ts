@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session that is being recorded: follows its end, stops, starts and captures a window. Asks "live".
+import { button, el, facts, number } from '../core/dom';
+import { clean } from '../core/names';
+import { LiveState } from '../data/api';
+import { Panel } from './panel';
+
+const POLL_MS = 500;
+
+export class LivePanel extends Panel {
+	readonly id = 'live';
+	readonly title = 'Live';
+	private readonly state = el('div', { id: 'live-state' });
+	private readonly answer = el('p', { class: 'dim' });
+	private readonly follow = el('input', { type: 'checkbox', id: 'follow' });
+	private grew: ((duration: number) => Promise<void>) | undefined;
+	private timer: ReturnType<typeof setTimeout> | undefined;
+
+	/* Asks again and again; `grew` is called when the trace has become longer. */
+	start(grew: (duration: number) => Promise<void>): void {
+		this.grew = grew;
+		this.follow.checked = true;
+		void this.poll();
+	}
+
+	update(): void {
+		const act = (title: string, action: 'start' | 'stop' | 'capture'): HTMLButtonElement => button(title, () => {
+			this.model.api.control(action).then(() => {
+				this.answer.textContent = title + ': done.';
+			}).catch((error) => {
+				this.answer.textContent = clean(error instanceof Error ? error.message : error, 300);
+			});
+		});
+		this.root.replaceChildren(el('div', { class: 'toolbar' }, el('label', { class: 'check' }, this.follow, ' follow the end'),
+			act('Stop recording', 'stop'), act('Start recording', 'start'), act('Capture a window', 'capture')), this.state, this.answer);
+	}
+
+	private async poll(): Promise<void> {
+		try {
+			const live = await this.model.api.live();
+			this.show(live);
+			if (this.grew && live.duration_ns > this.model.view.duration) {
+				const length = this.model.view.span;
+				await this.grew(live.duration_ns);
+				if (this.follow.checked)
+					this.model.show(live.duration_ns - length * 0.95, live.duration_ns + length * 0.05);
+			}
+			if (live.state === 'ended')
+				return;
+		} catch (error) {
+			this.state.replaceChildren(el('p', { class: 'bad' }, clean(error instanceof Error ? error.message : error, 300)));
+		}
+		this.timer = setTimeout(() => void this.poll(), POLL_MS);
+	}
+
+	stop(): void {
+		if (this.timer)
+			clearTimeout(this.timer);
+	}
+
+	private show(live: LiveState): void {
+		this.state.replaceChildren(facts([['State', clean(live.state, 40)], ['Duration', number('ns', live.duration_ns)],
+			['Rows', number('count', live.rows)]]));
+	}
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory over time, with the code that holds the bytes at the peak or at the cursor. Asks "memory", and "state" for the cursor.
+import { el, facts, link, number, table } from '../core/dom';
+import { siteOf, Stack } from '../core/frames';
+import { clean } from '../core/names';
+import { formatBytes, formatInstant, roundStep, ticks } from '../core/time';
+import { Row } from '../data/api';
+import { Panel } from './panel';
+import { siteText, stackList } from './parts';
+
+interface Site {
+	count: number;
+	bytes: number;
+	total_bytes: number;
+	frame?: string;
+	kind?: string;
+	device?: number;
+	callers?: string[];
+}
+
+interface Holder {
+	address: number | string;
+	bytes: number;
+	kind?: string;
+	device?: number;
+	start_ns: number;
+	op_id?: number;
+	thread_name?: string;
+	tid?: number;
+	stack?: Stack;
+}
+
+interface Curve {
+	device?: number;
+	name?: string;
+	capacity_bytes?: number;
+	peak_bytes: number;
+	peak_ns: number;
+	points: Array<{ start_ns: number; bytes: number }>;
+}
+
+interface MemoryAnswer {
+	peak_bytes: number;
+	peak_ns: number;
+	at_peak?: Holder[];
+	peak_allocations?: number;
+	never_freed?: Holder[];
+	never_freed_allocations?: number;
+	never_freed_bytes?: number;
+	peak_sites?: Site[];
+	never_freed_sites?: Site[];
+	capacity_bytes?: number;
+	curves?: { end_ns?: number; devices?: Curve[] };
+	points?: Array<{ start_ns: number; bytes: number }>;
+	misuse_count?: number;
+	misuses?: Array<{ kind: string; address: number | string; use?: { name?: string; op_id?: number; stack?: Stack };
+		freed?: { name?: string; op_id?: number; stack?: Stack } }>;
+}
+
+interface Allocation {
+	address: number | string;
+	bytes: number;
+	kind?: string;
+	device?: number;
+	op_id?: number;
+	since_ns: number;
+}
+
+const CURVE_HEIGHT = 96;
+const HELD = 30;
+
+export class MemoryPanel extends Panel {
+	readonly id = 'memory';
+	readonly title = 'Memory';
+	private readonly whole = el('div');
+	private readonly held = el('div', { id: 'memory-held' });
+	private answer: MemoryAnswer | undefined;
+	private asked = false;
+	private heldAt: number | undefined;
+
+	update(): void {
+		if (!this.asked) {
+			this.asked = true;
+			this.root.replaceChildren(this.whole, this.held);
+			const controller = new AbortController();
+			void this.fill(this.whole, 'Reading the memory over time\u2026', async (signal) => {
+				this.answer = await this.model.api.ask<MemoryAnswer>('memory', { points: 1000, limit: 50, stacks: true }, 0, signal);
+				return this.show(this.answer);
+			}, controller.signal);
+		}
+		if (this.model.cursor !== undefined && this.model.cursor !== this.heldAt)
+			this.showHeld(this.model.cursor);
+	}
+
+	private show(answer: MemoryAnswer): HTMLElement[] {
+		if (!answer.peak_bytes)
+			return [el('p', { class: 'dim' }, 'The trace has no allocations of device memory.')];
+		const peak = this.model.relative(answer.peak_ns);
+		const result: HTMLElement[] = [el('p', { class: 'lead' }, 'Peak: ', el('span', { id: 'memory-peak' },
+			number('bytes', answer.peak_bytes)), ' at ', link(formatInstant(peak), 'Show the peak', () => this.showPeak(peak)),
+			answer.capacity_bytes ? ' of ' + formatBytes(answer.capacity_bytes) : '', '.')];
+		for (const curve of (answer.curves && answer.curves.devices) || [])
+			result.push(this.curve(curve, answer));
+		const sites = answer.peak_sites || [];
+		const columns = el('div', { class: 'columns' },
+			el('section', {}, this.sites('Who held the memory at the peak', sites, answer.peak_bytes)),
+			el('section', {}, this.sites('Never freed', answer.never_freed_sites || [], answer.never_freed_bytes || 1)),
+			el('section', {}, this.holders('The largest allocations at the peak', answer.at_peak || [])));
+		if (answer.misuse_count)
+			columns.append(this.misuses(answer));
+		result.push(columns);
+		return result;
+	}
+
+	private showPeak(at: number): void {
+		this.model.setCursor(at);
+		this.model.reveal(at, at);
+	}
+
+	private sites(title: string, sites: Site[], whole: number): HTMLElement {
+		if (!sites.length)
+			return el('p', { class: 'dim' }, title + ': nothing.');
+		return table(title, [
+			{ head: 'Code', cell: (site: Site) => siteText(site) },
+			{ head: 'Bytes', class: 'number', cell: (site) => number('bytes', site.total_bytes) },
+			{ head: 'Share', class: 'number', cell: (site) => (100 * site.total_bytes / Math.max(1, whole)).toFixed(1) + ' %' },
+			{ head: 'Blocks', class: 'number', cell: (site) => number('count', site.count) },
+			{ head: 'Kind', class: 'short', cell: (site) => clean(site.kind || '', 20) },
+		], sites.slice(0, 25), (site) => ({ data: { bytes: site.total_bytes } }));
+	}
+
+	private holders(title: string, holders: Holder[]): HTMLElement {
+		const box = el('div', {}, el('h3', {}, title));
+		for (const holder of holders.slice(0, 12)) {
+			const start = this.model.relative(holder.start_ns);
+			box.append(el('details', {}, el('summary', {}, number('bytes', holder.bytes), ' since ' + formatInstant(start) + ' ',
+				clean(siteOf(holder.stack) || 'unknown code', 140)),
+			facts([['Address', '0x' + BigInt(holder.address).toString(16)],
+				['Kind', clean(holder.kind || '', 30)],
+				['Call', holder.op_id ? link('operation ' + holder.op_id, '', () =>
+					void this.shell.goToOperation(holder.op_id as number)) : undefined]]),
+			stackList(holder.stack)));
+		}
+		return box;
+	}
+
+	private misuses(answer: MemoryAnswer): HTMLElement {
+		return el('section', {}, el('h3', { class: 'bad' }, 'Uses of freed memory: ' + answer.misuse_count),
+			...(answer.misuses || []).slice(0, 10).map((misuse) => el('details', {},
+				el('summary', {}, clean(misuse.kind.replace(/_/g, ' '), 40) + ' at 0x' + BigInt(misuse.address).toString(16) + ' by ' +
+					clean(misuse.use && misuse.use.name || 'a call', 80)),
+				el('h3', {}, 'Used by'), stackList(misuse.use && misuse.use.stack),
+				el('h3', {}, 'Freed by'), stackList(misuse.freed && misuse.freed.stack))));
+	}
+
+	/* Live bytes over time. A click sets the cursor. */
+	private curve(curve: Curve, answer: MemoryAnswer): HTMLElement {
+		const canvas = el('canvas', { class: 'curve', role: 'img', tabindex: 0, label: 'Memory of GPU ' + (curve.device ?? '') +
+			' over time; peak ' + formatBytes(curve.peak_bytes) + ' at ' + formatInstant(this.model.relative(curve.peak_ns)) });
+		const box = el('div', {}, el('h3', {}, clean('GPU ' + (curve.device ?? '') + ' ' + (curve.name || ''), 80)), canvas);
+		const points = curve.points.map((point) => ({ at: this.model.relative(point.start_ns), bytes: point.bytes }));
+		const end = answer.curves && answer.curves.end_ns ? this.model.relative(answer.curves.end_ns) : this.model.view.duration;
+		const draw = (): void => this.drawCurve(canvas, points, end, curve);
+		new ResizeObserver(draw).observe(box);
+		this.model.on('cursor', draw);
+		this.model.on('colour', draw);
+		const place = (event: MouseEvent): number => {
+			const rect = canvas.getBoundingClientRect();
+			return (event.clientX - rect.left) / Math.max(1, rect.width) * end;
+		};
+		canvas.addEventListener('click', (event) => this.model.setCursor(Math.min(end, Math.max(0, place(event)))));
+		canvas.addEventListener('keydown', (event) => {
+			const step = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0;
+			if (!step)
+				return;
+			event.preventDefault();
+			event.stopPropagation();
+			this.model.setCursor(Math.min(end, Math.max(0, (this.model.cursor ?? 0) + step * end / 200)));
+		});
+		return box;
+	}
+
+	private drawCurve(canvas: HTMLCanvasElement, points: Array<{ at: number; bytes: number }>, end: number, curve: Curve): void {
+		const ratio = window.devicePixelRatio || 1;
+		const width = Math.max(50, canvas.parentElement ? canvas.parentElement.clientWidth : 300);
+		canvas.width = Math.round(width * ratio);
+		canvas.height = Math.round(CURVE_HEIGHT * ratio);
+		canvas.style.height = CURVE_HEIGHT + 'px';
+		const context = canvas.getContext('2d') as CanvasRenderingContext2D;
+		const style = getComputedStyle(canvas);
+		const colour = (name: string): string => style.getPropertyValue(name).trim();
+		context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		context.clearRect(0, 0, width, CURVE_HEIGHT);
+		context.font = '11px ' + style.fontFamily;
+		const bottom = CURVE_HEIGHT - 16;
+		const scale = (bottom - 14) / Math.max(1, curve.peak_bytes);
+		const x = (at: number): number => at / Math.max(1, end) * width;
+		context.fillStyle = colour('--bar');
+		context.beginPath();
+		context.moveTo(0, bottom);
+		let last = 0;
+		for (const point of points) {
+			context.lineTo(x(point.at), bottom - last * scale);
+			context.lineTo(x(point.at), bottom - point.bytes * scale);
+			last = point.bytes;
+		}
+		context.lineTo(width, bottom - last * scale);
+		context.lineTo(width, bottom);
+		context.fill();
+		context.fillStyle = colour('--line');
+		context.fillRect(0, bottom, width, 1);
+		const step = roundStep(end / width * 110);
+		for (const at of ticks(0, end, step)) {
+			context.fillStyle = colour('--line');
+			context.fillRect(Math.round(x(at)), bottom, 1, 4);
+			context.fillStyle = colour('--dim');
+			if (x(at) < width - 60)
+				context.fillText(formatInstant(at, step), x(at) + 3, CURVE_HEIGHT - 3);
+		}
+		const peak = x(this.model.relative(curve.peak_ns));
+		context.fillStyle = colour('--text');
+		context.fillRect(Math.round(peak), 10, 1, bottom - 10);
+		const text = 'peak ' + formatBytes(curve.peak_bytes);
+		const size = context.measureText(text).width;
+		context.fillText(text, Math.max(2, Math.min(width - size - 2, peak + 4)), 10);
+		if (this.model.cursor !== undefined) {
+			context.fillStyle = colour('--selected');
+			context.fillRect(Math.round(x(this.model.cursor)), 0, 1, bottom);
+		}
+	}
+
+	/* The allocations that are live at the cursor, with the stacks of the largest. */
+	private showHeld(at: number): void {
+		this.heldAt = at;
+		void this.ask(this.held, 'Reading the allocations at ' + formatInstant(at) + '\u2026', async (signal) => {
+			const { api } = this.model;
+			const state = await api.ask<{ allocations?: Allocation[]; allocated_bytes?: number }>('state',
+				{ at: { ns: at, from_start: true }, stacks: false }, 0, signal);
+			const list = (state.allocations || []).sort((a, b) => b.bytes - a.bytes);
+			const largest = list.slice(0, HELD);
+			const stacks = new Map<number, Stack | undefined>();
+			const ops = [...new Set(largest.map((allocation) => allocation.op_id || 0))].filter((op) => op !== 0);
+			for (let i = 0; i < ops.length && !signal.aborted; i += 6) {
+				await Promise.all(ops.slice(i, i + 6).map(async (op) => {
+					const row = await api.rowOf(op, 0, signal).catch((): Row | undefined => undefined);
+					stacks.set(op, row && row.stack as Stack | undefined);
+				}));
+			}
+			return [el('h3', {}, 'At the cursor, ' + formatInstant(at)),
+				el('p', {}, number('bytes', state.allocated_bytes || 0), ' in ', number('count', list.length), ' allocations'),
+				table('Largest allocations at the cursor', [
+					{ head: 'Bytes', class: 'number', cell: (a: Allocation) => number('bytes', a.bytes) },
+					{ head: 'Kind', class: 'short', cell: (a) => clean(a.kind || '', 20) },
+					{ head: 'Since', class: 'number', cell: (a) => formatInstant(this.model.relative(a.since_ns)) },
+					{ head: 'Allocated by', cell: (a) => {
+						const site = siteOf(stacks.get(a.op_id || 0)) || (a.op_id ? 'operation ' + a.op_id : 'unknown code');
+						return a.op_id ? link(clean(site, 160), 'Show the call', () => void this.shell.goToOperation(a.op_id as number)) :
+							clean(site, 160);
+					} },
+				], largest)];
+		});
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The base of the panels: one answer at a time, cancelled if the panel asks again; pending and failed answers are shown alike.
+import { append, clear, el } from '../core/dom';
+import { Integer } from '../core/json';
+import { isAbort } from '../data/api';
+import { Model } from '../model';
+
+/* Services that the panels share; main.ts provides them. */
+export interface Shell {
+	readonly model: Model;
+	open(tab: string, focus?: boolean): void;
+	/* Selects the row of an operation and moves the view to it. */
+	goToOperation(op: Integer, trace?: number): Promise<void>;
+	/* Shows a span of the trace with a margin and puts the cursor there. */
+	goToSpan(from: number, to: number, lane?: number): void;
+	explainGap(op: Integer, trace?: number): void;
+	announce(text: string): void;
+	fail(error: unknown): void;
+}
+
+export abstract class Panel {
+	abstract readonly id: string;
+	abstract readonly title: string;
+	readonly root = el('div', { class: 'panel' });
+	private controller: AbortController | undefined;
+	protected stale = true; // what is shown does not match the page's state
+
+	constructor(protected readonly shell: Shell) {}
+
+	protected get model(): Model {
+		return this.shell.model;
+	}
+
+	/* Called when the panel becomes visible, and when it is visible and stale. */
+	abstract update(): void;
+
+	/* Marks the panel stale; it updates when it is visible. */
+	invalidate(): void {
+		this.stale = true;
+	}
+
+	refresh(): void {
+		if (!this.stale)
+			return;
+		this.stale = false;
+		this.update();
+	}
+
+	cancel(): void {
+		if (this.controller)
+			this.controller.abort();
+		this.controller = undefined;
+	}
+
+	/* Runs `work` with a signal that ends with the next call; errors are shown in `place`. */
+	protected async ask(place: HTMLElement, waiting: string, work: (signal: AbortSignal) => Promise<Array<Node | undefined>>):
+		Promise<void> {
+		this.cancel();
+		const controller = new AbortController();
+		this.controller = controller;
+		await this.fill(place, waiting, work, controller.signal);
+		if (this.controller === controller)
+			this.controller = undefined;
+	}
+
+	/* As ask(), beside other questions of the panel: `signal` is that of the panel's question, or one of its own. */
+	protected async fill(place: HTMLElement, waiting: string, work: (signal: AbortSignal) => Promise<Array<Node | undefined>>,
+		signal: AbortSignal): Promise<void> {
+		clear(place);
+		append(place, el('p', { class: 'pending' }, waiting));
+		place.setAttribute('aria-busy', 'true');
+		try {
+			const nodes = await work(signal);
+			if (signal.aborted)
+				return;
+			clear(place);
+			append(place, ...nodes);
+		} catch (error) {
+			if (isAbort(error) || signal.aborted)
+				return;
+			clear(place);
+			append(place, el('p', { class: 'bad' }, error instanceof Error ? error.message : String(error)));
+		} finally {
+			place.removeAttribute('aria-busy');
+		}
+	}
+}

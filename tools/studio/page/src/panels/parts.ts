@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts that several panels show: stacks, bars of shares, launch sites, causes of gaps.
+import { css, fixedColour } from '../core/colours';
+import { button, el, link, number } from '../core/dom';
+import { Frame, framesOf, Stack } from '../core/frames';
+import { brief, clean } from '../core/names';
+import { formatDuration, formatShare } from '../core/time';
+import { LaunchSite } from '../data/info';
+
+export interface GapPart {
+	cause: string;
+	ns: number;
+	count?: number;
+	tid?: number;
+	thread_name?: string;
+	reason?: string;
+	syscall?: string;
+	file?: string;
+	waker?: string;
+	waker_tid?: number;
+	waker_context?: string;
+	fault?: string;
+	memory?: string;
+	call?: string;
+	op_id?: number;
+	stream?: number;
+	disk?: string;
+	function?: string;
+	line?: number;
+	waker_did?: GapPart[];
+}
+
+function frameItem(frame: Frame): HTMLElement {
+	return el('li', { class: frame.kind }, el('span', { class: 'name' }, clean(frame.text, 400)),
+		frame.place ? el('span', { class: 'place' }, '  ' + clean(frame.place, 400)) : undefined);
+}
+
+/* Frames of the program; those of the tracer, the vendor and the interpreter on request. */
+export function stackList(stack: Stack | undefined): HTMLElement {
+	const frames = framesOf(stack);
+	if (!frames.length)
+		return el('p', { class: 'dim' }, 'No stack was recorded.');
+	const own = frames.filter((frame) => !frame.hidden && frame.kind !== 'unknown');
+	const box = el('div');
+	const list = el('ol', { class: 'stack', label: 'Host stack, innermost frame first' });
+	const fill = (all: boolean): void => list.replaceChildren(...(all ? frames : own).map(frameItem));
+	let all = own.length === 0;
+	fill(all);
+	box.append(list);
+	if (own.length && own.length < frames.length) {
+		const more = button('All ' + frames.length + ' frames', () => {
+			all = !all;
+			fill(all);
+			more.textContent = all ? 'Frames of the program' : 'All ' + frames.length + ' frames';
+		}, { class: 'link' });
+		box.append(more);
+	}
+	if (stack && stack.truncated)
+		box.append(el('p', { class: 'dim' }, 'The stack is cut: it was deeper than the recorder reads.'));
+	return box;
+}
+
+/* "function (file:line)" stays as it is; a C++ name becomes short. */
+function siteName(frame: string): string {
+	return / \([^()]*:\d+\)$/.test(frame) || !frame.includes('::') ? clean(frame, 160) : brief(frame, 100);
+}
+
+export function siteText(site: LaunchSite): HTMLElement {
+	return el('span', { class: 'name', title: [site.frame, ...(site.callers || [])].filter(Boolean).join('\ncalled by ') },
+		siteName(site.frame || 'unknown code'));
+}
+
+/* Shares of a whole as one bar, with a legend. */
+export function shares(label: string, parts: ReadonlyArray<readonly [string, number]>, whole: number): HTMLElement {
+	const bar = el('div', { class: 'bars', role: 'img', label: label + ': ' + parts.map(([name, ns]) =>
+		name.replace(/_/g, ' ') + ' ' + formatDuration(ns)).join(', ') });
+	const rows = el('tbody');
+	for (const [name, ns] of parts) {
+		const piece = el('span', { title: name + ': ' + formatDuration(ns) });
+		piece.style.width = Math.max(0, Math.min(100, 100 * ns / Math.max(1, whole))) + '%';
+		piece.style.backgroundColor = css(fixedColour(name));
+		bar.append(piece);
+		const swatch = el('span', { class: 'swatch' });
+		swatch.style.backgroundColor = css(fixedColour(name));
+		rows.append(el('tr', { data: { part: name } }, el('td', {}, swatch, clean(name.replace(/_/g, ' '), 80)),
+			el('td', { class: 'number' }, number('ns', ns)),
+			el('td', { class: 'number' }, formatShare(ns / Math.max(1, whole)))));
+	}
+	return el('div', {}, bar, el('table', {}, el('caption', { class: 'offscreen' }, label), rows));
+}
+
+/* The cause of a part of a gap as a sentence. */
+export function causeText(part: GapPart): string {
+	const thread = part.thread_name || part.tid !== undefined ?
+		(part.thread_name || 'thread') + (part.tid !== undefined ? '/' + part.tid : '') : 'the calling thread';
+	switch (part.cause) {
+	case 'running':
+		return thread + ' ran ' + (part.function ? part.function + (part.line ? ' (line ' + part.line + ')' : '') : 'its own code');
+	case 'host':
+		return thread + (part.function ? ' ran ' + part.function : ' ran its own code, or was off its CPU');
+	case 'off_cpu':
+		return thread + ' was off its CPU: ' + (part.reason || 'unknown') + (part.syscall && part.syscall !== part.reason ? ' in ' + part.syscall : '') +
+			(part.file ? ' of ' + part.file : '') + (part.waker ? ', woken by ' + part.waker : '');
+	case 'page_fault':
+		return thread + ' had ' + (part.fault ? part.fault + ' ' : '') + 'page faults' + ' of ' + (part.memory || 'some') + ' memory';
+	case 'syscall':
+		return thread + ' was in ' + (part.syscall ? 'the system call ' + part.syscall : 'a system call') + (part.file ? ' of ' + part.file : '');
+	case 'call':
+		return thread + ' was in ' + (part.call || 'a call');
+	case 'dependency':
+		return 'waited for an operation of stream ' + (part.stream ?? '?');
+	case 'device':
+		return 'an operation of stream ' + (part.stream ?? '?') + ' occupied the engine (inferred)';
+	case 'graph':
+		return 'time between nodes of one graph launch';
+	case 'dispatch':
+		return 'the operation was on its way to the device';
+	case 'reclaim':
+		return thread + ' freed memory to get some';
+	case 'block_io':
+		return 'waited for the disk ' + (part.disk || '');
+	default:
+		return part.cause.replace(/_/g, ' ');
+	}
+}
+
+export function causeList(parts: ReadonlyArray<GapPart>, whole: number, goTo: (op: number) => void, limit = 12): HTMLElement {
+	const list = el('table', {}, el('caption', { class: 'offscreen' }, 'Causes'));
+	const body = el('tbody');
+	for (const part of parts.slice(0, limit)) {
+		const swatch = el('span', { class: 'swatch' });
+		swatch.style.backgroundColor = css(fixedColour(part.cause));
+		const op = part.op_id;
+		const text = clean(causeText(part), 300);
+		body.append(el('tr', { data: { cause: part.cause } },
+			el('td', { class: 'number' }, number('ns', part.ns)),
+			el('td', { class: 'number' }, formatShare(part.ns / Math.max(1, whole))),
+			el('td', {}, swatch, op !== undefined ? link(text, 'Show operation ' + op, () => goTo(op)) : text,
+				part.count && part.count > 1 ? el('span', { class: 'dim' }, ' (' + part.count + ' times)') : undefined,
+				...(part.waker_did || []).slice(0, 3).map((did) =>
+					el('div', { class: 'dim' }, 'meanwhile: ' + clean(causeText(did), 200))))));
+	}
+	list.append(body);
+	if (parts.length > limit)
+		return el('div', {}, list, el('p', { class: 'dim' }, 'and ' + (parts.length - limit) + ' more causes'));
+	return list;
+}
+

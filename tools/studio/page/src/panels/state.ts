@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of devices, streams and threads at the cursor's instant: what waits, since when, because of whom. Asks "state".
+import { el, facts, link, number, table } from '../core/dom';
+import { siteOf, Stack } from '../core/frames';
+import { brief, clean } from '../core/names';
+import { formatInstant } from '../core/time';
+import { Panel } from './panel';
+import { causeList, GapPart } from './parts';
+
+interface Operation {
+	state: string;
+	since_ns?: number;
+	waits_for?: string;
+	waits_for_op_id?: number;
+	type: string;
+	name?: string;
+	session?: number;
+	op_id: number;
+	call_ns?: number;
+	start_ns?: number;
+	end_ns?: number;
+	device?: number;
+	stream?: number;
+	tid?: number;
+	thread_name?: string;
+	unsure?: string[];
+	stack?: Stack;
+}
+
+interface Near {
+	type: string;
+	name?: string;
+	op_id: number;
+	device?: number;
+	stream?: number;
+	start_ns: number;
+	end_ns: number;
+}
+
+interface StateAnswer {
+	at_ns: number;
+	devices?: Array<{ device: number; state: string; kernels: number; copies: number; sets: number; pending: number;
+		allocated_bytes: number }>;
+	streams?: Array<{ session?: number; device?: number; stream: number; state: string; running: number; pending: number }>;
+	operations?: Operation[];
+	threads?: Array<{ tid: number; thread_name?: string; call: string; op_id?: number; since_ns: number; until_ns?: number;
+		blocked?: string; blocked_stream?: number; waits_for_op_id?: number }>;
+	events?: unknown[];
+	allocated_bytes?: number;
+	allocations?: unknown[];
+	before?: Near;
+	after?: Near;
+}
+
+const WAITS: { readonly [kind: string]: string } = {
+	stream: 'the operation before it in its stream', event: 'an event', legacy_stream: 'the legacy stream',
+	host: 'the host', engine: 'an engine that another operation occupies (inferred)',
+};
+
+const STATES: { readonly [state: string]: string } = {
+	running: 'runs', waiting: 'waits', queued: 'is queued', dispatch_pending: 'is on its way to the device',
+	unknown: 'unknown: its device row is missing', idle: 'idle',
+};
+
+export class StatePanel extends Panel {
+	readonly id = 'state';
+	readonly title = 'State';
+
+	update(): void {
+		const at = this.model.cursor;
+		if (at === undefined) {
+			this.cancel();
+			this.root.replaceChildren(el('p', { class: 'dim' }, 'Click the timeline to set the cursor, or type a time in the search field.'));
+			return;
+		}
+		void this.ask(this.root, 'Reading the state at ' + formatInstant(at) + '\u2026', async (signal) => {
+			const answer = await this.model.api.ask<StateAnswer>('state', { at: { ns: at, from_start: true }, stacks: true }, 0, signal);
+			return this.show(answer, at, signal);
+		});
+	}
+
+	private op(op: number | undefined): HTMLElement | undefined {
+		return op === undefined ? undefined : link('operation ' + op, 'Show it', () => void this.shell.goToOperation(op));
+	}
+
+	private since(ns: number | undefined, at: number): Node | string {
+		if (ns === undefined)
+			return '';
+		const since = this.model.relative(ns);
+		return el('span', {}, number('ns', at - since), el('span', { class: 'dim' }, ' since ' + formatInstant(since)));
+	}
+
+	private show(answer: StateAnswer, at: number, signal: AbortSignal): HTMLElement[] {
+		const heading = el('p', { class: 'lead' }, 'State at ', number('at', at, answer.at_ns));
+		const columns = el('div', { class: 'columns' });
+		const left = el('section');
+		left.append(table('Devices', [
+			{ head: 'Device', cell: (device) => 'GPU ' + device.device },
+			{ head: 'State', class: 'short', cell: (device) => clean(device.state, 30) },
+			{ head: 'Kernels', class: 'number', cell: (device) => number('count', device.kernels) },
+			{ head: 'Copies', class: 'number', cell: (device) => number('count', device.copies + device.sets) },
+			{ head: 'Pending', class: 'number', cell: (device) => number('count', device.pending) },
+			{ head: 'Allocated', class: 'number', cell: (device) => number('bytes', device.allocated_bytes) },
+		], answer.devices || []));
+		left.append(this.streams(answer, at));
+		const middle = el('section');
+		if (answer.before || answer.after)
+			middle.append(this.near(answer, at, signal));
+		else
+			middle.append(this.operations(answer, at));
+		columns.append(left, middle, el('section', {}, this.threads(answer, at)));
+		return [heading, columns];
+	}
+
+	/* Every stream of the trace; those without an operation are idle. */
+	private streams(answer: StateAnswer, at: number): HTMLElement {
+		const busy = new Map((answer.streams || []).map((stream) => [stream.device + '/' + stream.stream, stream]));
+		const first = new Map<string, Operation>();
+		for (const operation of answer.operations || []) {
+			const key = operation.device + '/' + operation.stream;
+			if (!first.has(key))
+				first.set(key, operation);
+		}
+		const lanes = this.model.trace.lanes.filter((lane) => lane.kind === 'stream' && !lane.trace).slice(0, 256);
+		lanes.sort((a, b) => Number(busy.has(b.device + '/' + b.stream)) - Number(busy.has(a.device + '/' + a.stream)));
+		return table('Streams', [
+			{ head: 'Stream', cell: (lane) => clean(lane.name, 60) },
+			{ head: 'State', cell: (lane) => {
+				const stream = busy.get(lane.device + '/' + lane.stream);
+				const operation = first.get(lane.device + '/' + lane.stream);
+				if (!stream)
+					return el('span', { class: 'dim' }, 'idle');
+				const text = STATES[stream.state] || stream.state;
+				if (!operation || !operation.waits_for)
+					return text;
+				return el('span', {}, text + ' for ', WAITS[operation.waits_for] || clean(operation.waits_for, 40), ' ',
+					this.op(operation.waits_for_op_id));
+			} },
+			{ head: 'For', cell: (lane) => {
+				const operation = first.get(lane.device + '/' + lane.stream);
+				return operation ? this.since(operation.since_ns, at) : '';
+			} },
+			{ head: 'Pending', class: 'number', cell: (lane) => {
+				const stream = busy.get(lane.device + '/' + lane.stream);
+				return stream ? number('count', stream.pending) : '';
+			} },
+		], lanes, (lane) => ({ data: { lane: lane.id } }));
+	}
+
+	private operations(answer: StateAnswer, at: number): HTMLElement {
+		const list = answer.operations || [];
+		if (!list.length)
+			return el('p', { class: 'dim' }, 'No operation was queued or running.');
+		return table('Operations, ' + list.length, [
+			{ head: 'Operation', cell: (o) => link(brief(o.name || o.type, 100), o.name || '', () =>
+				void this.shell.goToOperation(o.op_id)) },
+			{ head: 'State', cell: (o) => el('span', {}, STATES[o.state] || o.state, o.waits_for ? ' for ' : '',
+				o.waits_for ? WAITS[o.waits_for] || clean(o.waits_for, 40) : '', ' ', this.op(o.waits_for_op_id)) },
+			{ head: 'For', cell: (o) => this.since(o.since_ns, at) },
+			{ head: 'Stream', class: 'number', cell: (o) => String(o.stream ?? '') },
+			{ head: 'Queued by', cell: (o) => clean(siteOf(o.stack) || (o.thread_name || '') + (o.tid ? '/' + o.tid : ''), 120) },
+		], list.slice(0, 60));
+	}
+
+	private threads(answer: StateAnswer, at: number): HTMLElement {
+		const list = answer.threads || [];
+		const box = el('div');
+		if (list.length) {
+			box.append(table('Threads in a call', [
+				{ head: 'Thread', cell: (t) => clean((t.thread_name || '') + '/' + t.tid, 60) },
+				{ head: 'Call', cell: (t) => (t.op_id ? link(clean(t.call, 80), 'Show the call', () => void this.shell.goToOperation(t.op_id as number)) :
+					clean(t.call, 80)) },
+				{ head: 'For', cell: (t) => this.since(t.since_ns, at) },
+				{ head: 'Waits for', cell: (t) => (t.blocked ? el('span', {}, clean(t.blocked.replace(/_/g, ' '), 60), ' ',
+					this.op(t.waits_for_op_id)) : '') },
+			], list.slice(0, 60)));
+		} else {
+			box.append(el('p', { class: 'dim' }, 'No thread was in a call.'));
+		}
+		box.append(facts([
+			['Allocated', number('bytes', answer.allocated_bytes || 0)],
+			['Allocations', number('count', (answer.allocations || []).length)],
+			['Events not reached', number('count', (answer.events || []).length)],
+		]), link('Who holds the memory?', 'Memory at the cursor', () => this.shell.open('memory', true)));
+		return box;
+	}
+
+	/* No operation runs: what ran before and what comes next, and why not now. */
+	private near(answer: StateAnswer, at: number, signal: AbortSignal): HTMLElement {
+		const { before, after } = answer;
+		const box = el('div', {}, el('h3', {}, before ? 'No operation runs' : 'No operation has run yet'));
+		const item = (near: Near | undefined, title: string, apart: number): readonly [string, Node | undefined] =>
+			[title, near && el('span', {}, link(brief(near.name || near.type, 80), near.name || '',
+				() => void this.shell.goToOperation(near.op_id)), el('span', { class: 'dim' }, ', '), number('ns', apart),
+			title === 'Next' ? ' later' : ' earlier')];
+		box.append(facts([
+			item(before, 'Before', before ? at - this.model.relative(before.end_ns) : 0),
+			item(after, 'Next', after ? this.model.relative(after.start_ns) - at : 0),
+		]));
+		if (answer.operations && answer.operations.length)
+			box.append(this.operations(answer, at));
+		const call = (answer.threads || [])[0];
+		if (!before && call)
+			box.append(el('p', {}, 'The GPU has had no work yet; the host is in ' + clean(call.call, 80) + '.'));
+		if (!after)
+			box.append(el('p', {}, 'No operation comes after this time.'));
+		if (after && before) {
+			const why = el('div');
+			box.append(el('h3', {}, 'Why the GPU stands still'), why,
+				link('Show the whole gap', 'Its causes and the stack of the call that ends it', () => this.shell.explainGap(after.op_id)));
+			void this.fill(why, 'Looking for the causes\u2026', async (s) => {
+				const gaps = await this.model.api.ask<{ longest?: Array<{ parts: GapPart[]; start_ns: number; end_ns: number }> }>('gaps',
+					{ op_id: after.op_id, stacks: false }, 0, s);
+				const gap = (gaps.longest || [])[0];
+				if (!gap)
+					return [el('p', { class: 'dim' }, 'The operation that comes next is the first of its stream.')];
+				return [causeList(gap.parts, gap.parts.reduce((sum, part) => sum + part.ns, 0),
+					(op) => void this.shell.goToOperation(op), 6)];
+			}, signal);
+		}
+		return box;
+	}
+}

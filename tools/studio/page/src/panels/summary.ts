@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first panel: where the time went, the slowest kernels and who launches them, findings with advice. Asks "analyze".
+import { button, el, facts, link, nameText, number, table } from '../core/dom';
+import { Stack, siteOf } from '../core/frames';
+import { brief, clean } from '../core/names';
+import { formatDuration, formatShare } from '../core/time';
+import { Row } from '../data/api';
+import { InfoKernel, LaunchSite } from '../data/info';
+import { Panel } from './panel';
+import { shares, siteText, stackList } from './parts';
+
+interface Kernel {
+	name: string;
+	count: number;
+	ns: number;
+	occupancy?: { share?: number; limit?: string };
+	launched_by?: LaunchSite[];
+	launch_sites?: number;
+}
+
+interface Device {
+	device: number;
+	name?: string;
+	operations: number;
+	busy_ns: number;
+	compute_ns: number;
+	copy_ns: number;
+	overlap_ns: number;
+	idle_ns: number;
+	idle?: Array<{ cause: string; ns: number }>;
+	max_at_once?: number;
+}
+
+interface Finding {
+	finding: string;
+	count: number;
+	ns: number;
+	bytes?: number;
+	advice: string;
+	gain_ns?: number;
+	examples?: Array<{ count: number; ns: number; bytes?: number; stack?: Stack }>;
+}
+
+export interface Analysis {
+	verdict: string;
+	start_ns: number;
+	end_ns: number;
+	devices: Device[];
+	kernels: Kernel[];
+	kernels_ns: number;
+	findings: Finding[];
+	syncs?: number;
+	syncs_ns?: number;
+	host_code?: Array<{ function?: string; file?: string; line?: number; ns: number; samples?: number }>;
+	host_ns?: number;
+}
+
+const VERDICTS: { readonly [verdict: string]: string } = {
+	compute_bound: 'The GPU computed most of the time.',
+	copy_bound: 'The GPU copied most of the time.',
+	launch_bound: 'The GPU waited for the host to launch small operations.',
+	host_bound: 'The GPU waited for the host most of the time.',
+	waiting: 'The GPU waited for dependencies most of the time.',
+	model_clock: 'Times of this virtual GPU come from a cost model and are not comparable to host times.',
+	unknown: 'The trace does not show what limits the program.',
+};
+
+const LARGE = 5000000; // rows; a larger trace is analysed on request
+
+export class SummaryPanel extends Panel {
+	readonly id = 'summary';
+	readonly title = 'Summary';
+	private started = false;
+
+	update(): void {
+		if (this.started)
+			return;
+		const rows = this.model.trace.lanes.reduce((sum, lane) => sum + (lane.kind === 'device' || lane.kind === 'compute' ||
+			lane.kind === 'copy' ? 0 : lane.rows), 0);
+		if (rows <= LARGE)
+			this.start();
+		else
+			this.showSums();
+	}
+
+	/* A large trace: first the sums that the file has, and the whole analysis on request. */
+	private showSums(): void {
+		this.started = true;
+		void this.ask(this.root, 'Reading the sums of the trace\u2026', async () => {
+			const info = await this.model.info();
+			const whole = (info.kernels || []).reduce((sum, kernel) => sum + kernel.total_ns, 0);
+			return [el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
+				button('Analyse all rows', () => this.start(), { class: 'primary' })),
+			table('Kernels with the most time', [
+				{ head: 'Kernel', class: 'wide', cell: (k: InfoKernel) => link(brief(k.name, 120), k.name, () => void this.showSlowest(k.name)) },
+				{ head: 'Total', class: 'number', cell: (k) => number('ns', k.total_ns) },
+				{ head: 'Share of these', class: 'number', cell: (k) => formatShare(k.total_ns / Math.max(1, whole)) },
+				{ head: 'Launches', class: 'number', cell: (k) => number('count', k.count) },
+				{ head: 'Mean', class: 'number', cell: (k) => number('ns', k.mean_ns) },
+				{ head: 'Longest', class: 'number', cell: (k) => number('ns', k.max_ns) },
+			], info.kernels || [], (k) => ({ data: { kernel: k.name.slice(0, 500) } }))];
+		});
+	}
+
+	private start(): void {
+		this.started = true;
+		void this.ask(this.root, 'Analysing the trace\u2026', async (signal) => {
+			const answer = await this.model.api.ask<Analysis>('analyze', { limit: 20 }, 0, signal);
+			return this.show(answer);
+		});
+	}
+
+	private show(answer: Analysis): HTMLElement[] {
+		const columns = el('div', { class: 'columns' });
+		columns.append(el('section', { class: 'broad' }, this.kernels(answer)));
+		const side = el('section', { class: 'narrow' });
+		for (const device of answer.devices || [])
+			side.append(this.device(device));
+		columns.append(side);
+		const findings = el('section');
+		findings.append(el('h3', {}, 'Findings'));
+		if (!answer.findings || !answer.findings.length)
+			findings.append(el('p', { class: 'dim' }, 'None: no copy, wait or stream stands out.'));
+		for (const finding of answer.findings || [])
+			findings.append(this.finding(finding));
+		if (answer.host_code && answer.host_code.length)
+			findings.append(this.hostCode(answer));
+		columns.append(findings);
+		return [el('p', { class: 'lead', id: 'verdict', data: { value: answer.verdict } },
+			VERDICTS[answer.verdict] || clean(answer.verdict)), columns];
+	}
+
+	private kernels(answer: Analysis): HTMLElement {
+		return table('Kernels with the most time', [
+			{ head: 'Kernel', class: 'wide', cell: (k: Kernel) => link(brief(k.name, 120), k.name,
+				() => void this.showSlowest(k.name)) },
+			{ head: 'Total', class: 'number', cell: (k) => number('ns', k.ns) },
+			{ head: 'Share', class: 'number', cell: (k) => formatShare(k.ns / Math.max(1, answer.kernels_ns)) },
+			{ head: 'Launches', class: 'number', cell: (k) => number('count', k.count) },
+			{ head: 'Mean', class: 'number', cell: (k) => number('ns', k.ns / Math.max(1, k.count)) },
+			{ head: 'Launched by', cell: (k) => this.sites(k) },
+		], answer.kernels || [], (k) => ({ data: { kernel: k.name.slice(0, 500) } }));
+	}
+
+	private sites(kernel: Kernel): HTMLElement {
+		const box = el('span');
+		const sites = kernel.launched_by || [];
+		sites.slice(0, 2).forEach((site, i) => {
+			if (i)
+				box.append(el('br'));
+			box.append(siteText(site));
+			if (sites.length > 1)
+				box.append(el('span', { class: 'dim' }, ' \u00d7' + (site.count || 0)));
+		});
+		const more = (kernel.launch_sites || sites.length) - Math.min(2, sites.length);
+		if (more > 0)
+			box.append(el('span', { class: 'dim' }, ' and ' + more + ' more'));
+		return box;
+	}
+
+	/* The longest launch of a kernel: selected, in view, with its stack. */
+	private async showSlowest(name: string): Promise<void> {
+		try {
+			const rows = await this.model.api.askLines<Row>('rows',
+				{ types: ['kernel'], filter: { name }, longest_first: true, limit: 1 }, 0);
+			if (rows.length && rows[0].op_id !== undefined)
+				await this.shell.goToOperation(rows[0].op_id as number);
+		} catch (error) {
+			this.shell.fail(error);
+		}
+	}
+
+	private device(device: Device): HTMLElement {
+		const whole = device.busy_ns + device.idle_ns;
+		const parts: Array<readonly [string, number]> = [['compute', device.compute_ns - device.overlap_ns],
+			['copy', device.copy_ns]];
+		for (const idle of device.idle || [])
+			parts.push([idle.cause, idle.ns]);
+		return el('div', {}, el('h3', {}, clean('GPU ' + device.device + ' ' + (device.name || ''), 80)),
+			el('p', {}, 'Busy ', number('ns', device.busy_ns), ' of ', number('ns', whole), ' (' +
+				formatShare(device.busy_ns / Math.max(1, whole)) + ').'),
+			shares('Time of GPU ' + device.device, parts, whole),
+			link('Why was it idle?', 'The gaps and their causes', () => this.shell.open('gaps', true)));
+	}
+
+	private finding(finding: Finding): HTMLElement {
+		const box = el('div', { class: 'card', data: { finding: finding.finding } });
+		box.append(el('strong', {}, clean(finding.finding.replace(/_/g, ' '), 60)),
+			' ', number('count', finding.count), ' times, ', number('ns', finding.ns),
+			finding.bytes ? el('span', {}, ', ', number('bytes', finding.bytes)) : '',
+			el('p', { class: 'advice' }, clean(finding.advice, 600)));
+		if (finding.gain_ns)
+			box.append(el('p', { class: 'dim' }, 'At most ' + formatDuration(finding.gain_ns) + ' can be saved.'));
+		for (const example of (finding.examples || []).slice(0, 3)) {
+			const details = el('details', {}, el('summary', {}, number('count', example.count), ' times, ',
+				number('ns', example.ns), ' by ', clean(siteOf(example.stack) || 'unknown code', 160)), stackList(example.stack));
+			box.append(details);
+		}
+		return box;
+	}
+
+	private hostCode(answer: Analysis): HTMLElement {
+		return el('div', {}, table('Host code while the GPU was idle', [
+			{ head: 'Function', cell: (code) => nameText(code.function || code.file || '?') },
+			{ head: 'Time', class: 'number', cell: (code) => number('ns', code.ns) },
+			{ head: 'Line', class: 'number', cell: (code) => (code.line ? String(code.line) : '') },
+		], answer.host_code || []), facts([['In all', number('ns', answer.host_ns)]]));
+	}
+}

@@ -1,0 +1,713 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joins the timeline, the panels, the bar and the keys. The panels know it as their shell.
+import { byId, button, el } from './core/dom';
+import { formatFragment, ViewState } from './core/fragment';
+import { Integer } from './core/json';
+import { clean, shorten } from './core/names';
+import { formatCount, formatDuration, formatInstant, parseTime } from './core/time';
+import { ApiError, isAbort, Match } from './data/api';
+import { ColourMode, Model, Selection } from './model';
+import { ComparePanel } from './panels/compare';
+import { ErrorsPanel } from './panels/errors';
+import { GapsPanel } from './panels/gaps';
+import { LivePanel } from './panels/live';
+import { MemoryPanel } from './panels/memory';
+import { Shell } from './panels/panel';
+import { PathPanel } from './panels/path';
+import { ReplayPanel } from './panels/replay';
+import { SelectionPanel } from './panels/selection';
+import { SpanPanel } from './panels/span';
+import { StatePanel } from './panels/state';
+import { SummaryPanel } from './panels/summary';
+import { Tabs } from './panels/tabs';
+import { WhatIfPanel } from './panels/what-if';
+import { bindingOf, keyName, KEYS } from './timeline/keys';
+import { Hit } from './timeline/painter';
+import { Timeline } from './timeline/timeline';
+
+const COLOURS: ReadonlyArray<ColourMode> = ['name', 'type', 'stream', 'correlation', 'cause'];
+const ADDRESS_DELAY = 400;
+const MOST_ARROWS = 500;
+const SETTLE_DELAY = 250; // the panels ask when the cursor or the view rests
+
+export class Studio implements Shell {
+	private readonly timeline: Timeline;
+	private readonly tabs: Tabs;
+	private readonly gaps: GapsPanel;
+	private readonly live: LivePanel;
+	private readonly errors: ErrorsPanel;
+	private addressTimer: ReturnType<typeof setTimeout> | undefined;
+	private settleTimer: ReturnType<typeof setTimeout> | undefined;
+	private searching: AbortController | undefined;
+	private match: Match | undefined;
+	private allArrows = false; // of the view, not of the selected operation alone
+	private readingArrows: AbortController | undefined;
+	private arrowsOf = '';     // the view whose arrows are shown
+
+	constructor(readonly model: Model, private readonly token: string, readonly fail: (error: unknown) => void) {
+		this.gaps = new GapsPanel(this);
+		this.live = new LivePanel(this);
+		this.errors = new ErrorsPanel(this);
+		const panels = [new SummaryPanel(this), new SelectionPanel(this), new SpanPanel(this), new StatePanel(this), this.gaps,
+			new MemoryPanel(this), new PathPanel(this), this.errors, new WhatIfPanel(this), new ReplayPanel(this),
+			...(model.trace.traces > 1 ? [new ComparePanel(this)] : []), ...(model.trace.live ? [this.live] : [])];
+		this.tabs = new Tabs(panels, () => this.saveAddress());
+		this.timeline = new Timeline(model, (error) => this.fail(error), (hit) => this.clicked(hit));
+	}
+
+	start(state: ViewState): void {
+		const { model } = this;
+		const title = clean(model.trace.path, 300);
+		byId('title').textContent = title.slice(title.lastIndexOf('/', title.lastIndexOf('/') - 1) + 1);
+		byId('title').title = title;
+		document.title = title.slice(title.lastIndexOf('/') + 1) + ' \u2013 TraceSmith Studio';
+		this.theme(undefined);
+		this.listen();
+		this.timeline.layout();
+		this.restore(state);
+		this.timeline.start();
+		// The first picture comes before the panels' questions.
+		setTimeout(() => {
+			this.tabs.open(state.tab || 'summary');
+			this.badge();
+		}, 60);
+		if (model.trace.live)
+			this.live.start((duration) => this.grow(duration));
+		(window as unknown as { studio: unknown }).studio = { idle: () => this.timeline.idle() };
+	}
+
+	/* ---- the shell of the panels ---- */
+
+	open(tab: string, focus = false): void {
+		this.tabs.open(tab, focus);
+	}
+
+	async goToOperation(op: Integer, trace = 0): Promise<void> {
+		try {
+			const row = await this.model.api.rowOf(op, trace);
+			const lane = this.model.laneOfRow(row, trace);
+			if (!lane)
+				return;
+			const start = this.model.relative(row.start_ns, trace);
+			const end = this.model.relative(row.end_ns, trace);
+			this.choose(await this.find(lane.id, start, end, op, 0), true);
+		} catch (error) {
+			if (!isAbort(error))
+				this.fail(error);
+		}
+	}
+
+	/* The row of a lane with these times, with its depth. */
+	private async find(lane: number, start: number, end: number, op: Integer, key: number): Promise<Selection> {
+		const rows = await this.model.api.rows(lane, start, end + 1, 64, 0);
+		let index = rows.op.findIndex((other, i) => String(other) === String(op) && rows.start[i] === start);
+		if (index < 0)
+			index = rows.start.findIndex((other, i) => other === start && rows.end[i] === end);
+		return { lane, start, end, op, key: index < 0 ? key : rows.key[index], depth: index < 0 ? 0 : rows.depth[index] };
+	}
+
+	goToSpan(from: number, to: number, lane?: number): void {
+		const margin = Math.max(1, to - from) * 0.6;
+		this.model.show(from - margin, to + margin);
+		this.model.setCursor((from + to) / 2);
+		const shown = lane !== undefined ? this.model.tree.shown(lane) : undefined;
+		if (shown)
+			this.timeline.scrollTo(shown);
+	}
+
+	explainGap(op: Integer, trace = 0): void {
+		if (String(op) === '0') {
+			this.announce('the selected row has no operation');
+			return;
+		}
+		this.gaps.explain(op, trace);
+		this.open('gaps');
+	}
+
+	announce(text: string): void {
+		byId('announcer').textContent = clean(text, 500);
+	}
+
+	/* ---- what the timeline reports ---- */
+
+	private clicked(hit: Hit): void {
+		if (hit.row) {
+			this.choose({ ...hit.row }, false);
+			return;
+		}
+		if (hit.cell && hit.cell.share > 0) {
+			void this.chooseAt(hit);
+			return;
+		}
+		// An empty place of a stream is a gap: explain it.
+		if (hit.lane.info.kind === 'stream') {
+			this.model.select(undefined);
+			void this.gapAt(hit);
+			return;
+		}
+		this.model.select(undefined);
+		if (this.tabs.current !== 'memory' && this.tabs.current !== 'span')
+			this.open('state');
+	}
+
+	private choose(selection: Selection, reveal: boolean): void {
+		this.model.select(selection);
+		if (reveal)
+			this.timeline.reveal(selection);
+		if (this.tabs.current !== 'state' && this.tabs.current !== 'compare' && this.tabs.current !== 'what-if')
+			this.open('selection');
+		this.describe();
+	}
+
+	/* The row at a place that is drawn from tiles. */
+	private async chooseAt(hit: Hit): Promise<void> {
+		const slack = this.model.view.nsPerPixel * 2;
+		try {
+			const rows = await this.model.api.rows(hit.lane.info.id, hit.ns - slack, hit.ns + slack, 200, 0);
+			let best = -1;
+			for (let i = 0; i < rows.start.length; i++) {
+				const length = rows.end[i] - rows.start[i];
+				if (best < 0 || length > rows.end[best] - rows.start[best])
+					best = i;
+			}
+			if (best >= 0)
+				this.choose({ lane: hit.lane.info.id, start: rows.start[best], end: rows.end[best], key: rows.key[best],
+					op: rows.op[best], depth: rows.depth[best] }, false);
+		} catch (error) {
+			this.fail(error);
+		}
+	}
+
+	private async gapAt(hit: Hit): Promise<void> {
+		try {
+			const rows = await this.model.api.rows(hit.lane.info.id, hit.ns, this.model.view.duration + 1, 2, 0);
+			const next = rows.start.findIndex((start) => start > hit.ns);
+			if (next >= 0)
+				this.explainGap(rows.op[next], this.model.traceOf(hit.lane.info.id));
+			else
+				this.open('state');
+		} catch (error) {
+			this.fail(error);
+		}
+	}
+
+	private describe(tries = 20): void {
+		const { selection } = this.model;
+		if (!selection)
+			return;
+		const name = this.model.nameOf(selection.lane, selection.key).full;
+		if (!name && selection.key && tries > 0) {
+			// The name is on its way.
+			this.model.names.flush();
+			setTimeout(() => {
+				if (this.model.selection === selection)
+					this.describe(tries - 1);
+			}, 50);
+			return;
+		}
+		const lane = this.model.lane(selection.lane);
+		const text = (name ? shorten(name) : 'row') + ', ' + formatDuration(selection.end - selection.start) + ' at ' +
+			formatInstant(selection.start) + (lane ? ', ' + clean(lane.name, 80) : '');
+		byId('description').textContent = text;
+		this.announce(text);
+	}
+
+	/* ---- bar and keys ---- */
+
+	private listen(): void {
+		const { model } = this;
+		for (const change of ['view', 'cursor', 'span', 'marks', 'lanes', 'selection'] as const)
+			model.on(change, () => this.changed(change));
+		byId('search-form').addEventListener('submit', (event) => {
+			event.preventDefault();
+			void this.search(1);
+		});
+		byId('search-previous').addEventListener('click', () => void this.search(-1));
+		byId<HTMLInputElement>('search').addEventListener('input', () => {
+			this.match = undefined;
+			byId('search-result').textContent = '';
+		});
+		byId('colour').addEventListener('change', () => this.setColour(byId<HTMLSelectElement>('colour').value as ColourMode));
+		byId('show-all').addEventListener('click', () => this.act('show-all'));
+		byId('arrows').addEventListener('click', () => this.act('arrows'));
+		byId('mark').addEventListener('click', () => this.act('mark'));
+		byId('link').addEventListener('click', () => this.act('link'));
+		byId('theme').addEventListener('click', () => this.act('theme'));
+		byId('help').addEventListener('click', () => this.act('help'));
+		byId('notice').addEventListener('click', () => {
+			byId('notice').hidden = true;
+		});
+		byId('skip').addEventListener('click', (event) => {
+			event.preventDefault();
+			byId('panel-body').focus();
+		});
+		document.addEventListener('keydown', (event) => this.key(event));
+		document.addEventListener('keyup', (event) => {
+			const binding = bindingOf(event.key);
+			if (binding && binding.held)
+				this.timeline.hold(binding.action, false);
+		});
+		window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.theme(undefined));
+		window.addEventListener('hashchange', () => location.reload());
+		this.listenSplitter();
+	}
+
+	private changed(change: string): void {
+		if (change === 'cursor')
+			this.tabs.invalidate('state', 'memory');
+		if (change === 'selection')
+			this.tabs.invalidate('selection');
+		if (change === 'span' || (change === 'view' && !this.model.span))
+			this.tabs.invalidate('span');
+		if (this.settleTimer)
+			clearTimeout(this.settleTimer);
+		this.settleTimer = setTimeout(() => {
+			this.tabs.refresh();
+			if (this.allArrows)
+				void this.readArrows();
+		}, change === 'selection' ? 0 : SETTLE_DELAY);
+		const { view } = this.model;
+		byId('corner').textContent = formatDuration(view.span) + ' in view';
+		this.saveAddress();
+	}
+
+	private key(event: KeyboardEvent): void {
+		const target = event.target as HTMLElement;
+		const typing = target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
+		if (event.key === 'Escape' && typing) {
+			byId('canvas').focus();
+			return;
+		}
+		if (byId<HTMLDialogElement>('help-dialog').open)
+			return;
+		const name = keyName(event);
+		const binding = bindingOf(name);
+		if (!binding || (typing && name !== 'Ctrl+f'))
+			return;
+		const inTimeline = target === document.body || target.closest('#timeline') !== null;
+		// Keys with a meaning of their own in controls act in the timeline only.
+		if (!inTimeline && ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Enter', 'Home'].includes(event.key))
+			return;
+		if (event.key === 'Enter' && target instanceof HTMLButtonElement)
+			return;
+		if (target.id === 'splitter' && event.key.startsWith('Arrow'))
+			return;
+		event.preventDefault();
+		if (binding.held)
+			this.timeline.hold(binding.action, true);
+		else
+			this.act(binding.action);
+	}
+
+	private act(action: string): void {
+		const { model } = this;
+		switch (action) {
+		case 'lane-up':
+		case 'lane-down': {
+			const lane = this.timeline.moveLane(action === 'lane-up' ? -1 : 1);
+			if (lane)
+				this.announce(clean(lane.info.name, 120) + ', ' + lane.info.rows + ' rows' +
+					(lane.children.length ? (lane.folded ? ', folded' : ', unfolded') : ''));
+			break;
+		}
+		case 'row-previous': void this.step(-1); break;
+		case 'row-next': void this.step(1); break;
+		case 'cursor-left': model.setCursor((model.cursor ?? (model.view.from + model.view.to) / 2) - 10 * model.view.nsPerPixel); break;
+		case 'cursor-right': model.setCursor((model.cursor ?? (model.view.from + model.view.to) / 2) + 10 * model.view.nsPerPixel); break;
+		case 'fold': this.timeline.foldFocused(); break;
+		case 'fit': this.fit(); break;
+		case 'show-all': model.view.showAll(); model.emit('view'); break;
+		case 'gap':
+			if (model.selection)
+				this.explainGap(model.selection.op, model.traceOf(model.selection.lane));
+			break;
+		case 'row-span':
+			if (model.selection)
+				model.setSpan([model.selection.start, Math.max(model.selection.end, model.selection.start + 1)]);
+			break;
+		case 'mark': this.toggleMark(); break;
+		case 'mark-previous': this.goToMark(-1); break;
+		case 'mark-next': this.goToMark(1); break;
+		case 'search': byId<HTMLInputElement>('search').select(); byId('search').focus(); break;
+		case 'search-next': void this.search(1); break;
+		case 'search-previous': void this.search(-1); break;
+		case 'colour': this.setColour(COLOURS[(COLOURS.indexOf(model.colour) + 1) % COLOURS.length]); break;
+		case 'arrows': this.toggleArrows(); break;
+		case 'theme': this.theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'); break;
+		case 'panel': byId('panel-body').focus(); break;
+		case 'link': void this.copyLink(); break;
+		case 'clear': this.clear(); break;
+		case 'help': this.help(); break;
+		}
+	}
+
+	private toggleArrows(): void {
+		this.allArrows = !this.allArrows;
+		byId('arrows').setAttribute('aria-pressed', String(this.allArrows));
+		this.model.viewArrows = [];
+		this.arrowsOf = '';
+		if (this.allArrows)
+			void this.readArrows();
+		this.model.emit('overlay');
+	}
+
+	/* Arrows of all operations in view, if they are few enough. */
+	private async readArrows(): Promise<void> {
+		const { view } = this.model;
+		const from = Math.max(0, view.from);
+		const to = Math.min(view.duration, view.to);
+		if (this.arrowsOf === from + '..' + to)
+			return;
+		this.arrowsOf = from + '..' + to;
+		if (this.readingArrows)
+			this.readingArrows.abort();
+		const controller = new AbortController();
+		this.readingArrows = controller;
+		const result = byId('search-result');
+		try {
+			const answer = await this.model.api.arrows(from, to, MOST_ARROWS, controller.signal);
+			this.model.viewArrows = answer.arrows;
+			result.textContent = formatCount(answer.arrows.length) + ' arrows';
+		} catch (error) {
+			if (isAbort(error))
+				return;
+			this.model.viewArrows = [];
+			result.textContent = error instanceof ApiError && error.status === 400 ? 'zoom in to see arrows' : 'no arrows';
+		}
+		this.model.emit('overlay');
+	}
+
+	private fit(): void {
+		const { selection, span } = this.model;
+		if (selection) {
+			const offset = this.model.offsetOf(selection.lane);
+			const margin = Math.max(1, selection.end - selection.start) * 0.1;
+			this.model.show(selection.start + offset - margin, selection.end + offset + margin);
+		} else if (span) {
+			this.model.show(span[0], span[1]);
+		}
+	}
+
+	private clear(): void {
+		byId('notice').hidden = true;
+		this.model.setSpan(undefined);
+		this.model.select(undefined);
+		byId('search-result').textContent = '';
+		this.match = undefined;
+	}
+
+	/* The row before or after the selected one in its lane, by start. */
+	private async step(direction: 1 | -1): Promise<void> {
+		const { model } = this;
+		const { selection } = model;
+		const lane = model.focusedLane;
+		if (lane === undefined)
+			return;
+		const offset = model.offsetOf(lane);
+		const now = selection && selection.lane === lane ? selection : undefined;
+		const from = now ? now.start : Math.max(0, (model.cursor ?? model.view.from) - offset);
+		try {
+			if (direction > 0) {
+				const rows = await model.api.rows(lane, from, model.view.duration + 1, 64, 0);
+				const index = rows.start.findIndex((start, i) => (now ? start > from ||
+					(start === from && rows.depth[i] > now.depth) : start >= from));
+				if (index < 0 && !now && from > 0) {
+					const first = await model.api.rows(lane, 0, model.view.duration + 1, 1, 0);
+					this.chooseRow(lane, first, first.start.length ? 0 : -1);
+				} else {
+					this.chooseRow(lane, rows, index);
+				}
+				return;
+			}
+			for (let width = Math.max(1000, model.view.span / 16); width < 4 * model.view.duration; width *= 8) {
+				const rows = await model.api.rows(lane, Math.max(0, from - width), from, 4000, 0);
+				let index = -1;
+				rows.start.forEach((start, i) => {
+					if (start < from)
+						index = i;
+				});
+				if (index >= 0 && !rows.more) {
+					this.chooseRow(lane, rows, index);
+					return;
+				}
+				if (rows.more)
+					width /= 64;
+				if (from - width <= 0)
+					return;
+			}
+		} catch (error) {
+			this.fail(error);
+		}
+	}
+
+	private chooseRow(lane: number, rows: { start: number[]; end: number[]; key: number[]; op: Integer[]; depth: number[] },
+		index: number): void {
+		if (index < 0) {
+			this.announce('no further row');
+			return;
+		}
+		const selection = { lane, start: rows.start[index], end: rows.end[index], key: rows.key[index], op: rows.op[index],
+			depth: rows.depth[index] };
+		this.model.select(selection);
+		const offset = this.model.offsetOf(lane);
+		const { view } = this.model;
+		if (selection.end + offset < view.from || selection.start + offset > view.to)
+			this.model.show(selection.start + offset - view.span / 2, selection.start + offset + view.span / 2);
+		this.open('selection');
+		this.describe();
+	}
+
+	private setColour(mode: ColourMode): void {
+		this.model.colour = mode;
+		byId<HTMLSelectElement>('colour').value = mode;
+		if (mode === 'cause')
+			this.gaps.ensure();
+		this.model.emit('colour');
+		this.saveAddress();
+	}
+
+	/* Sets the theme; undefined: the one chosen before, or the system's. */
+	private theme(theme: 'dark' | 'light' | undefined): void {
+		let chosen: string | null = theme || null;
+		try {
+			if (theme)
+				localStorage.setItem('tracesmith-theme', theme);
+			chosen = chosen || localStorage.getItem('tracesmith-theme');
+		} catch (_) {
+			// Storage is off: the choice holds until the page closes.
+		}
+		if (chosen !== 'dark' && chosen !== 'light')
+			chosen = window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+		document.documentElement.dataset.theme = chosen;
+		this.model.emit('colour');
+	}
+
+	private async search(direction: 1 | -1): Promise<void> {
+		const text = byId<HTMLInputElement>('search').value.trim();
+		const result = byId('search-result');
+		if (!text)
+			return;
+		const time = /[a-zµμ@.]/i.test(text) || /^\d{4,}$/.test(text) ? parseTime(text) : undefined;
+		if (time !== undefined && time <= this.model.view.duration) {
+			this.goToTime(time);
+			result.textContent = 'time';
+			return;
+		}
+		if (this.searching)
+			this.searching.abort();
+		const controller = new AbortController();
+		this.searching = controller;
+		const from = this.match ? this.match.start : direction > 0 ? Math.max(0, this.model.view.from) : this.model.view.to;
+		result.textContent = 'searching\u2026';
+		try {
+			const regex = byId<HTMLInputElement>('search-regex').checked;
+			const trace = this.model.focusedLane === undefined ? 0 : this.model.traceOf(this.model.focusedLane);
+			let found: Match;
+			try {
+				found = await this.model.api.search(text, from, direction, regex, trace, controller.signal);
+			} catch (error) {
+				if (!(error instanceof ApiError) || error.status !== 404)
+					throw error;
+				// Go on at the other end.
+				found = await this.model.api.search(text, direction > 0 ? 0 : this.model.view.duration + 1, direction, regex, trace,
+					controller.signal);
+			}
+			this.match = found;
+			result.textContent = formatCount(found.matches) + (found.matches === 1 ? ' match' : ' matches');
+			this.choose(await this.find(found.lane, found.start, found.end, found.op, found.key), true);
+		} catch (error) {
+			if (isAbort(error))
+				return;
+			result.textContent = error instanceof ApiError && error.status === 404 ? 'no match' :
+				clean(error instanceof Error ? error.message : error, 120);
+		}
+	}
+
+	private goToTime(ns: number): void {
+		const { view } = this.model;
+		if (ns < view.from || ns > view.to)
+			this.model.show(ns - view.span / 2, ns + view.span / 2);
+		this.model.setCursor(ns);
+		this.open('state');
+	}
+
+	private toggleMark(): void {
+		const { model } = this;
+		const at = model.cursor ?? Math.round((model.view.from + model.view.to) / 2);
+		const near = model.marks.findIndex((mark) => Math.abs(mark.ns - at) < model.view.nsPerPixel * 5);
+		if (near >= 0) {
+			model.marks.splice(near, 1);
+			this.announce('bookmark removed');
+		} else if (model.marks.length < 100) {
+			const name = model.selection ? clean(model.nameOf(model.selection.lane, model.selection.key).short, 40) : '';
+			model.marks.push({ ns: Math.round(at), label: name || String(model.marks.length + 1) });
+			model.marks.sort((a, b) => a.ns - b.ns);
+			this.announce('bookmark set at ' + formatInstant(at));
+		}
+		model.emit('marks');
+	}
+
+	private goToMark(direction: 1 | -1): void {
+		const { model } = this;
+		const now = model.cursor ?? (model.view.from + model.view.to) / 2;
+		const list = direction > 0 ? model.marks.filter((mark) => mark.ns > now + 1) : model.marks.filter((mark) => mark.ns < now - 1).reverse();
+		if (!list.length)
+			return;
+		model.setCursor(list[0].ns);
+		model.reveal(list[0].ns, list[0].ns);
+		this.announce('bookmark ' + list[0].label);
+	}
+
+	private help(): void {
+		const dialog = byId<HTMLDialogElement>('help-dialog');
+		const list = el('div', { class: 'keys' });
+		for (const binding of KEYS) {
+			const keys = el('span');
+			binding.keys.filter((key, i, all) => all.findIndex((other) => other.toLowerCase() === key.toLowerCase()) === i)
+				.forEach((key, i) => keys.append(i ? ' ' : '', el('kbd', {}, key)));
+			list.append(el('div', {}, keys, el('span', {}, binding.help)));
+		}
+		dialog.replaceChildren(el('h2', { id: 'help-title' }, 'Keys and mouse'), list,
+			el('p', {}, 'Wheel: zoom at the pointer. Drag: move. Shift and wheel: move sideways. Alt and wheel, or the wheel over the names: ' +
+				'scroll the lanes. Shift and drag, or drag on the ruler: measure a span. Click an empty place of a stream: why it was idle. ' +
+				'Double click: zoom to a row.'),
+			button('Close', () => dialog.close(), { class: 'primary' }));
+		dialog.showModal();
+	}
+
+	private listenSplitter(): void {
+		const splitter = byId('splitter');
+		const panel = byId('panel');
+		const set = (percent: number): void => {
+			const value = Math.max(8, Math.min(85, percent));
+			panel.style.height = value + '%';
+			splitter.setAttribute('aria-valuenow', String(Math.round(value)));
+		};
+		splitter.addEventListener('pointerdown', (event) => splitter.setPointerCapture(event.pointerId));
+		splitter.addEventListener('pointermove', (event) => {
+			if (!splitter.hasPointerCapture(event.pointerId))
+				return;
+			const box = byId('main').getBoundingClientRect();
+			set((box.bottom - event.clientY) / box.height * 100);
+		});
+		splitter.addEventListener('keydown', (event) => {
+			const step = event.key === 'ArrowUp' ? 5 : event.key === 'ArrowDown' ? -5 : 0;
+			if (!step)
+				return;
+			event.preventDefault();
+			set(Number(splitter.getAttribute('aria-valuenow')) + step);
+		});
+	}
+
+	/* ---- the address ---- */
+
+	private viewState(): ViewState {
+		const { model } = this;
+		const state: ViewState = { token: this.token, from: model.view.from, to: model.view.to, tab: this.tabs.current };
+		state.from = Math.max(0, model.view.from);
+		state.to = Math.min(model.view.duration, model.view.to);
+		if (model.selection) {
+			state.lane = model.selection.lane;
+			state.row = model.selection.start;
+			state.op = String(model.selection.op);
+		}
+		state.at = model.cursor;
+		state.span = model.span;
+		state.marks = model.marks;
+		state.folded = model.tree.foldedIds();
+		state.offset = model.offset;
+		if (model.colour !== 'name')
+			state.colour = model.colour;
+		return state;
+	}
+
+	private saveAddress(): void {
+		if (this.addressTimer)
+			clearTimeout(this.addressTimer);
+		this.addressTimer = setTimeout(() => {
+			// replaceState: no entry of the history for each step, and no hashchange.
+			history.replaceState(null, '', formatFragment(this.viewState()));
+		}, ADDRESS_DELAY);
+	}
+
+	private restore(state: ViewState): void {
+		const { model } = this;
+		if (state.folded)
+			model.tree.setFolded(state.folded);
+		if (state.marks)
+			model.marks = state.marks;
+		if (state.offset)
+			model.offset = state.offset;
+		if (state.from !== undefined && state.to !== undefined)
+			model.view.show(state.from, state.to);
+		else
+			model.view.showAll();
+		if (state.span)
+			model.setSpan(state.span);
+		if (state.at !== undefined)
+			model.setCursor(state.at);
+		if (COLOURS.includes(state.colour as ColourMode))
+			this.setColour(state.colour as ColourMode);
+		if (state.lane !== undefined && state.row !== undefined)
+			void this.restoreRow(state.lane, state.row, state.op);
+		else if (state.op !== undefined && state.op !== '0')
+			void this.restoreSelection(state.op, state.lane);
+		model.emit('lanes');
+	}
+
+	private async restoreRow(lane: number, start: number, op: string | undefined): Promise<void> {
+		try {
+			const rows = await this.model.api.rows(lane, start, start + 1, 64, 0);
+			let index = rows.start.findIndex((other, i) => other === start && (op === undefined || String(rows.op[i]) === op));
+			if (index < 0)
+				index = rows.start.indexOf(start);
+			if (index >= 0)
+				this.model.select({ lane, start, end: rows.end[index], key: rows.key[index], op: rows.op[index], depth: rows.depth[index] });
+			this.describe();
+		} catch (_) {
+			// The link is of another trace, or older: the view alone is restored.
+		}
+	}
+
+	private async restoreSelection(op: string, lane: number | undefined): Promise<void> {
+		const { view } = this.model;
+		const before = [view.from, view.to] as const;
+		const tab = this.tabs.current;
+		await this.goToOperation(op, lane !== undefined ? this.model.traceOf(lane) : 0);
+		this.model.show(before[0], before[1]);
+		if (tab)
+			this.open(tab);
+	}
+
+	private async copyLink(): Promise<void> {
+		const address = location.origin + location.pathname + formatFragment(this.viewState());
+		history.replaceState(null, '', formatFragment(this.viewState()));
+		try {
+			await navigator.clipboard.writeText(address);
+			byId('search-result').textContent = 'link copied';
+			this.announce('link copied');
+		} catch (_) {
+			byId('search-result').textContent = 'the address bar has the link';
+		}
+	}
+
+	private badge(): void {
+		this.errors.badge().then((count) => this.tabs.badge('errors', count)).catch(() => undefined);
+	}
+
+	/* A live trace has become longer: new lanes, and new tiles at its end. */
+	private async grow(duration: number): Promise<void> {
+		const trace = await this.model.api.trace();
+		const before = this.model.trace.duration_ns;
+		this.model.trace = trace;
+		this.model.view.setDuration(duration);
+		const shown = this.model.tree.visible.length;
+		this.model.tree.update(trace.lanes);
+		this.model.tree.layout();
+		this.timeline.tiles.expire(before);
+		this.timeline.rows.expire(before);
+		if (this.model.tree.visible.length !== shown)
+			this.model.emit('lanes');
+		this.model.emit('trace');
+	}
+}

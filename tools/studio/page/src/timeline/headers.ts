@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of the lanes, left of the canvas: elements for the visible lanes only, so that a thousand lanes cost no more than the screen
+// has. A lane with children is a button that folds it.
+import { el } from '../core/dom';
+import { clean } from '../core/names';
+import { formatCount } from '../core/time';
+import { Model } from '../model';
+import { Lane } from './lanes';
+
+function kindLabel(lane: Lane): string {
+	switch (lane.info.kind) {
+	case 'kernel_events': return 'kernel events';
+	case 'host_samples': return 'host samples';
+	default: return lane.info.kind;
+	}
+}
+
+export class Headers {
+	private readonly shown = new Map<string, HTMLElement>();
+
+	constructor(private readonly root: HTMLElement, private readonly model: Model, private readonly focusLane: (lane: Lane) => void) {
+		model.on('lanes', () => {
+			for (const element of this.shown.values())
+				element.remove();
+			this.shown.clear();
+		});
+	}
+
+	draw(scroll: number, height: number): void {
+		const wanted = new Set<string>();
+		for (const lane of this.model.tree.visible) {
+			if (lane.y + lane.height < scroll || lane.y > scroll + height)
+				continue;
+			const key = lane.info.id + '/' + lane.layer;
+			wanted.add(key);
+			let element = this.shown.get(key);
+			if (!element) {
+				element = this.make(lane);
+				this.shown.set(key, element);
+				this.root.append(element);
+			}
+			element.style.transform = 'translateY(' + Math.round(lane.y - scroll) + 'px)';
+			element.classList.toggle('focused', this.model.focusedLane === lane.info.id && !lane.layer);
+		}
+		for (const [key, element] of this.shown) {
+			if (!wanted.has(key) && !element.contains(document.activeElement)) {
+				element.remove();
+				this.shown.delete(key);
+			}
+		}
+	}
+
+	fold(lane: Lane): void {
+		const own = this.model.tree.byId.get(lane.info.id);
+		if (!own || !own.children.length)
+			return;
+		own.folded = !own.folded;
+		this.model.tree.layout();
+		this.model.emit('lanes');
+		this.model.emit('view');
+	}
+
+	private make(lane: Lane): HTMLElement {
+		const { info } = lane;
+		const name = lane.layer ? 'what if' : clean(info.name, 200) || kindLabel(lane);
+		const group = info.kind === 'process' || info.kind === 'device';
+		const title = name + '\n' + kindLabel(lane) + ', ' + formatCount(info.rows) + ' rows' +
+			(info.trace ? ', second trace' : '');
+		const element = el('div', { class: 'header kind-' + info.kind + (group ? ' group' : '') + (info.trace ? ' second' : '') +
+			(lane.layer ? ' layer' : ''), title, data: { lane: info.id } });
+		element.style.height = lane.height + 'px';
+		element.style.paddingLeft = 4 + Math.min(lane.level, 4) * 12 + 'px';
+		if (lane.children.length) {
+			const fold = el('button', { type: 'button', class: 'fold', label: (lane.folded ? 'Unfold ' : 'Fold ') + name,
+				onclick: () => this.fold(lane) }, lane.folded ? '\u25b8' : '\u25be');
+			fold.setAttribute('aria-expanded', String(!lane.folded));
+			element.append(fold);
+		} else {
+			element.append(el('span', { class: 'fold' }));
+		}
+		element.append(el('span', { class: 'lane-name' }, name));
+		element.addEventListener('click', (event) => {
+			if (!(event.target instanceof HTMLButtonElement))
+				this.focusLane(lane);
+		});
+		element.addEventListener('dblclick', () => this.fold(lane));
+		return element;
+	}
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lanes as a tree that folds, and the place of each visible lane. Pure: no document, no canvas.
+import { LaneInfo } from '../data/api';
+
+export const DEPTH_HEIGHT = 18;
+export const MAX_DEPTH = 8;
+const GROUP_HEIGHT = 26;
+const SMALL_HEIGHT = 20;
+const LANE_PADDING = 6;
+
+export interface Lane {
+	info: LaneInfo;
+	layer: number;     // 0: the trace; otherwise a what-if layer, drawn under its lane
+	level: number;     // nesting in the tree
+	children: Lane[];
+	folded: boolean;
+	depth: number;     // levels of rows that are drawn
+	y: number;
+	height: number;
+	hidden: boolean;
+}
+
+function heightOf(lane: Lane): number {
+	switch (lane.info.kind) {
+	case 'process':
+	case 'device':
+		return GROUP_HEIGHT;
+	case 'kernel_events':
+	case 'host_samples':
+		return SMALL_HEIGHT;
+	case 'counter':
+		return 36;
+	default:
+		return Math.max(1, lane.depth) * DEPTH_HEIGHT + LANE_PADDING;
+	}
+}
+
+/* Devices first, as most questions are about them; threads without calls after the others; counters of the recorder last. */
+function order(info: LaneInfo): number {
+	const kinds: { readonly [kind: string]: number } = { device: 0, counter: 3, process: 1 };
+	return (info.trace || 0) * 10 + (kinds[info.kind] ?? 2) + (info.kind === 'thread' && !info.rows ? 0.5 : 0) + (info.kind === 'counter' && info.name.startsWith('tracesmith:') ? 1 : 0);
+}
+
+export class LaneTree {
+	readonly roots: Lane[] = [];
+	readonly byId = new Map<number, Lane>();
+	visible: Lane[] = [];
+	height = 0;
+	private layer = 0;
+
+	constructor(infos: LaneInfo[]) {
+		this.update(infos);
+		this.foldIfMany();
+		this.layout();
+	}
+
+	/* Adds new lanes, as a live trace gets them, and takes over counts. */
+	update(infos: LaneInfo[]): void {
+		const added: Lane[] = [];
+		for (const info of infos) {
+			const known = this.byId.get(info.id);
+			if (known) {
+				known.info.rows = info.rows;
+				known.info.depth = info.depth;
+				known.depth = Math.min(MAX_DEPTH, Math.max(1, info.depth));
+				continue;
+			}
+			const lane: Lane = {
+				info: { ...info }, layer: 0, level: 0, children: [], folded: false,
+				depth: Math.min(MAX_DEPTH, Math.max(1, info.depth)), y: 0, height: 0, hidden: true,
+			};
+			this.byId.set(info.id, lane);
+			added.push(lane);
+		}
+		for (const lane of added) {
+			const { id, parent } = lane.info;
+			const above = parent && parent !== id ? this.byId.get(parent) : undefined;
+			(above ? above.children : this.roots).push(lane);
+		}
+		const sort = (lanes: Lane[]): void => {
+			lanes.sort((a, b) => order(a.info) - order(b.info));
+		};
+		sort(this.roots);
+		for (const lane of this.byId.values())
+			sort(lane.children);
+	}
+
+	/* A trace with many lanes opens with what is below its threads and devices folded away. */
+	private foldIfMany(): void {
+		const fold: { [kind: string]: boolean } = { thread: this.byId.size > 60, device: this.byId.size > 250,
+			process: this.roots.length > 64 };
+		for (const lane of this.byId.values())
+			lane.folded = lane.children.length > 0 && fold[lane.info.kind] === true;
+	}
+
+	/* The lane has rows that are nested deeper than was known. Returns true if it is drawn higher now. */
+	deepen(id: number, depth: number): boolean {
+		const lane = this.byId.get(id);
+		const most = Math.min(MAX_DEPTH, depth);
+		if (!lane || lane.info.kind === 'device' || lane.info.kind === 'counter' || lane.info.kind === 'host_samples' || most <= lane.depth)
+			return false;
+		lane.depth = most;
+		this.layout();
+		return true;
+	}
+
+	setLayer(layer: number): void {
+		this.layer = layer;
+		this.layout();
+	}
+
+	layout(): void {
+		this.visible = [];
+		let y = 0;
+		const place = (lane: Lane): void => {
+			lane.y = y;
+			lane.height = heightOf(lane);
+			lane.hidden = false;
+			y += lane.height;
+			this.visible.push(lane);
+		};
+		const walk = (lanes: Lane[], level: number, hidden: boolean, seen: number): void => {
+			for (const lane of lanes) {
+				lane.level = level;
+				lane.hidden = true;
+				if (!hidden) {
+					place(lane);
+					if (this.layer && (lane.info.kind === 'stream' || lane.info.kind === 'thread'))
+						place({ ...lane, layer: this.layer, children: [], level: level + 1 });
+				}
+				if (seen < 16)
+					walk(lane.children, level + 1, hidden || lane.folded, seen + 1);
+			}
+		};
+		walk(this.roots, 0, false, 0);
+		this.height = y;
+	}
+
+	at(y: number): Lane | undefined {
+		let low = 0;
+		let high = this.visible.length - 1;
+		while (low <= high) {
+			const middle = (low + high) >> 1;
+			const lane = this.visible[middle];
+			if (y < lane.y)
+				high = middle - 1;
+			else if (y >= lane.y + lane.height)
+				low = middle + 1;
+			else
+				return lane;
+		}
+		return undefined;
+	}
+
+	/* The lane, or its nearest visible ancestor. */
+	shown(id: number): Lane | undefined {
+		let lane = this.byId.get(id);
+		for (let i = 0; lane && lane.hidden && i < 16; i++)
+			lane = this.byId.get(lane.info.parent);
+		return lane && !lane.hidden ? lane : undefined;
+	}
+
+	unfold(id: number): void {
+		let lane = this.byId.get(id);
+		for (let i = 0; lane && i < 16; i++) {
+			lane = this.byId.get(lane.info.parent);
+			if (lane)
+				lane.folded = false;
+		}
+		this.layout();
+	}
+
+	foldedIds(): number[] {
+		return [...this.byId.values()].filter((lane) => lane.folded).map((lane) => lane.info.id);
+	}
+
+	setFolded(ids: number[]): void {
+		const set = new Set(ids);
+		for (const lane of this.byId.values())
+			lane.folded = set.has(lane.info.id);
+		this.layout();
+	}
+}

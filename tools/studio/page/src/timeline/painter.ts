@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the visible lanes on the canvas: tiles or rows, names, and what lies over them: the selection, the span, the cursor, arrows,
+// gaps, and the critical path. Asks the caches for what it lacks; the caches ask the server.
+import { colourOf, css, fixedColour, GREY, hashText, pixel, Rgb } from '../core/colours';
+import { elide } from '../core/names';
+import { formatDuration, formatInstant, roundStep, ticks } from '../core/time';
+import { CELLS, levelOf, MAX_LEVEL, Tile } from '../core/tile';
+import { RowCache, RowChunk, ROWS_LIMIT, CHUNK_LEVELS } from '../data/row-cache';
+import { TileCache } from '../data/tile-cache';
+import { Model, Selection } from '../model';
+import { DEPTH_HEIGHT, Lane } from './lanes';
+import { Found, Strips } from './strips';
+
+const LABEL_PIXELS = 26;
+const ANCESTORS = 10;
+const MOST_TILES = 2000; // of a frame
+const BAR = DEPTH_HEIGHT - 2;
+
+export interface Theme {
+	background: string;
+	group: string;
+	text: string;
+	dim: string;
+	grid: string;
+	accent: string;
+	shade: string;
+	selected: string;
+}
+
+export interface Hit {
+	lane: Lane;
+	ns: number;          // in the lane's trace
+	row?: Selection;
+	cell?: { key: number; count: number; share: number; width: number };
+}
+
+function themeOf(element: Element): Theme {
+	const style = getComputedStyle(element);
+	const value = (name: string): string => style.getPropertyValue(name).trim();
+	return {
+		background: value('--timeline'), group: value('--group'), text: value('--text'), dim: value('--dim'),
+		grid: value('--grid'), accent: value('--accent'), shade: value('--shade'), selected: value('--selected'),
+	};
+}
+
+export class Painter {
+	private readonly context: CanvasRenderingContext2D;
+	private readonly strips = new Strips();
+	private readonly pixelOf = new Map<number, number>(); // of one lane in a frame
+	private readonly widths = new Map<string, number>();
+	private theme: Theme;
+	private font = '';
+	private level = 0;
+	private scroll = 0;
+	private gapsByLane = new Map<number, Array<{ start: number; end: number; cause: string }>>();
+
+	constructor(private readonly canvas: HTMLCanvasElement, private readonly model: Model,
+		private readonly tiles: TileCache, private readonly rows: RowCache) {
+		this.context = canvas.getContext('2d', { alpha: false }) as CanvasRenderingContext2D;
+		this.theme = themeOf(canvas);
+		model.on('colour', () => {
+			this.theme = themeOf(canvas);
+			this.font = '';
+		});
+		model.on('overlay', () => {
+			this.gapsByLane = new Map();
+			for (const gap of model.gaps) {
+				const list = this.gapsByLane.get(gap.lane) || [];
+				list.push(gap);
+				this.gapsByLane.set(gap.lane, list);
+			}
+		});
+	}
+
+	draw(scroll: number, width: number, height: number, ratio: number, first: () => void): void {
+		const { context, model, theme } = this;
+		const { view } = model;
+		this.scroll = scroll;
+		context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		context.imageSmoothingEnabled = false;
+		context.fillStyle = theme.background;
+		context.fillRect(0, 0, width, height);
+		if (!this.font)
+			this.font = '11px ' + (getComputedStyle(this.canvas).fontFamily || 'sans-serif');
+		context.font = this.font;
+		context.textBaseline = 'middle';
+		const lanes = model.tree.visible.filter((lane) => lane.y + lane.height > scroll && lane.y < scroll + height);
+		this.level = levelOf(view.nsPerPixel);
+		const perLane = Math.ceil(view.span / (CELLS * Math.pow(2, this.level))) + 1;
+		if (perLane * lanes.length > MOST_TILES)
+			this.level = Math.min(MAX_LEVEL, this.level + 1);
+		this.tiles.beginFrame();
+		this.rows.beginFrame();
+		first();
+		this.grid(width, height);
+		this.lanes(lanes, width, height, ratio);
+		this.overlays(width, height);
+		this.tiles.flush();
+		this.rows.flush();
+		model.names.flush();
+	}
+
+	private grid(width: number, height: number): void {
+		const { view } = this.model;
+		const step = roundStep(view.nsPerPixel * 110);
+		this.context.fillStyle = this.theme.grid;
+		for (const ns of ticks(view.from, view.to, step)) {
+			const x = Math.round(view.x(ns));
+			if (x >= 0 && x < width)
+				this.context.fillRect(x, 0, 1, height);
+		}
+	}
+
+	private colour(lane: Lane, key: number): Rgb {
+		const { model } = this;
+		const name = model.nameOf(lane.info.id, key);
+		switch (model.colour) {
+		case 'stream':
+			return colourOf(hashText('lane ' + (lane.info.stream ?? lane.info.thread ?? lane.info.id)));
+		case 'type':
+			return name.type ? fixedColour(name.type) : GREY;
+		case 'cause':
+			return GREY;
+		default:
+			return colourOf(name.colour || key);
+		}
+	}
+
+	/* Backgrounds, then what comes from tiles as one picture, then rows and names. */
+	private lanes(lanes: Lane[], width: number, height: number, ratio: number): void {
+		const rows = new Map<Lane, RowChunk[]>();
+		this.strips.begin(width, height, ratio);
+		for (const lane of lanes) {
+			this.background(lane, width);
+			if (lane.info.rows > 0) {
+				const chunks = this.laneRows(lane);
+				if (chunks)
+					rows.set(lane, chunks);
+				else
+					this.laneTiles(lane, lane.y - this.scroll + 3, lane.height - 8);
+			} else if (lane.folded && lane.children.length) {
+				this.foldedGroup(lane, lane.y - this.scroll + 4);
+			}
+		}
+		this.strips.draw(this.context, width, height);
+		for (const lane of lanes) {
+			const y = lane.y - this.scroll + 3;
+			const chunks = rows.get(lane);
+			if (chunks)
+				this.drawChunks(lane, chunks, y, width);
+			else if (lane.info.rows > 0)
+				this.laneNames(lane, y, width);
+			this.laneGaps(lane, y, width);
+		}
+	}
+
+	private background(lane: Lane, width: number): void {
+		const { context, model, theme } = this;
+		const y = lane.y - this.scroll;
+		if (lane.info.kind === 'process' || lane.info.kind === 'device') {
+			context.fillStyle = theme.group;
+			context.fillRect(0, y, width, lane.height - 1);
+		}
+		if (model.focusedLane === lane.info.id && !lane.layer) {
+			context.fillStyle = theme.shade;
+			context.fillRect(0, y, width, lane.height - 1);
+		}
+		context.fillStyle = theme.grid;
+		context.fillRect(0, y + lane.height - 1, width, 1);
+	}
+
+	/* A folded lane without rows of its own shows those below it, one over the other. */
+	private foldedGroup(lane: Lane, y: number): void {
+		const all: Lane[] = [];
+		const walk = (children: Lane[], seen: number): void => {
+			for (const child of children) {
+				if (child.info.rows > 0 && child.info.kind !== 'counter')
+					all.push(child);
+				if (seen < 8)
+					walk(child.children, seen + 1);
+			}
+		};
+		walk(lane.children, 0);
+		for (const child of all.slice(0, 8))
+			this.laneTiles({ ...child, layer: 0 }, y, Math.max(12, lane.height - 10));
+	}
+
+	private laneGaps(lane: Lane, y: number, width: number): void {
+		const gaps = this.model.colour === 'cause' && !lane.layer ? this.gapsByLane.get(lane.info.id) : undefined;
+		const { view } = this.model;
+		for (const gap of gaps || []) {
+			const x0 = Math.max(0, view.x(gap.start));
+			const x1 = Math.min(width, view.x(gap.end));
+			if (x1 - x0 < 0.5)
+				continue;
+			this.context.fillStyle = css(fixedColour(gap.cause));
+			this.context.fillRect(x0, y + BAR - 6, x1 - x0, 6);
+			this.label(gap.cause.replace(/_/g, ' '), x0, y - 4, x1 - x0, this.theme.text);
+		}
+	}
+
+	/* The chunks of rows that cover the view, if they are here and few enough; otherwise tiles have to do. */
+	private laneRows(lane: Lane): RowChunk[] | undefined {
+		const { model } = this;
+		const offset = model.offsetOf(lane.info.id);
+		const from = model.view.from - offset;
+		const to = model.view.to - offset;
+		const ranges = this.rows.ranges(lane.info, lane.layer, this.level, Math.max(0, from), to, model.view.duration);
+		const chunks: RowChunk[] = [];
+		let complete = true;
+		for (const range of ranges) {
+			if (ranges.length > 1 || !range.key.endsWith('all')) {
+				const count = this.tileCount(lane, range.from);
+				if (count === undefined || count > ROWS_LIMIT) {
+					complete = false;
+					continue;
+				}
+			}
+			const chunk = this.rows.want(lane.info.id, lane.layer, range);
+			if (chunk && !chunk.more)
+				chunks.push(chunk);
+			else
+				complete = false;
+		}
+		return complete ? chunks : undefined;
+	}
+
+	private drawChunks(lane: Lane, chunks: RowChunk[], y: number, width: number): void {
+		const { view } = this.model;
+		const offset = this.model.offsetOf(lane.info.id);
+		const right = new Float64Array(lane.depth).fill(-1e9);
+		for (const chunk of chunks)
+			this.drawRows(lane, chunk, y, width, view.from - offset, view.to - offset, offset, right);
+	}
+
+	/* Rows that start in the chunk at `from`, by the tiles of its level; undefined: not known yet. */
+	private tileCount(lane: Lane, from: number): number | undefined {
+		const size = Math.pow(2, this.level) * CELLS;
+		const tiles = Math.pow(2, CHUNK_LEVELS) / CELLS;
+		const first = Math.round(from / size);
+		const { view } = this.model;
+		const offset = this.model.offsetOf(lane.info.id);
+		let count = 0;
+		for (let i = 0; i < tiles; i++) {
+			// Tiles outside the view are not asked for; the limit holds for the part that is known.
+			const start = (first + i) * size;
+			const seen = start + size > view.from - offset && start < view.to - offset && start < view.duration;
+			const tile = seen ? this.tiles.want(lane.layer, this.level, lane.info.id, first + i) :
+				this.tiles.peek(lane.layer, this.level, lane.info.id, first + i);
+			if (tile)
+				count += tile.count;
+			else if (seen)
+				return undefined;
+		}
+		return count;
+	}
+
+	private drawRows(lane: Lane, chunk: RowChunk, y: number, width: number, from: number, to: number, offset: number,
+		right: Float64Array): void {
+		const { context, model } = this;
+		const { view } = model;
+		const selected = model.selection;
+		const instants = lane.info.kind === 'host_samples';
+		if (chunk.value && lane.info.kind === 'counter') {
+			this.drawCounter(lane, chunk, chunk.value, y, width, offset);
+			return;
+		}
+		for (let i = 0; i < chunk.start.length; i++) {
+			const start = chunk.start[i];
+			const end = chunk.end[i];
+			if (start >= to)
+				break;
+			if (end < from)
+				continue;
+			const depth = Math.min(chunk.depth[i], lane.depth - 1);
+			const x0 = Math.max(-2, view.x(start + offset));
+			let x1 = Math.min(width + 2, view.x(end + offset));
+			if (x1 <= right[depth])
+				continue;
+			x1 = Math.max(x1, x0 + (instants ? 2 : 1));
+			right[depth] = Math.ceil(x0) === Math.ceil(x1) ? Math.ceil(x1) : x1;
+			const key = chunk.key[i];
+			const top = y + depth * DEPTH_HEIGHT;
+			const colour = model.colour === 'correlation' ? colourOf(hashText('op ' + chunk.op[i])) : this.colour(lane, key);
+			context.fillStyle = css(colour);
+			context.fillRect(x0, top, x1 - x0 - (x1 - x0 > 4 ? 0.6 : 0), Math.min(BAR, lane.height - 6));
+			if (x1 - x0 >= LABEL_PIXELS && lane.height >= DEPTH_HEIGHT) {
+				const name = model.nameOf(lane.info.id, key);
+				this.nameLabel(name.full, name.short, Math.max(0, x0), top, Math.min(width, x1) - Math.max(0, x0));
+			}
+			if (selected && !lane.layer && selected.lane === lane.info.id && selected.start === start &&
+			    selected.depth === chunk.depth[i]) {
+				context.strokeStyle = this.theme.selected;
+				context.lineWidth = 2;
+				context.strokeRect(x0 - 1, top - 1, Math.max(3, x1 - x0 + 2), BAR + 2);
+			}
+		}
+	}
+
+	/* Values of a counter as steps, from the least to the largest of the chunk. */
+	private drawCounter(lane: Lane, chunk: RowChunk, values: Float64Array, y: number, width: number, offset: number): void {
+		const { context } = this;
+		let low = 0;
+		let high = 0;
+		for (const value of values) {
+			low = Math.min(low, value);
+			high = Math.max(high, value);
+		}
+		const height = lane.height - 8;
+		const scale = height / Math.max(1e-30, high - low);
+		context.fillStyle = css(colourOf(hashText(lane.info.name)));
+		let x = this.model.view.x(chunk.start[0] + offset);
+		for (let i = 0; i < values.length && x < width; i++) {
+			const next = i + 1 < values.length ? this.model.view.x(chunk.start[i + 1] + offset) : width;
+			const h = Math.max(1, (values[i] - low) * scale);
+			if (next > 0)
+				context.fillRect(Math.max(0, x), y + height - h, Math.max(1, Math.min(width, next) - Math.max(0, x)), h);
+			x = next;
+		}
+	}
+
+	private laneTiles(lane: Lane, y: number, height: number): void {
+		const { view } = this.model;
+		const offset = this.model.offsetOf(lane.info.id);
+		this.pixelOf.clear();
+		this.strips.lane({ y, height, from: view.from - offset, nsPerPixel: view.nsPerPixel, level: this.level,
+			end: Math.min(view.to - offset, view.duration) },
+		(index) => this.find(lane, index), (key) => {
+			let value = this.pixelOf.get(key);
+			if (value === undefined) {
+				value = pixel(this.colour(lane, key));
+				this.pixelOf.set(key, value);
+			}
+			return value;
+		});
+	}
+
+	/* The tile; while it is on its way, a coarser one. */
+	private find(lane: Lane, index: number): Found | undefined {
+		const tile = this.tiles.want(lane.layer, this.level, lane.info.id, index);
+		if (tile)
+			return { tile, level: this.level, index };
+		for (let up = 1; up <= ANCESTORS; up++) {
+			const above = Math.floor(index / Math.pow(2, up));
+			const coarse = this.tiles.peek(lane.layer, this.level + up, lane.info.id, above);
+			if (coarse)
+				return { tile: coarse, level: this.level + up, index: above };
+		}
+		return undefined;
+	}
+
+	private laneNames(lane: Lane, y: number, width: number): void {
+		const { view } = this.model;
+		const offset = this.model.offsetOf(lane.info.id);
+		const size = Math.pow(2, this.level) * CELLS;
+		const last = Math.min(view.to - offset, view.duration);
+		for (let i = Math.max(0, Math.floor((view.from - offset) / size)); i * size < last; i++) {
+			const tile = this.tiles.peek(lane.layer, this.level, lane.info.id, i);
+			if (tile)
+				this.tileNames(lane.info.id, tile, view.x(i * size + offset), size / view.nsPerPixel / CELLS, y, width);
+		}
+	}
+
+	/* Names of long rows, from cells with the same kind that are busy throughout. */
+	private tileNames(lane: number, tile: Tile, x: number, cell: number, y: number, width: number): void {
+		const { words } = tile;
+		const least = LABEL_PIXELS / cell;
+		for (let i = 0; i < CELLS;) {
+			const key = words[4 * i];
+			let j = i + 1;
+			while (key && j < CELLS && words[4 * j] === key && words[4 * j + 3] > 990000 && words[4 * j + 1] === 0)
+				j++;
+			if (j - i > least && x + j * cell > 0 && x + i * cell < width) {
+				const name = this.model.nameOf(lane, key);
+				const left = Math.max(0, x + i * cell);
+				this.nameLabel(name.full, name.short, left, y, Math.min(width, x + j * cell) - left);
+			}
+			i = j;
+		}
+	}
+
+	private measure(text: string): number {
+		let width = this.widths.get(text);
+		if (width === undefined) {
+			if (this.widths.size > 5000)
+				this.widths.clear();
+			width = this.context.measureText(text).width;
+			this.widths.set(text, width);
+		}
+		return width;
+	}
+
+	private nameLabel(full: string, short: string, x: number, y: number, width: number): void {
+		if (!full || width < LABEL_PIXELS)
+			return;
+		this.label(this.measure(full) <= width - 6 ? full : short, x, y, width, '#0b0d10');
+	}
+
+	private label(text: string, x: number, y: number, width: number, colour: string): void {
+		const room = width - 6;
+		let size = this.measure(text);
+		if (size > room) {
+			const max = Math.floor(text.length * room / size) - 1;
+			if (max < 2)
+				return;
+			text = elide(text, max);
+			size = this.measure(text);
+			if (size > room)
+				return;
+		}
+		this.context.fillStyle = colour;
+		this.context.fillText(text, x + 3, y + BAR / 2 + 0.5);
+	}
+
+	private overlays(width: number, height: number): void {
+		const { context, model, theme } = this;
+		const { view } = model;
+		if (model.span) {
+			const x0 = view.x(model.span[0]);
+			const x1 = view.x(model.span[1]);
+			context.fillStyle = theme.shade;
+			context.fillRect(x0, 0, Math.max(1, x1 - x0), height);
+			context.fillStyle = theme.accent;
+			context.fillRect(x0, 0, 1, height);
+			context.fillRect(x1, 0, 1, height);
+		}
+		this.criticalPath();
+		for (const arrow of [...model.viewArrows, ...model.arrows])
+			this.arrow(arrow.from_lane, arrow.from_ns, arrow.to_lane, arrow.to_ns, arrow.kind);
+		for (const mark of model.marks) {
+			const x = view.x(mark.ns);
+			if (x < -1 || x > width)
+				continue;
+			context.fillStyle = theme.accent;
+			context.fillRect(Math.round(x), 0, 1, height);
+		}
+		if (model.cursor !== undefined) {
+			const x = Math.round(view.x(model.cursor));
+			context.fillStyle = theme.selected;
+			context.fillRect(x, 0, 1, height);
+		}
+	}
+
+	private place(laneId: number, ns: number): [number, number] | undefined {
+		const lane = this.model.tree.shown(laneId);
+		if (!lane)
+			return undefined;
+		return [this.model.view.x(ns + this.model.offsetOf(laneId)), lane.y - this.scroll + Math.min(lane.height, 22) / 2];
+	}
+
+	private arrow(fromLane: number, fromNs: number, toLane: number, toNs: number, kind: string): void {
+		const from = this.place(fromLane, fromNs);
+		const to = this.place(toLane, toNs);
+		if (!from || !to)
+			return;
+		const { context } = this;
+		const bend = Math.max(12, Math.min(80, Math.abs(to[0] - from[0]) / 2));
+		context.strokeStyle = kind === 'event' || kind === 'dependency' ? css(fixedColour('wait')) : this.theme.selected;
+		context.fillStyle = context.strokeStyle;
+		context.lineWidth = 1.5;
+		context.beginPath();
+		context.moveTo(from[0], from[1]);
+		context.bezierCurveTo(from[0] + bend, from[1], to[0] - bend, to[1], to[0] - 5, to[1]);
+		context.stroke();
+		context.beginPath();
+		context.moveTo(to[0], to[1]);
+		context.lineTo(to[0] - 7, to[1] - 4);
+		context.lineTo(to[0] - 7, to[1] + 4);
+		context.fill();
+	}
+
+	private criticalPath(): void {
+		const { context, model } = this;
+		const { view, path } = model;
+		if (!path.length)
+			return;
+		let low = 0;
+		let high = path.length;
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if (path[middle].end < view.from)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		let last: [number, number] | undefined;
+		let lastX = -1e9;
+		for (let i = low; i < path.length && path[i].start <= view.to; i++) {
+			const step = path[i];
+			const from = this.place(step.lane, step.start);
+			const to = this.place(step.lane, step.end);
+			if (!from || !to || (to[0] - lastX < 0.7 && last && last[1] === to[1]))
+				continue;
+			lastX = to[0];
+			context.strokeStyle = css(fixedColour(step.part));
+			context.lineWidth = 3;
+			context.beginPath();
+			context.moveTo(from[0], from[1] + 8);
+			context.lineTo(Math.max(from[0] + 1, to[0]), to[1] + 8);
+			context.stroke();
+			if (last && last[1] !== from[1]) {
+				context.lineWidth = 1;
+				context.beginPath();
+				context.moveTo(last[0], last[1] + 8);
+				context.lineTo(from[0], from[1] + 8);
+				context.stroke();
+			}
+			last = to;
+		}
+	}
+
+	/* The lane, and the row or the cell, at a pixel of the canvas. */
+	hit(x: number, y: number): Hit | undefined {
+		const { model } = this;
+		const lane = model.tree.at(y + this.scroll);
+		if (!lane)
+			return undefined;
+		const offset = model.offsetOf(lane.info.id);
+		const ns = model.view.time(x) - offset;
+		const hit: Hit = { lane, ns };
+		if (!lane.info.rows)
+			return hit;
+		const depth = Math.max(0, Math.min(lane.depth - 1, Math.floor((y + this.scroll - lane.y - 3) / DEPTH_HEIGHT)));
+		const slack = model.view.nsPerPixel * 3;
+		let best = Infinity;
+		const ranges = this.rows.ranges(lane.info, lane.layer, this.level, Math.max(0, ns), ns + 1, model.view.duration);
+		let known = false;
+		for (const range of ranges) {
+			const chunk = this.rows.want(lane.info.id, lane.layer, range);
+			if (!chunk || chunk.more)
+				continue;
+			known = true;
+			for (let i = 0; i < chunk.start.length && chunk.start[i] <= ns + slack; i++) {
+				if (Math.min(chunk.depth[i], lane.depth - 1) !== depth || chunk.end[i] < ns - slack)
+					continue;
+				const distance = ns < chunk.start[i] ? chunk.start[i] - ns : ns > chunk.end[i] ? ns - chunk.end[i] : 0;
+				if (distance <= best) {
+					best = distance;
+					hit.row = { lane: lane.info.id, start: chunk.start[i], end: chunk.end[i], key: chunk.key[i],
+						op: chunk.op[i], depth: chunk.depth[i] };
+				}
+			}
+		}
+		if (!known)
+			this.hitTile(hit, lane, ns);
+		return hit;
+	}
+
+	private hitTile(hit: Hit, lane: Lane, ns: number): void {
+		const cellNs = Math.pow(2, this.level);
+		const cell = Math.floor(ns / cellNs);
+		const tile = this.tiles.peek(lane.layer, this.level, lane.info.id, Math.floor(cell / CELLS));
+		if (!tile || cell < 0)
+			return;
+		const i = 4 * (cell % CELLS);
+		if (tile.words[i] || tile.words[i + 1])
+			hit.cell = { key: tile.words[i], count: tile.words[i + 1], share: tile.words[i + 2] / 1e6, width: cellNs };
+	}
+
+	describe(hit: Hit): string[] {
+		const { model } = this;
+		if (hit.row) {
+			const name = model.nameOf(hit.row.lane, hit.row.key);
+			return [name.full || '(name is being read)', formatDuration(hit.row.end - hit.row.start) + ' at ' +
+				formatInstant(hit.row.start)];
+		}
+		if (hit.cell) {
+			const name = model.nameOf(hit.lane.info.id, hit.cell.key);
+			const lines = [name.full];
+			lines.push((hit.cell.share * 100).toFixed(1) + ' % busy in ' + formatDuration(hit.cell.width) +
+				(hit.cell.count ? ', ' + hit.cell.count + ' begin' : ''));
+			return lines;
+		}
+		return [];
+	}
+}

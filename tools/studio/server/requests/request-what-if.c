@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * POST what-if: emulates the first trace with edits, and keeps its times as a layer. http.c calls
+ * this module; it calls replay/emulate.
+ */
+#include "proto/abi/base.h"
+#include "proto/abi/grow.h"
+#include "replay/emulate/emulate.h"
+#include "replay/report/names/names.h"
+#include "tools/studio/server/studio-call.h"
+
+#include <json-c/json.h>
+
+#define MAX_EDITS 64u
+/* Calls and operations in a layer. */
+#define MAX_ROWS (2u << 20)
+
+struct edits {
+	struct ts_emulate_edit at[MAX_EDITS];
+	size_t n;
+};
+
+struct making {
+	struct ts_studio_call *call;
+	uint64_t origin_ns;
+	struct ts_tiles_layer_row *rows;
+	size_t n_rows, capacity;
+	/* The last place and its lane, because most rows follow one of the same place. */
+	struct ts_lane place;
+	uint32_t lane;
+};
+
+static int read_list(struct ts_studio_call *call, struct json_object *list, struct edits *edits)
+{
+	if (!json_object_is_type(list, json_type_array) ||
+	    json_object_array_length(list) > MAX_EDITS)
+		return ts_call_fail(call, 400, "\"edits\" is a list of at most %u edits",
+				    MAX_EDITS);
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		const char *text = json_object_get_string(json_object_array_get_idx(list, i));
+		char message[TS_EMULATE_TEXT_BYTES] = "";
+
+		if (!text || ts_emulate_edit_parse(text, &edits->at[edits->n++], message))
+			return ts_call_fail(call, 400, "%s: %s", text ? text : "an edit", message);
+	}
+	return 0;
+}
+
+static int read_edits(struct ts_studio_call *call, struct edits *edits)
+{
+	struct json_tokener *tokener = json_tokener_new_ex(8);
+	struct json_object *body = NULL, *list;
+	int r;
+
+	if (!tokener)
+		return ts_call_fail(call, 500, "no memory");
+	body = json_tokener_parse_ex(tokener, call->body, (int)call->n_body);
+	if (json_tokener_get_error(tokener) != json_tokener_success ||
+	    !json_object_object_get_ex(body, "edits", &list))
+		r = ts_call_fail(call, 400, "the body needs \"edits\"");
+	else
+		r = read_list(call, list, edits);
+	json_object_put(body);
+	json_tokener_free(tokener);
+	return r;
+}
+
+static const char *kernel_name(void *user, uint32_t name)
+{
+	return ts_resolver_kernel_name(user, name);
+}
+
+static const char *function_name(void *user, uint32_t name)
+{
+	return ts_name_api(name >> 16, name & 0xffff);
+}
+
+static uint64_t since(const struct making *making, uint64_t ns)
+{
+	return ns > making->origin_ns ? ns - making->origin_ns : 0;
+}
+
+static uint32_t key_of(const struct ts_emulate_time *time)
+{
+	switch (time->type) {
+	case TS_ROW_MEMCPY:
+		return ts_tile_key(time->type, time->copy_kind);
+	case TS_ROW_MEMSET:
+		return ts_tile_key(time->type, 0);
+	default:
+		return ts_tile_key(time->type, time->name);
+	}
+}
+
+static int add_time(void *data, const struct ts_emulate_time *time)
+{
+	struct making *making = data;
+	bool is_call = time->type == TS_ROW_API;
+	struct ts_lane place = {.session = time->session,
+				.kind = is_call ? TS_LANE_THREAD : TS_LANE_STREAM,
+				.thread = time->thread,
+				.device = is_call ? 0 : time->device,
+				.context = is_call ? 0 : time->context,
+				.stream = is_call ? 0 : time->stream};
+
+	if (making->n_rows == MAX_ROWS)
+		return -E2BIG;
+	if (TS_GROW(making->rows, making->capacity, making->n_rows + 1))
+		return -ENOMEM;
+	if (!making->n_rows || memcmp(&place, &making->place, sizeof(place)))
+		making->lane = ts_tiles_find_lane(making->call->tiles->tiles, &place);
+	making->place = place;
+	making->rows[making->n_rows++] =
+		(struct ts_tiles_layer_row){.start_ns = since(making, time->start_ns),
+					    .end_ns = since(making, time->end_ns),
+					    .op_id = time->op_id,
+					    .key = key_of(time),
+					    .lane = making->lane};
+	return 0;
+}
+
+/* Ends an emulation whose client is gone. */
+static int step(void *data, uint64_t done, uint64_t all)
+{
+	return ts_call_is_cancelled(data) ? -ECANCELED : 0;
+}
+
+static void put_uint(struct ts_json *json, const char *text, uint64_t value)
+{
+	ts_json_raw(json, text);
+	ts_json_uint(json, value);
+}
+
+static int answer(struct making *making, const struct ts_emulate_result *before,
+		  const struct ts_emulate_result *after)
+{
+	struct ts_studio_call *call = making->call;
+	struct ts_tiles_layer *layer;
+	uint64_t end_ns = 0;
+	uint32_t number;
+
+	for (size_t i = 0; i < making->n_rows; i++)
+		end_ns = making->rows[i].end_ns > end_ns ? making->rows[i].end_ns : end_ns;
+	if (ts_tiles_layer_new(call->tiles->tiles, making->rows, making->n_rows, &layer))
+		return ts_call_fail(call, 500, "no memory");
+	number = ts_studio_layers_add(&call->studio->layers, call->trace, ts_take_ptr(call->tiles),
+				      layer);
+	if (!number)
+		return ts_call_fail(call, 500, "no memory");
+	put_uint(&call->out, "{\"layer\": ", number);
+	put_uint(&call->out, ", \"before_ns\": ", before->makespan_ns);
+	put_uint(&call->out, ", \"after_ns\": ", after->makespan_ns);
+	put_uint(&call->out, ", \"end_ns\": ", end_ns);
+	put_uint(&call->out, ", \"operations\": ", after->n_ops);
+	put_uint(&call->out, ", \"calls\": ", after->n_calls);
+	put_uint(&call->out, ", \"edited\": ", after->n_edited);
+	ts_json_raw(&call->out, "}\n");
+	return 0;
+}
+
+static int emulate(struct making *making, const struct edits *edits)
+{
+	struct ts_studio_call *call = making->call;
+	struct ts_emulate_names names = {.kernel = kernel_name,
+					 .function = function_name,
+					 .user = call->reader->resolver};
+	struct ts_emulate_options options = {.session = call->reader->source.session,
+					     .step = step,
+					     .step_data = call};
+	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program = NULL;
+	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *before = NULL;
+	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *after = NULL;
+	char message[TS_EMULATE_TEXT_BYTES] = "";
+	int r = ts_emulate_read(call->reader->source.reader, &options, &program);
+
+	r = r ? r : ts_emulate_recorded(program, &before);
+	r = r ? r
+	      : ts_emulate_run_times(program, edits->at, edits->n, &names, add_time, making, &after,
+				     message);
+	if (r == -EINVAL)
+		return ts_call_fail(call, 400, "%s", message);
+	if (r == -E2BIG)
+		return ts_call_fail(call, 400,
+				    "the trace has too many operations to draw its "
+				    "emulation; `tsctl replay --what-if` has no limit");
+	return r ? ts_call_fail_with(call, r) : answer(making, before, after);
+}
+
+int ts_request_what_if(struct ts_studio_call *call)
+{
+	struct making making = {.call = call};
+	struct edits *edits = calloc(1, sizeof(*edits));
+	int r;
+
+	if (!edits)
+		return ts_call_fail(call, 500, "no memory");
+	r = read_edits(call, edits);
+	r = r ? r : ts_call_reader(call, 0);
+	if (!r) {
+		making.origin_ns = ts_tiles_origin_ns(call->tiles->tiles);
+		r = emulate(&making, edits);
+	}
+	free(making.rows);
+	free(edits);
+	return r;
+}

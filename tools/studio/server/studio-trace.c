@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An open trace of Studio, and its readers: see studio.h. main.c opens the traces; requests borrow
+ * readers. A reader serves one thread at a time, so each request has its own.
+ */
+#include "tools/studio/server/studio.h"
+#include "tools/tsctl/tsctl.h"
+
+#include <time.h>
+
+/* Time between two looks at whether the client is still there. */
+#define WAIT_NS 50000000L
+/* Time between two looks at a growing trace. */
+#define FOLLOW_NS UINT64_C(400000000)
+
+static void free_reader(struct ts_studio_reader *reader)
+{
+	if (!reader)
+		return;
+	ts_resolver_free(reader->resolver);
+	ts_source_deinit(&reader->source);
+	free(reader);
+}
+
+static struct ts_studio_reader *open_reader(const struct ts_studio_trace *trace)
+{
+	struct ts_studio_reader *reader = calloc(1, sizeof(*reader));
+	struct ts_resolver_options options = {0};
+
+	if (!reader)
+		return NULL;
+	if (ts_source_open(&reader->source, trace->file, trace->session) ||
+	    ts_resolver_new(reader->source.reader, &options, &reader->resolver)) {
+		free_reader(reader);
+		return NULL;
+	}
+	return reader;
+}
+
+int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const char *session)
+{
+	struct ts_studio_reader *reader;
+	struct ts_studio_tiles *tiles = calloc(1, sizeof(*tiles));
+	int r;
+
+	if (!tiles)
+		ts_no_memory();
+	tiles->refs = 1;
+	*trace = (struct ts_studio_trace){.file = file, .session = session};
+	if (pthread_mutex_init(&trace->lock, NULL) || pthread_cond_init(&trace->is_free, NULL))
+		ts_no_memory();
+	reader = open_reader(trace);
+	if (!reader) {
+		free(tiles);
+		return TS_EXIT_BAD;
+	}
+	trace->free_readers = reader;
+	trace->n_readers = 1;
+	trace->path = strdup(reader->source.path);
+	if (!trace->path)
+		ts_no_memory();
+	trace->tiles = tiles;
+	trace->is_live = ts_sbt_reader_state(reader->source.reader) == TS_SBT_GROWING;
+	r = ts_tiles_new(reader->source.reader, NULL, &tiles->tiles);
+	if (!r)
+		return TS_EXIT_OK;
+	ts_source_complain(trace->path, r, ts_sbt_reader_error(reader->source.reader));
+	return TS_EXIT_BAD;
+}
+
+static bool is_closing(void *data)
+{
+	struct ts_studio_trace *trace = data;
+
+	return atomic_load_explicit(&trace->is_closing, memory_order_relaxed);
+}
+
+/*
+ * Opens a reader for a thread of the trace. tsctl's messages are not for several threads at once.
+ */
+static struct ts_studio_reader *open_own(struct ts_studio_trace *trace)
+{
+	struct ts_studio_reader *reader;
+
+	pthread_mutex_lock(&trace->lock);
+	reader = open_reader(trace);
+	pthread_mutex_unlock(&trace->lock);
+	return reader;
+}
+
+static void *build(void *data)
+{
+	struct ts_studio_trace *trace = data;
+	struct ts_studio_reader *reader = open_own(trace);
+	struct ts_studio_tiles *tiles = ts_studio_tiles_get(trace);
+
+	if (reader)
+		ts_tiles_build(tiles->tiles, reader->source.reader, is_closing, trace);
+	ts_studio_tiles_put(trace, tiles);
+	free_reader(reader);
+	return NULL;
+}
+
+/* ---- growing traces -------------------------------------------------------------------------- */
+
+struct ts_studio_tiles *ts_studio_tiles_get(struct ts_studio_trace *trace)
+{
+	struct ts_studio_tiles *tiles;
+
+	pthread_mutex_lock(&trace->lock);
+	tiles = trace->tiles;
+	tiles->refs++;
+	pthread_mutex_unlock(&trace->lock);
+	return tiles;
+}
+
+void ts_studio_tiles_put(struct ts_studio_trace *trace, struct ts_studio_tiles *tiles)
+{
+	bool is_last;
+
+	pthread_mutex_lock(&trace->lock);
+	is_last = !--tiles->refs;
+	pthread_mutex_unlock(&trace->lock);
+	if (!is_last)
+		return;
+	ts_tiles_free(tiles->tiles);
+	free(tiles);
+}
+
+static void replace_tiles(struct ts_studio_trace *trace, struct ts_studio_tiles *tiles)
+{
+	struct ts_studio_tiles *before;
+
+	pthread_mutex_lock(&trace->lock);
+	before = trace->tiles;
+	trace->tiles = tiles;
+	pthread_mutex_unlock(&trace->lock);
+	ts_studio_tiles_put(trace, before);
+}
+
+static uint64_t count_rows(struct ts_sbt_reader *reader)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+		if (ts_row_is_event(ts_sbt_reader_block(reader, i)->type))
+			n += ts_sbt_reader_block(reader, i)->n_rows;
+	return n;
+}
+
+/* Makes tiles of the blocks that the reader has, and reads them all. Returns 0 or an error. */
+static int make_tiles(struct ts_studio_trace *trace, struct ts_studio_reader *reader)
+{
+	struct ts_studio_tiles *made = calloc(1, sizeof(*made));
+	struct ts_studio_tiles *before = ts_studio_tiles_get(trace);
+	int r = made ? ts_tiles_new(reader->source.reader, before->tiles, &made->tiles) : -ENOMEM;
+
+	if (!r)
+		r = ts_tiles_build(made->tiles, reader->source.reader, is_closing, trace);
+	ts_studio_tiles_put(trace, before);
+	if (r) {
+		if (made)
+			ts_tiles_free(made->tiles);
+		free(made);
+		return r;
+	}
+	made->refs = 1;
+	replace_tiles(trace, made);
+	atomic_store(&trace->n_rows, count_rows(reader->source.reader));
+	return 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* Sleeps, in steps that notice the end. */
+static void sleep_for(struct ts_studio_trace *trace, uint64_t ns)
+{
+	const struct timespec step = {.tv_nsec = WAIT_NS};
+
+	for (uint64_t slept_ns = 0; slept_ns < ns && !is_closing(trace); slept_ns += WAIT_NS)
+		nanosleep(&step, NULL);
+}
+
+/* Follows a growing trace until its end. New tiles are made in a fifth of the time at most. */
+static void *follow(void *data)
+{
+	struct ts_studio_trace *trace = data;
+	struct ts_studio_reader *reader = open_own(trace);
+	size_t n_blocks = 0;
+
+	while (reader && !is_closing(trace) && !atomic_load(&trace->is_ended)) {
+		uint64_t start_ns = now_ns(), spent_ns;
+		bool is_ended;
+		int r = ts_sbt_reader_refresh(reader->source.reader);
+
+		is_ended = ts_sbt_reader_state(reader->source.reader) != TS_SBT_GROWING;
+		if (!r && ts_sbt_reader_n_blocks(reader->source.reader) != n_blocks)
+			r = make_tiles(trace, reader);
+		if (!r)
+			n_blocks = ts_sbt_reader_n_blocks(reader->source.reader);
+		if (is_ended)
+			atomic_store(&trace->is_ended, 1);
+		spent_ns = now_ns() - start_ns;
+		sleep_for(trace, 4 * spent_ns > FOLLOW_NS ? 4 * spent_ns : FOLLOW_NS);
+	}
+	free_reader(reader);
+	return NULL;
+}
+
+void ts_studio_trace_build(struct ts_studio_trace *trace)
+{
+	unsigned n = trace->is_live ? 1 : TS_STUDIO_BUILDERS;
+
+	while (trace->n_builders < n && !pthread_create(&trace->builders[trace->n_builders], NULL,
+							trace->is_live ? follow : build, trace))
+		trace->n_builders++;
+}
+
+void ts_studio_trace_close(struct ts_studio_trace *trace)
+{
+	atomic_store(&trace->is_closing, 1);
+	while (trace->n_builders)
+		pthread_join(trace->builders[--trace->n_builders], NULL);
+	while (trace->free_readers) {
+		struct ts_studio_reader *reader = trace->free_readers;
+
+		trace->free_readers = reader->next;
+		free_reader(reader);
+	}
+	if (trace->tiles)
+		ts_studio_tiles_put(trace, trace->tiles);
+	free(trace->path);
+	pthread_mutex_destroy(&trace->lock);
+	pthread_cond_destroy(&trace->is_free);
+}
+
+/* Lists the new blocks of a growing trace. The resolver holds definitions, so it is made anew. */
+static int refresh(struct ts_studio_reader *reader)
+{
+	size_t n_blocks = ts_sbt_reader_n_blocks(reader->source.reader);
+	struct ts_resolver_options options = {0};
+	struct ts_resolver *resolver;
+	int r = ts_sbt_reader_refresh(reader->source.reader);
+
+	if (r || n_blocks == ts_sbt_reader_n_blocks(reader->source.reader))
+		return r;
+	r = ts_resolver_new(reader->source.reader, &options, &resolver);
+	if (r)
+		return r;
+	ts_resolver_free(reader->resolver);
+	reader->resolver = resolver;
+	return 0;
+}
+
+struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace,
+					      bool (*is_cancelled)(void *data), void *data)
+{
+	struct ts_studio_reader *reader = NULL;
+	bool is_given_up = false;
+
+	pthread_mutex_lock(&trace->lock);
+	while (!reader && !is_given_up) {
+		reader = trace->free_readers;
+		if (reader) {
+			trace->free_readers = reader->next;
+		} else if (trace->n_readers < TS_STUDIO_MAX_READERS) {
+			reader = open_reader(trace);
+			trace->n_readers += reader != NULL;
+			is_given_up = !reader;
+		} else {
+			struct timespec until;
+
+			clock_gettime(CLOCK_REALTIME, &until);
+			until.tv_nsec += WAIT_NS;
+			until.tv_sec += until.tv_nsec / 1000000000L;
+			until.tv_nsec %= 1000000000L;
+			pthread_cond_timedwait(&trace->is_free, &trace->lock, &until);
+			is_given_up = is_cancelled(data);
+		}
+	}
+	pthread_mutex_unlock(&trace->lock);
+	if (reader && trace->is_live && refresh(reader)) {
+		ts_studio_reader_put(trace, reader);
+		return NULL;
+	}
+	return reader;
+}
+
+void ts_studio_reader_put(struct ts_studio_trace *trace, struct ts_studio_reader *reader)
+{
+	pthread_mutex_lock(&trace->lock);
+	reader->next = trace->free_readers;
+	trace->free_readers = reader;
+	pthread_cond_signal(&trace->is_free);
+	pthread_mutex_unlock(&trace->lock);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread that watches clients: see studio-watch.h. http.c calls this module. A browser closes
+ * the connection of a request that the page aborts, for example because the view has moved on.
+ */
+#include "tools/studio/server/studio-watch.h"
+
+#include "proto/abi/base.h"
+
+#include <sys/socket.h>
+#include <time.h>
+
+#define PERIOD_NS 20000000L
+
+struct ts_studio_watch {
+	struct ts_studio *studio;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t is_changed;
+	struct ts_studio_call *calls;
+	bool is_ending;
+};
+
+static bool is_gone(const struct ts_studio_watch *watch, const struct ts_studio_call *call)
+{
+	char byte;
+
+	return atomic_load_explicit(&watch->studio->is_ending, memory_order_relaxed) ||
+	       !recv(call->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+}
+
+static void *run(void *data)
+{
+	struct ts_studio_watch *watch = data;
+
+	pthread_mutex_lock(&watch->lock);
+	while (!watch->is_ending) {
+		struct timespec until;
+
+		if (!watch->calls) {
+			pthread_cond_wait(&watch->is_changed, &watch->lock);
+			continue;
+		}
+		for (struct ts_studio_call *call = watch->calls; call; call = call->next)
+			if (is_gone(watch, call))
+				call->is_cancelled = 1;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += PERIOD_NS;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		pthread_cond_timedwait(&watch->is_changed, &watch->lock, &until);
+	}
+	pthread_mutex_unlock(&watch->lock);
+	return NULL;
+}
+
+int ts_studio_watch_new(struct ts_studio *studio, struct ts_studio_watch **ret_watch)
+{
+	struct ts_studio_watch *watch = calloc(1, sizeof(*watch));
+	int r;
+
+	if (!watch)
+		return -ENOMEM;
+	watch->studio = studio;
+	pthread_mutex_init(&watch->lock, NULL);
+	pthread_cond_init(&watch->is_changed, NULL);
+	r = pthread_create(&watch->thread, NULL, run, watch);
+	if (r) {
+		free(watch);
+		return -r;
+	}
+	*ret_watch = watch;
+	return 0;
+}
+
+void ts_studio_watch_free(struct ts_studio_watch *watch)
+{
+	if (!watch)
+		return;
+	pthread_mutex_lock(&watch->lock);
+	watch->is_ending = true;
+	pthread_cond_signal(&watch->is_changed);
+	pthread_mutex_unlock(&watch->lock);
+	pthread_join(watch->thread, NULL);
+	pthread_mutex_destroy(&watch->lock);
+	pthread_cond_destroy(&watch->is_changed);
+	free(watch);
+}
+
+void ts_studio_watch_add(struct ts_studio_watch *watch, struct ts_studio_call *call)
+{
+	pthread_mutex_lock(&watch->lock);
+	call->next = watch->calls;
+	if (!watch->calls)
+		pthread_cond_signal(&watch->is_changed);
+	watch->calls = call;
+	pthread_mutex_unlock(&watch->lock);
+}
+
+void ts_studio_watch_remove(struct ts_studio_watch *watch, struct ts_studio_call *call)
+{
+	struct ts_studio_call **at = &watch->calls;
+
+	pthread_mutex_lock(&watch->lock);
+	while (*at != call)
+		at = &(*at)->next;
+	*at = call->next;
+	pthread_mutex_unlock(&watch->lock);
+}

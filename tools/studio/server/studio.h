@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Studio's server: the parts that its requests share. A connection has its own thread. The traces
+ * are open before the first request and constant, except for their tiles, which lock themselves,
+ * and the pool of readers.
+ */
+#pragma once
+
+#include "proto/rpc/json.h"
+#include "replay/report/names/resolver.h"
+#include "replay/report/tiles/tiles.h"
+#include "tools/studio/server/studio-layers.h"
+#include "tools/tsctl/trace/source.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define TS_STUDIO_MAX_TRACES  2u
+#define TS_STUDIO_TOKEN_BYTES 33u /* 128 bits in hexadecimal, and an end */
+/* Ids of the second trace's lanes begin here. */
+#define TS_STUDIO_SECOND_LANES 1000000u
+#define TS_STUDIO_MAX_READERS  3u
+#define TS_STUDIO_BUILDERS     2u
+
+/* A reader and its resolver. One thread has it at a time. */
+struct ts_studio_reader {
+	struct ts_source source;
+	struct ts_resolver *resolver;
+	struct ts_studio_reader *next;
+};
+
+/* The tiles of a trace, which those of a growing trace replace later. */
+struct ts_studio_tiles {
+	struct ts_tiles *tiles;
+	unsigned refs; /* guarded by the trace's lock */
+};
+
+struct ts_studio_trace {
+	const char *file;    /* as the user gave it; NULL: a session */
+	const char *session; /* NULL: a file */
+	char *path;
+	bool is_live; /* it was growing when it was opened */
+	/* Readers that no thread has. */
+	pthread_mutex_t lock;
+	pthread_cond_t is_free;
+	struct ts_studio_reader *free_readers;
+	struct ts_studio_tiles *tiles;
+	atomic_int is_ended; /* a live trace has its last row */
+	atomic_ulong n_rows; /* of a live trace */
+	unsigned n_readers;
+	/*
+	 * Threads that make the index of the tiles, or one thread that follows a growing trace.
+	 */
+	pthread_t builders[TS_STUDIO_BUILDERS];
+	unsigned n_builders;
+	atomic_int is_closing;
+};
+
+struct ts_studio {
+	struct ts_studio_trace traces[TS_STUDIO_MAX_TRACES];
+	unsigned n_traces;
+	char token[TS_STUDIO_TOKEN_BYTES];
+	unsigned port;	      /* 0: a Unix socket */
+	atomic_int is_ending; /* all work ends */
+	struct ts_studio_layers layers;
+};
+
+/* Opens a trace and lists its lanes. Returns TS_EXIT_OK, or TS_EXIT_BAD after an error message. */
+int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const char *session);
+/*
+ * Starts threads that read the trace for coarse tiles, and follow a growing trace. Without threads,
+ * tiles are made as asked.
+ */
+void ts_studio_trace_build(struct ts_studio_trace *trace);
+void ts_studio_trace_close(struct ts_studio_trace *trace);
+
+/* Returns the present tiles; ts_studio_tiles_put() gives them back. */
+struct ts_studio_tiles *ts_studio_tiles_get(struct ts_studio_trace *trace);
+void ts_studio_tiles_put(struct ts_studio_trace *trace, struct ts_studio_tiles *tiles);
+
+/*
+ * Waits for a reader, which has all blocks of tiles that were got before. Returns NULL if
+ * is_cancelled() returned true, or if no reader could be opened. ts_studio_reader_put() gives it
+ * back.
+ */
+struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace,
+					      bool (*is_cancelled)(void *data), void *data);
+void ts_studio_reader_put(struct ts_studio_trace *trace, struct ts_studio_reader *reader);
