@@ -657,7 +657,7 @@ TS_TEST(memory_is_freed_in_stream_order)
 	uint64_t a;
 
 	ts_check_int(ts_vgpu_alloc(c, 1000, 0, NULL, &a), 0);
-	kernel(s, 1, 2000000);
+	kernel(s, 1, ts_emulated() ? 500000000 : 2000000);
 	ts_check_int(ts_vgpu_free_async(s, a, 0), 0);
 	ts_check_int(ts_vgpu_free_async(s, a, 0), TS_VGPU_E_NOT_OWNER);
 	ts_check_int(ts_vgpu_range_of(vgpu, a, &range), 0);
