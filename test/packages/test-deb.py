@@ -24,7 +24,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 BUILD = os.path.abspath(os.environ.get('TS_BUILD', os.path.join(SOURCE, 'build')))
 PACKAGING = os.path.join(SOURCE, 'packaging')
 DEBIAN = os.path.join(PACKAGING, 'debian')
-NAMES = ('libtracesmith0', 'libtracesmith-dev', 'tracesmith', 'tracesmith-service', 'tracesmith-vgpu', 'python3-tracesmith')
+NAMES = ('libtracesmith0', 'libtracesmith-dev', 'tracesmith', 'tracesmith-service', 'tracesmith-vgpu', 'tracesmith-studio', 'python3-tracesmith')
 MIRROR = 'http://deb.debian.org/debian'
 SKIPPED = 77
 # The preloaded library is mapped into every program.

@@ -27,7 +27,7 @@ BUILD = os.environ.get('TS_BUILD')
 OLDER = '0.0.9'
 PACKAGES = os.path.join(SOURCE, 'packaging', 'packages.py')
 DEBIAN = os.path.join(SOURCE, 'packaging', 'debian')
-NAMES = {'tracesmith', 'tracesmith-libs', 'tracesmith-devel', 'tracesmith-service', 'tracesmith-vgpu', 'python3-tracesmith'}
+NAMES = {'tracesmith', 'tracesmith-libs', 'tracesmith-devel', 'tracesmith-service', 'tracesmith-vgpu', 'tracesmith-studio', 'python3-tracesmith'}
 # What the packages' programs load; on an RPM system rpm finds it.
 LIBRARIES = ('libzstd1', 'liblz4-1', 'zlib1g', 'libprotobuf-c1', 'libjson-c5', 'libsystemd0', 'libdw1', 'libelf1', 'libseccomp2', 'liblzma5',
              'libbpf1', 'libunwind8', 'python3', 'systemd')
