@@ -395,9 +395,6 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	offer_to_oom_killer();
-	/* The filter of a confined process kills it at the start of a thread. */
-	if (!is_replay && setenv("TRACESMITH_THREADS", "1", 1))
-		return EXIT_MEMORY;
 	/* Open files and libraries before the process is confined. */
 	if (is_query)
 		ts_query_prepare(is_replay);

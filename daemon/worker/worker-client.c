@@ -164,7 +164,9 @@ static int spawn(char *const *argv, int *ret_fd, pid_t *ret_pid)
 	 * array of them. A large cache of free memory in the C library makes this faster.
 	 */
 	char tunables[] = "GLIBC_TUNABLES=glibc.malloc.tcache_count=65535:glibc.malloc.hugetlb=1";
-	char *environment[] = {tunables, NULL};
+	/* A confined process may not start threads to read a trace. */
+	char one_thread[] = "TRACESMITH_THREADS=1";
+	char *environment[] = {tunables, one_thread, NULL};
 
 	return ts_spawn(argv, environment, SOCK_STREAM, ret_fd, ret_pid);
 }

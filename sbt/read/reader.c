@@ -277,6 +277,7 @@ static int read_index(struct ts_sbt_reader *reader)
 		return r < 0 ? r : TS_SBT_E_NOT_FOUND;
 	r = walk_index(reader, &index, &marker);
 	free(index.blocks);
+	ts_spares_deinit(&index.spares);
 	if (r == TS_SBT_E_LIMIT && index.error.code == r)
 		reader->error = index.error;
 	if (!r) {

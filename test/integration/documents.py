@@ -24,7 +24,7 @@ COMMANDS = re.compile(r"(?:[A-Z][A-Z0-9_]*=\S* )*(?:\./\S+|test-\S+\.py|%s)(?= |
     'make', 'cmake', 'sh', 'bash', 'sudo', 'systemctl', 'systemd-analyze', 'systemd-sysusers', 'systemd-run', 'journalctl', 'apt',
     'apt-get', 'docker', 'podman', 'kubectl', 'git', 'go', 'cat', 'cd', 'cp', 'mv', 'rm', 'ls', 'ln', 'mkdir', 'chmod', 'chown', 'kill',
     'export', 'env', 'install', 'perf', 'gdb', 'strace', 'curl', 'wget', 'parca-push', 'profilecli', 'flamegraph.pl', 'nsys', 'ncu'))))
-TSCTL = {name[len('cmd-'):-len('.c')] for folder in ('commands', 'record', 'replay')
+TSCTL = {name[len('cmd-'):-len('.c')] for folder in ('commands', 'record', 'replay', 'export')
          for name in os.listdir(os.path.join(harness.SOURCE, 'tools', 'tsctl', folder)) if name.startswith('cmd-')} | {'stop', 'help'}
 OPTION = re.compile(r'--[a-z][a-z-]*')
 FILES = re.compile(r'((?:[\w-]+\.[ch]|[\w-]+/)(?:,? [\w-]+\.[ch])*)  +\S')

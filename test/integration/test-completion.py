@@ -95,7 +95,7 @@ class Script(harness.Case):
 
     def test_commands(self):
         self.assertEqual(sorted(self.complete('tsctl ')), sorted(commands()))
-        self.assertEqual(self.complete('tsctl re'), ['record', 'replay', 'repair'])
+        self.assertEqual(self.complete('tsctl re'), ['record', 'report', 'replay', 'repair'])
         self.assertEqual(self.complete('tsctl help ex'), ['export'])
         self.assertEqual(self.complete('tsctl --'), ['--help', '--version'])
         for line in ('tsctl nonsense ', 'tsctl nonsense --', 'tsctl complet', 'tsctl help complet', 'tsctl help record '):
@@ -164,8 +164,8 @@ class Script(harness.Case):
 
     def test_words_of_choices(self):
         for line, wanted in (
-                ('tsctl export --format ', ['perfetto', 'json', 'folded', 'pprof', 'svg', 'chrome', 'arrow']),
-                ('tsctl export --format p', ['perfetto', 'pprof']),
+                ('tsctl export --format ', ['perfetto', 'json', 'folded', 'pprof', 'svg', 'html', 'chrome', 'png', 'arrow']),
+                ('tsctl export --format p', ['perfetto', 'pprof', 'png']),
                 ('tsctl export -w l', ['launches']),
                 ('tsctl timeline x.sbt --format ', ['text', 'json', 'svg']),
                 ('tsctl graph x.sbt --format d', ['dot']),
@@ -186,8 +186,8 @@ class Script(harness.Case):
     def test_names_with_values(self):
         """Readline replaces what stands behind the `=`; without `=` among its breaks, the whole word."""
         for line, before, wanted in (
-                ('tsctl export --format=', '--format=', ['perfetto', 'json', 'folded', 'pprof', 'svg', 'chrome', 'arrow']),
-                ('tsctl export --format=p', '--format=', ['perfetto', 'pprof']),
+                ('tsctl export --format=', '--format=', ['perfetto', 'json', 'folded', 'pprof', 'svg', 'html', 'chrome', 'png', 'arrow']),
+                ('tsctl export --format=p', '--format=', ['perfetto', 'pprof', 'png']),
                 ('tsctl view --type=kernel,mem', '--type=', ['kernel,memcpy', 'kernel,memset']),
                 ('tsctl replay --check=races,', '--check=', ['races,all', 'races,races', 'races,init', 'races,bounds',
                                                              'races,order']),
@@ -658,7 +658,8 @@ class Fish(Shell):
         result = harness.run(['fish', '--no-config', '-c', script], env=dict(environment(), HOME=self.folder), cwd=self.folder)
         self.assertEqual(result.out.splitlines(), [
             'record\trun a command and record its work on the GPU', 'repair\tfinish a trace file that was cut off',
-            'replay\trun a trace again: what-if edits, races, order dependence', '--stacks\tprint the host stack of each row'], result)
+            'replay\trun a trace again: what-if edits, races, order dependence',
+            'report\twrite a page for a browser: answers, tables, pictures', '--stacks\tprint the host stack of each row'], result)
 
 
 class Daemon(harness.Case):

@@ -165,6 +165,7 @@ NOT_RUN = {
     'sudo apt install ./build/deb/libtracesmith0_*.deb ./build/deb/tracesmith_*.deb ./build/deb/tracesmith-vgpu_*.deb': (
         'the soak of test-deb.py installs the packages', (('packaging/debian/control', 'Package: libtracesmith0'),
                                                           ('packaging/debian/control', 'Package: tracesmith-vgpu'))),
+    'python3 packaging/project.py --release': ('refuses until the project has addresses', (('packaging/project.py', "'--release'"),)),
     'meson dist': ('needs a clone without changes', (('packaging/meson.build', 'add_dist_script'),)),
     'meson dist -C build --no-tests': ('needs a clone without changes', (('packaging/meson.build', 'add_dist_script'),)),
     '--no-tests': ('an option of meson dist', ()),
@@ -190,7 +191,7 @@ NOT_RUN = {
 # Commands that need no operand. All others in the text, without one, name a command and options of it.
 ALONE = ('devices', 'sessions', 'status', 'watch', 'version', 'benchmark')
 # Options of other programs.
-FOREIGN = {'tools/library/README.md: --write': 'tools/library/map.py'}
+FOREIGN = {'tools/library/README.md: --write': 'tools/library/map.py', 'packaging/README.md: --write': 'packaging/project.py'}
 
 # ---- what differs from run to run -----------------------------------------------------------------
 

@@ -314,7 +314,7 @@ class Export(harness.Case):
                 (['--format', 'folded', '-o', self.folder, path], 'directory'),
                 (['--format', 'folded', '-o', missing, path], 'No such file'),
                 (['--format', 'folded', '-o', '/dev/full', path], 'No space'),
-                (['--format', 'png', path], 'perfetto'),
+                (['--format', 'jpeg', path], 'perfetto'),
                 ([path], '--format'),
                 (['--format', 'folded'], 'one trace file'),
                 (['--format', 'folded', '--weight', 'age', path], 'gpu-time'),

@@ -23,6 +23,8 @@ pub enum Format {
     Pprof = 3,
     /// A flame graph as SVG.
     Svg = 4,
+    /// A page with the answers of `tsctl analyze`, `gaps`, `memory` and `info`, as `tsctl report` writes.
+    Html = 5,
 }
 
 /// The value that folded stacks, profiles and flame graphs sum.

@@ -517,8 +517,7 @@ const struct ts_command ts_command_export = {
 		"  perfetto       all rows on a timeline (ui.perfetto.dev, trace_processor)\n"
 		"  json           the PyTorch profiler's rows (Chrome, HTA, TensorBoard)\n"
 		"  folded, pprof  sums by host stack (flamegraph.pl, speedscope; pprof, Parca)\n"
-		"  svg, png       the same sums as a picture: a flame graph\n"
-		"  html           answers and pictures as a page, like `tsctl report`\n"
+		"  svg, png       the same sums as a picture; html: the page of `tsctl report`\n"
 		"  arrow          all rows, as a folder of Arrow files (DuckDB, Dask, Spark)\n"
 		"\n",
 	.example = "export --format folded run.sbt | flamegraph.pl > run.svg",

@@ -22,7 +22,7 @@ pub struct Limits<'a> {
 }
 
 /// The header: called without memory for a message; must not return. Rust ends a process without memory, too.
-extern "C" fn no_memory() {
+pub(super) extern "C" fn no_memory() {
     std::process::abort();
 }
 

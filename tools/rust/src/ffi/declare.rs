@@ -232,6 +232,7 @@ structs! {
         width: u32,
         title: *const c_char,
         cancel: *const c_int,
+        no_memory: Option<extern "C" fn()>,
     }
     ts_export_report {
         n_rows: u64,

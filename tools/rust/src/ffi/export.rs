@@ -3,6 +3,7 @@
 
 use std::os::unix::io::{AsRawFd, BorrowedFd};
 
+use super::ask::no_memory;
 use super::declare::*;
 use super::reader::{Reader, Selection};
 use super::texts;
@@ -36,6 +37,7 @@ pub fn export(
     options.weight = weight;
     options.mangled = mangled;
     options.cancel = reader.cancel_flag();
+    options.no_memory = Some(no_memory);
     // SAFETY: numbers, booleans and bytes.
     let mut report = unsafe { Padded::<ts_export_report>::zeroed() };
     // SAFETY: reader, options and descriptor live longer than the call; zeroes are the defaults of the pointers.

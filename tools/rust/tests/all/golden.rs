@@ -251,6 +251,10 @@ fn exports_are_those_of_tsctl() {
             assert_eq!(own.unwrap(), wanted);
         }
     }
+    let page = crate::Path::new("page");
+    trace.export(&Export::new(Format::Html), std::fs::File::create(&page.0).unwrap()).unwrap();
+    let text = std::fs::read_to_string(&page.0).unwrap();
+    assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
     let full = trace.export(&export, std::fs::File::create("/dev/full").unwrap()).unwrap_err();
     assert_eq!(full.code(), -28, "{full}");
 
