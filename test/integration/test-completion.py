@@ -167,7 +167,7 @@ class Script(harness.Case):
                 ('tsctl export --format ', ['perfetto', 'json', 'folded', 'pprof', 'svg', 'html', 'chrome', 'png', 'arrow']),
                 ('tsctl export --format p', ['perfetto', 'pprof', 'png']),
                 ('tsctl export -w l', ['launches']),
-                ('tsctl timeline x.sbt --format ', ['text', 'json', 'svg']),
+                ('tsctl timeline x.sbt --format ', ['text', 'json', 'svg', 'png']),
                 ('tsctl graph x.sbt --format d', ['dot']),
                 ('tsctl view --sort ', ['time', 'duration']),
                 ('tsctl view --type mem', ['memcpy', 'memset']),

@@ -165,6 +165,7 @@ NOT_RUN = {
     'sudo apt install ./build/deb/libtracesmith0_*.deb ./build/deb/tracesmith_*.deb ./build/deb/tracesmith-vgpu_*.deb': (
         'the soak of test-deb.py installs the packages', (('packaging/debian/control', 'Package: libtracesmith0'),
                                                           ('packaging/debian/control', 'Package: tracesmith-vgpu'))),
+    'tsctl studio train.sbt': ('opens a browser and runs until Ctrl-C: test/studio', (('test/studio/meson.build', 'chromium'),)),
     'python3 packaging/project.py --release': ('refuses until the project has addresses', (('packaging/project.py', "'--release'"),)),
     'meson dist': ('needs a clone without changes', (('packaging/meson.build', 'add_dist_script'),)),
     'meson dist -C build --no-tests': ('needs a clone without changes', (('packaging/meson.build', 'add_dist_script'),)),
