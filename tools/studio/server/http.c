@@ -14,6 +14,7 @@
 #include "proto/abi/base.h"
 #include "tools/studio/server/parameters.h"
 #include "tools/studio/server/studio-page.h"
+#include "tools/studio/server/studio-peer.h"
 #include "tools/studio/server/studio-watch.h"
 
 #include <microhttpd.h>
@@ -295,6 +296,14 @@ static void on_log(void *data, const char *format, va_list args)
 {
 }
 
+/* Other users' connections end at once, so that they cannot use up MAX_CONNECTIONS. */
+static enum MHD_Result on_connection(void *data, const struct sockaddr *peer, socklen_t n_bytes)
+{
+	const struct ts_studio_http *http = data;
+
+	return ts_studio_is_own_peer(peer, n_bytes, http->studio->port) ? MHD_YES : MHD_NO;
+}
+
 int ts_studio_http_new(struct ts_studio *studio, int fd, struct ts_studio_http **ret_http)
 {
 	struct ts_studio_http *http = calloc(1, sizeof(*http));
@@ -314,9 +323,9 @@ int ts_studio_http_new(struct ts_studio *studio, int fd, struct ts_studio_http *
 	http->daemon =
 		MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
 					 MHD_USE_POLL | MHD_USE_ERROR_LOG,
-				 0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER,
-				 on_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-				 MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
+				 0, on_connection, http, on_request, http,
+				 MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET,
+				 fd, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
 				 MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
 				 MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES,
 				 MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
