@@ -69,8 +69,8 @@ bool ts_frame_is_runtime(const char *path)
 
 bool ts_frame_is_hidden(const char *path, const char *function, bool python)
 {
-	static const char *const vendors[] = {"libtsinject.so", "libcuda.so",	  "libcudart.so",
-					      "libcupti.so",	"libamdhip64.so", "ld-linux"};
+	static const char *const vendors[] = {"libtsinject", "libcuda.so",     "libcudart.so",
+					      "libcupti.so", "libamdhip64.so", "ld-linux"};
 	static const char *const interpreter[] = {"python", "libpython", "_ctypes", "libffi.so"};
 	const char *file = base(path);
 
