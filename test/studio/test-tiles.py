@@ -73,6 +73,8 @@ class Tiles(harness.Case):
         for name in TRACES:
             rows = studio.rows(studio.golden(name))
             with studio.Server(studio.golden(name)) as server:
+                # Until all cells are exact, the numbers of a lane's rows are estimates, too.
+                server.tiles(0, 0, 1, [lane['id'] for lane in server.get('trace')['lanes']])
                 trace, names = server.get('trace'), {}
                 lanes = [(lane, found) for lane in trace['lanes'] for found in [rows_of(lane, rows)] if found]
                 self.assertTrue(lanes)
