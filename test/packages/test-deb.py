@@ -248,7 +248,7 @@ class Packages(unittest.TestCase):
         packages = built(self.first)
         self.assertEqual({name for name in packages if not name.endswith('-dbgsym')}, set(NAMES))
         self.assertEqual({name for name in packages if name.endswith('-dbgsym')},
-                         {name + '-dbgsym' for name in ('libtracesmith0', 'tracesmith', 'tracesmith-vgpu')})
+                         {name + '-dbgsym' for name in ('libtracesmith0', 'tracesmith', 'tracesmith-studio', 'tracesmith-vgpu')})
         sizes(packages)
         listed = output('dpkg-deb', '-c', packages['tracesmith'])
         shims = re.findall(r'(\d+) \S+ \S+ \S+/(libtsinject(?:-pti)?\.so)$', listed, re.M)
