@@ -172,7 +172,7 @@ class Root:
         suite = re.search(r'^VERSION_CODENAME=(.*)$', read('/etc/os-release'), re.M).group(1)
         kept = os.path.join(BUILD, 'deb-root-%s.tar' % suite)
         if not os.path.exists(kept) or time.time() - os.path.getmtime(kept) > 30 * 86400:
-            made = run('mmdebstrap', '--quiet', '--variant=minbase', suite, kept + '.new', 'deb %s %s main' % (MIRROR, suite))
+            made = run('mmdebstrap', '--quiet', '--variant=minbase', '--format=tar', suite, kept + '.new', 'deb %s %s main' % (MIRROR, suite))
             if made.returncode:
                 raise unittest.SkipTest('mmdebstrap made no root file system: %s' % made.stdout.strip().splitlines()[-1:])
             os.rename(kept + '.new', kept)
