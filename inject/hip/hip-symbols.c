@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #include "inject/calls/call-names.h"
-#include "inject/calls/call-stubs.h"
+#include "inject/calls/call-thunks.h"
 #include "inject/context.h"
 #include "inject/hip/hip-code.h"
 #include "inject/hip/hip-recorder.h"
@@ -58,30 +58,30 @@ struct symbol {
 #include "inject/generated-hip-symbols.h"
 
 /*
- * By index of a symbol: the function to call; NULL: not found yet. The stubs read it with acquire,
+ * By index of a symbol: the function to call; NULL: not found yet. The thunks read it with acquire,
  * which pairs with the release in fill_targets().
  */
 void *ts_hip_targets[TS_ARRAY_LEN(symbols)];
 
-/* The stubs call this. Never returns NULL. */
+/* The thunks call this. Never returns NULL. */
 void *ts_hip_resolve(uint32_t index, const void *caller);
 
 /* The exported functions, in the order of the symbols. */
 /* clang-format off */
-#define STUB_(name, node, index)                                      \
+#define THUNK_(name, node, index)                                      \
 	"	.globl ts_hip_symbol_" #name "\n"                     \
 	"	.type ts_hip_symbol_" #name ", %function\n"           \
 	"	.symver ts_hip_symbol_" #name ", " #name "@hip_" #node "\n" \
-	"	.balign " TS_STUB_TEXT(TS_STUB_BYTES) "\n"         \
+	"	.balign " TS_THUNK_TEXT(TS_THUNK_BYTES) "\n"         \
 	"ts_hip_symbol_" #name ":\n"                                 \
-	TS_STUB(#index, ".Lts_hip_jump")                          \
+	TS_THUNK(#index, ".Lts_hip_jump")                          \
 	"	.size ts_hip_symbol_" #name ", . - ts_hip_symbol_" #name "\n"
 __asm__("	.text\n"
 	"	.cfi_startproc\n"
-	TS_HIP_SYMBOLS(STUB_)
-	TS_STUB_SHARED_JUMP(".Lts_hip_jump", "ts_hip_targets", "ts_hip_resolve")
+	TS_HIP_SYMBOLS(THUNK_)
+	TS_THUNK_SHARED_JUMP(".Lts_hip_jump", "ts_hip_targets", "ts_hip_resolve")
 	"	.cfi_endproc\n");
-#undef STUB_
+#undef THUNK_
 /* clang-format on */
 
 /* Without HIP's prefix. */
@@ -255,7 +255,7 @@ static void fill_targets(void)
 		if (!function && !ts_loader_pin(next))
 			return;
 		function = next;
-		/* Release: pairs with the acquire of the stubs. */
+		/* Release: pairs with the acquire of the thunks. */
 		__atomic_store_n(&ts_hip_targets[i], wrap(i, next), __ATOMIC_RELEASE);
 	}
 }

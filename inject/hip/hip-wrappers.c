@@ -4,12 +4,12 @@
  * hip-register.c puts them into a dispatch table, or hip-symbols.c calls them. A wrapper calls
  * hip-calls.c before and after the runtime's own function.
  *
- * A wrapper is a stub of a few bytes (calls/call-stubs.h). All of them run ts_hip_call_through(),
+ * A wrapper is a thunk of a few bytes (calls/call-thunks.h). All of them run ts_hip_call_through(),
  * which has the caller's registers and stack as words. It packs the arguments into the structure
  * that the call's records are made of (hip_params.h), by the signature of the call, and passes the
  * words on as they are.
  */
-#include "inject/calls/call-stubs.h"
+#include "inject/calls/call-thunks.h"
 #include "inject/context.h"
 #include "inject/hip/hip-recorder.h"
 #include "proto/abi/vendor/hip.h"
@@ -70,7 +70,7 @@ static const void *next_argument(struct words *words, uint32_t n_bytes)
 #else
 	const bool is_elsewhere = false;
 #endif
-	if (n <= 2 && words->n_registers + n <= TS_STUB_N_REGISTERS) {
+	if (n <= 2 && words->n_registers + n <= TS_THUNK_N_REGISTERS) {
 		from = words->registers + words->n_registers;
 		words->n_registers += n;
 	} else {
@@ -78,7 +78,7 @@ static const void *next_argument(struct words *words, uint32_t n_bytes)
 		words->n_stack += n;
 #ifdef __aarch64__
 		/* No later argument gets a register. */
-		words->n_registers = TS_STUB_N_REGISTERS;
+		words->n_registers = TS_THUNK_N_REGISTERS;
 #endif
 	}
 	return is_elsewhere ? (const void *)(uintptr_t)*from : from;
@@ -133,7 +133,7 @@ static int32_t pass_on(void *next, const struct words *words)
 			 s[5], s[6], s[7]);
 }
 
-/* The stubs call this. */
+/* The thunks call this. */
 int32_t ts_hip_call_through(uint32_t index, const uint64_t *registers, const uint64_t *stack);
 
 __attribute__((used)) int32_t ts_hip_call_through(uint32_t index, const uint64_t *registers,
@@ -155,37 +155,37 @@ __attribute__((used)) int32_t ts_hip_call_through(uint32_t index, const uint64_t
 	return result;
 }
 
-extern const char ts_hip_stubs[] __attribute__((visibility("hidden")));
+extern const char ts_hip_thunks[] __attribute__((visibility("hidden")));
 
-/* One stub for each wrapper, in their order. */
+/* One thunk for each wrapper, in their order. */
 /* clang-format off */
 __asm__("	.text\n"
-	"	.balign " TS_STUB_TEXT(TS_STUB_BYTES) "\n"
-	"	.globl ts_hip_stubs\n"
-	"	.hidden ts_hip_stubs\n"
-	"	.type ts_hip_stubs, %function\n"
-	"ts_hip_stubs:\n"
+	"	.balign " TS_THUNK_TEXT(TS_THUNK_BYTES) "\n"
+	"	.globl ts_hip_thunks\n"
+	"	.hidden ts_hip_thunks\n"
+	"	.type ts_hip_thunks, %function\n"
+	"ts_hip_thunks:\n"
 	"	.cfi_startproc\n"
 	"	.set .Lts_hip_index, 0\n"
-	"	.rept " TS_STUB_TEXT(N_WRAPPERS) "\n"
-	TS_STUB(".Lts_hip_index", ".Lts_hip_call")
+	"	.rept " TS_THUNK_TEXT(N_WRAPPERS) "\n"
+	TS_THUNK(".Lts_hip_index", ".Lts_hip_call")
 	"	.set .Lts_hip_index, .Lts_hip_index + 1\n"
 	"	.endr\n"
-	TS_STUB_SHARED_CALL(".Lts_hip_call", "ts_hip_call_through")
+	TS_THUNK_SHARED_CALL(".Lts_hip_call", "ts_hip_call_through")
 	"	.cfi_endproc\n"
-	"	.size ts_hip_stubs, . - ts_hip_stubs\n");
+	"	.size ts_hip_thunks, . - ts_hip_thunks\n");
 /* clang-format on */
 
-static void *stub(size_t index)
+static void *thunk(size_t index)
 {
-	return (void *)(uintptr_t)(ts_hip_stubs + index * TS_STUB_BYTES);
+	return (void *)(uintptr_t)(ts_hip_thunks + index * TS_THUNK_BYTES);
 }
 
 void *ts_hip_wrapper(uint32_t slot)
 {
 	for (size_t i = 0; i < TS_ARRAY_LEN(wrappers); i++)
 		if (wrappers[i].slot == slot)
-			return stub(i);
+			return thunk(i);
 	return NULL;
 }
 
@@ -220,7 +220,7 @@ size_t ts_hip_wrap(void **table, size_t n_bytes)
 	for (size_t i = 0; i < TS_ARRAY_LEN(wrappers); i++) {
 		if (wrappers[i].slot >= n_slots || !table[wrappers[i].slot])
 			continue;
-		table[wrappers[i].slot] = stub(i);
+		table[wrappers[i].slot] = thunk(i);
 		n++;
 	}
 	return n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who connects to the port. The token protects the data; this check keeps other users of the
- * machine from using up the connections.
+ * Tells the user of a connection to the port. The token protects the data; this check keeps other
+ * users of the machine from using up the connections.
  */
 #pragma once
 
