@@ -76,10 +76,8 @@ tests()
 	log=$folders/$name/meson-logs/testlog.json
 	[ -s "$log" ] || { fail "$name: the tests did not run"; return; }
 	# Tests wait for other processes and for the kernel, which a busy machine can delay beyond any limit. So if few tests
-	# failed, they run once more, alone, and are named at the end. Not under ThreadSanitizer: a race that it found once
-	# is an error.
-	again=
-	[ "$name" = tsan ] || again=$(python3 packaging/count-tests.py --again "$log")
+	# failed, they run once more, alone, and are named at the end. A race that ThreadSanitizer found once is an error.
+	again=$(python3 packaging/count-tests.py --again "$log")
 	[ -z "$again" ] || {
 		say "$name: again, alone:" $again
 		meson test -C "$folders/$name" --no-rebuild --print-errorlogs --num-processes 1 --logbase again "$@" $again

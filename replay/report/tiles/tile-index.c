@@ -165,9 +165,13 @@ static void end_unit(struct build *build, uint32_t number, int r, bool is_damage
 
 	pthread_mutex_lock(build->unit->lock);
 	for (size_t i = 0; i < tiles->n_lanes; i++) {
-		struct ts_tile_fill *fill = tiles->lanes[i].index;
+		struct ts_tile_fill *fill;
 
-		if (tiles->lanes[i].unit != number || !fill)
+		/* Only this unit's lanes: other threads write those of their units. */
+		if (tiles->lanes[i].unit != number)
+			continue;
+		fill = tiles->lanes[i].index;
+		if (!fill)
 			continue;
 		r = r ? r : ts_tile_fill_finish(fill);
 		if (r) {
