@@ -44,6 +44,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 static int on_exit_time(sd_event_source *source, uint64_t usec, void *data)
 {
 	ts_check(usec > 0);
+	sd_event_source_disable_unref(source);
 	return sd_event_exit(event, 7);
 }
 
