@@ -28,13 +28,20 @@
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/grow.h"
 
+/* Events of one feed in a row before its lock is released. */
+#define MAX_IN_A_ROW 256u
 /* milliseconds between reads of the ring, if the ring fills slowly */
-#define LOOK_MS		50
-#define LEAST_NS	1000000 /* nanoseconds between reads of the ring, if the ring fills fast */
-#define SECOND_NS	UINT64_C(1000000000)
-#define FEED_MAX_BYTES	(16u << 20)
-#define FEED_KEPT_BYTES (1u << 20) /* a larger buffer is freed when few events come */
-#define FEED_MIN_BYTES	(64u << 10)
+#define LOOK_MS	       50
+#define LEAST_NS       1000000 /* nanoseconds between reads of the ring, if the ring fills fast */
+#define SECOND_NS      UINT64_C(1000000000)
+#define FEED_MAX_BYTES (16u << 20)
+/*
+ * A buffer larger than FEED_KEPT_BYTES is freed after FEED_SMALL_TAKES takes of few events. One such
+ * take is no reason: the next burst would wait for the kernel to clear new pages.
+ */
+#define FEED_KEPT_BYTES	 (1u << 20)
+#define FEED_SMALL_TAKES 256u
+#define FEED_MIN_BYTES	 (64u << 10)
 
 struct ts_kernel_hub {
 	struct ts_kernel_config config;
@@ -51,7 +58,9 @@ struct ts_kernel_hub {
 	bool ending;
 	uint32_t last_session;
 	uint32_t n_feeds;
-	uint32_t n_quiet;			    /* feeds that watch nothing */
+	uint32_t n_quiet;		/* feeds that watch nothing */
+	struct ts_kernel_feed *current; /* while the ring is read: the feed whose lock is held */
+	uint32_t n_in_a_row;		/* events since the lock of `current` was acquired */
 	struct ts_kernel_feed *feeds[TS_BPF_SLOTS]; /* index: session number modulo TS_BPF_SLOTS */
 };
 
@@ -67,8 +76,9 @@ struct ts_kernel_feed {
 	bool ended;
 	bool quiet;
 	pthread_mutex_t lock;
-	struct buffer filling; /* the hub's thread writes it */
-	struct buffer taken;   /* the caller of ts_kernel_feed_take() reads it */
+	struct buffer filling;	/* the hub's thread writes it */
+	struct buffer taken;	/* the caller of ts_kernel_feed_take() reads it */
+	uint32_t n_small_takes; /* since the last take that filled an eighth of its buffer */
 	uint64_t n_dropped[TS_BPF_N_PROGRAMS];
 	/* events that the kernel lost; set when the feed ends */
 	uint64_t n_lost[TS_BPF_N_PROGRAMS];
@@ -125,16 +135,15 @@ static bool buffer_reserve(struct buffer *buffer, size_t n_bytes)
 	return true;
 }
 
+/* Adds an event. The caller holds the feed's lock. */
 static void feed_add(struct ts_kernel_feed *feed, const struct ts_bpf_event *event, size_t n_bytes)
 {
-	pthread_mutex_lock(&feed->lock);
 	if (buffer_reserve(&feed->filling, n_bytes)) {
 		memcpy(feed->filling.bytes + feed->filling.n_bytes, event, n_bytes);
 		feed->filling.n_bytes += n_bytes;
 	} else {
 		feed->n_dropped[event->program]++;
 	}
-	pthread_mutex_unlock(&feed->lock);
 }
 
 uint64_t ts_kernel_feed_memory(struct ts_kernel_feed *feed)
@@ -152,7 +161,9 @@ bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, s
 {
 	struct buffer empty = feed->taken;
 
-	if (empty.n_allocated > FEED_KEPT_BYTES && empty.n_bytes < empty.n_allocated / 8) {
+	if (empty.n_bytes >= empty.n_allocated / 8)
+		feed->n_small_takes = 0;
+	else if (empty.n_allocated > FEED_KEPT_BYTES && ++feed->n_small_takes > FEED_SMALL_TAKES) {
 		free(empty.bytes);
 		empty = (struct buffer){0};
 	}
@@ -168,6 +179,14 @@ bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, s
 
 /* ---- the ring ---- */
 
+static void release_current(struct ts_kernel_hub *hub)
+{
+	if (hub->current)
+		pthread_mutex_unlock(&hub->current->lock);
+	hub->current = NULL;
+	hub->n_in_a_row = 0;
+}
+
 static int on_event(void *data, void *bytes, size_t n_bytes)
 {
 	struct ts_kernel_hub *hub = data;
@@ -178,9 +197,23 @@ static int on_event(void *data, void *bytes, size_t n_bytes)
 		return 0;
 	feed = hub->feeds[event->session % TS_BPF_SLOTS];
 	/* The slot may belong to another session by now. */
-	if (feed && feed->session == event->session)
-		feed_add(feed, event, n_bytes);
+	if (!feed || feed->session != event->session)
+		return 0;
+	if (hub->current != feed || hub->n_in_a_row == MAX_IN_A_ROW) {
+		release_current(hub);
+		pthread_mutex_lock(&feed->lock);
+		hub->current = feed;
+	}
+	hub->n_in_a_row++;
+	feed_add(feed, event, n_bytes);
 	return 0;
+}
+
+/* Reads all events. The caller holds `reading`. */
+static void read_ring(struct ts_kernel_hub *hub)
+{
+	ring_buffer__consume(hub->ring);
+	release_current(hub);
 }
 
 static void *take_events(void *data)
@@ -199,7 +232,7 @@ static void *take_events(void *data)
 		/* The ring is read whatever the result of the wait. */
 		(void)epoll_wait(fd, &event, 1, LOOK_MS);
 		pthread_mutex_lock(&hub->reading);
-		ring_buffer__consume(hub->ring);
+		read_ring(hub);
 		pthread_mutex_unlock(&hub->reading);
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, LEAST_NS}, NULL);
 		pthread_mutex_lock(&hub->reading);
@@ -521,8 +554,11 @@ static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key,
 		return;
 	bpf_map_delete_elem(fd, key);
 	/* If start_ns is 0, the interval has not begun. */
-	if (deliver && note.event.start_ns)
-		feed_add(feed, &note.event, ts_kernel_event_bytes(note.event.program));
+	if (!deliver || !note.event.start_ns)
+		return;
+	pthread_mutex_lock(&feed->lock);
+	feed_add(feed, &note.event, ts_kernel_event_bytes(note.event.program));
+	pthread_mutex_unlock(&feed->lock);
 }
 
 /*
@@ -573,7 +609,7 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	pthread_mutex_lock(&hub->change);
 	feed_unwatch(feed);
 	pthread_mutex_lock(&hub->reading);
-	ring_buffer__consume(hub->ring);
+	read_ring(hub);
 	for (size_t i = 0; i < TS_ARRAY_LEN(open_notes); i++)
 		if (open_notes[i].is_reported)
 			feed_take_notes(feed, hub->programs.fds[open_notes[i].map],

@@ -37,6 +37,9 @@ struct ts_session_kernel {
 	struct ts_kernel_config *wanted;
 	uint64_t lost_reported[TS_BPF_N_PROGRAMS]; /* losses written as rows */
 	struct ts_map threads;			   /* thread number -> session's id + 1 */
+	/* The last look-up in `threads`, because most events follow one of the same thread. */
+	uint32_t last_tid; /* 0: none */
+	uint32_t last_id;
 	struct kernel_name names[KERNEL_NAMES];
 	struct kernel_stack stacks[KERNEL_STACKS];
 	bool ended;

@@ -16,6 +16,7 @@
 
 static int set_thread(struct ts_session_kernel *kernel, uint32_t tid, uint32_t id)
 {
+	kernel->last_tid = 0;
 	return ts_map_set(&kernel->threads, tid, (uint64_t)id + 1) ? ts_error_origin(-ENOMEM) : 0;
 }
 
@@ -92,12 +93,18 @@ int ts_session_kernel_thread_of(struct ts_session *s, const struct ts_bpf_event 
 				uint32_t *ret_id)
 {
 	struct ts_session_kernel *kernel = s->kernel;
-	uint64_t known = ts_map_get(&kernel->threads, event->tid);
 	uint32_t inner = 0;
+	uint64_t known;
 	char path[64];
 
+	if (event->tid && event->tid == kernel->last_tid) {
+		*ret_id = kernel->last_id;
+		return 0;
+	}
+	known = ts_map_get(&kernel->threads, event->tid);
 	if (known) {
-		*ret_id = (uint32_t)(known - 1);
+		kernel->last_tid = event->tid;
+		*ret_id = kernel->last_id = (uint32_t)(known - 1);
 		return 0;
 	}
 	if (kernel->inner && (pid_t)event->pid == kernel->pid) {
