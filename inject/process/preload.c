@@ -7,6 +7,7 @@
  * except setenv()'s.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -32,17 +33,51 @@ struct preload {
 
 static struct preload preload;
 
+/* This library, as the loader mapped it. `path` is the loader's. */
+struct own_library {
+	const char *path; /* NULL: not found */
+	uintptr_t start, end;
+};
+
+static int find_own(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uintptr_t here = (uintptr_t)&preload, start = UINTPTR_MAX, end = 0;
+	struct own_library *own = data;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t from = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		start = from < start ? from : start;
+		end = from + segment->p_memsz > end ? from + segment->p_memsz : end;
+	}
+	if (here < start || here >= end)
+		return 0;
+	*own = (struct own_library){info->dlpi_name, start, end};
+	return 1;
+}
+
 /*
  * Returns whether this library's functions come before libc's: it was preloaded, not loaded by the
  * driver. A sanitizer's runtime may come before both, with its own _exit() that calls this
  * library's. No sanitizer defines fexecve(), so this function looks up fexecve().
  */
-static bool finds_ours(const void *base)
+static bool finds_ours(const struct own_library *own)
 {
-	void *found = dlsym(RTLD_DEFAULT, "fexecve");
-	Dl_info info;
+	uintptr_t found = (uintptr_t)dlsym(RTLD_DEFAULT, "fexecve");
 
-	return found && dladdr(found, &info) && info.dli_fbase == base;
+	return found >= own->start && found < own->end;
+}
+
+/* snprintf() costs several page faults in each process. */
+static void copy_text(char *to, size_t n_bytes, const char *from)
+{
+	size_t n = strnlen(from, n_bytes - 1);
+
+	memcpy(to, from, n);
+	to[n] = '\0';
 }
 
 /*
@@ -101,7 +136,7 @@ static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
 		if (*ts_loaded.library)
 			setenv(name, ts_loaded.library, 1);
 	} else if (strcmp(held, ts_loaded.library)) {
-		snprintf(ret_holder, n_bytes, "%s", held);
+		copy_text(ret_holder, n_bytes, held);
 	}
 }
 
@@ -121,7 +156,7 @@ __attribute__((constructor)) static void loaded(void)
 {
 	int saved_errno = errno;
 	char other[256]; /* a tool that another vendor's driver loads instead; not reported */
-	Dl_info info;
+	struct own_library own = {0};
 	size_t i;
 
 	preload.pid = getpid();
@@ -136,15 +171,16 @@ __attribute__((constructor)) static void loaded(void)
 		errno = saved_errno;
 		return;
 	}
-	if (dladdr((void *)(uintptr_t)&loaded, &info) && info.dli_fname) {
-		ts_loaded.interposes = finds_ours(info.dli_fbase);
+	/* dladdr() would search all of this library's symbols. */
+	(void)dl_iterate_phdr(find_own, &own);
+	if (own.path) {
+		ts_loaded.interposes = finds_ours(&own);
 		/*
 		 * A child may start in another directory, and it inherits the variable, so the path
 		 * is absolute.
 		 */
-		if (*info.dli_fname == '/' || !realpath(info.dli_fname, ts_loaded.library))
-			snprintf(ts_loaded.library, sizeof(ts_loaded.library), "%s",
-				 info.dli_fname);
+		if (*own.path == '/' || !realpath(own.path, ts_loaded.library))
+			copy_text(ts_loaded.library, sizeof(ts_loaded.library), own.path);
 	}
 	take_variable(INJECTION_ENVIRONMENT, preload.holder, sizeof(preload.holder));
 	take_variable(NVTX_INJECTION_ENVIRONMENT, ts_loaded.nvtx_holder,

@@ -15,12 +15,23 @@
 
 #define STATUS_BYTES 4096
 
-/* Returns the number behind `name`, which begins a line; -1: not found. */
+/*
+ * Returns the number behind `name`, which begins a line; -1: not found. atoi() would read the tables
+ * of the locale: two page faults in each process.
+ */
 static int field(const char *status, const char *name)
 {
 	const char *at = strstr(status, name);
+	int number = 0;
 
-	return at ? atoi(at + strlen(name)) : -1;
+	if (!at)
+		return -1;
+	at += strlen(name);
+	while (*at == ' ' || *at == '\t')
+		at++;
+	for (; *at >= '0' && *at <= '9' && number < 100000; at++)
+		number = 10 * number + (*at - '0');
+	return number;
 }
 
 int ts_sandbox_count(void)
