@@ -36,8 +36,8 @@
 #define SECOND_NS      UINT64_C(1000000000)
 #define FEED_MAX_BYTES (16u << 20)
 /*
- * A buffer larger than FEED_KEPT_BYTES is freed after FEED_SMALL_TAKES takes of few events. One such
- * take is no reason: the next burst would wait for the kernel to clear new pages.
+ * A buffer larger than FEED_KEPT_BYTES is freed after FEED_SMALL_TAKES takes of few events. One
+ * such take is no reason: the next burst would wait for the kernel to clear new pages.
  */
 #define FEED_KEPT_BYTES	 (1u << 20)
 #define FEED_SMALL_TAKES 256u

@@ -16,8 +16,8 @@
 #define STATUS_BYTES 4096
 
 /*
- * Returns the number behind `name`, which begins a line; -1: not found. atoi() would read the tables
- * of the locale: two page faults in each process.
+ * Returns the number behind `name`, which begins a line; -1: not found. atoi() would read the
+ * locale's tables: two page faults in each process.
  */
 static int field(const char *status, const char *name)
 {
