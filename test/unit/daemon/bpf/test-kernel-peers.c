@@ -340,6 +340,25 @@ static bool is_early(const struct ts_bpf_event *event)
 	       (event->program == TS_BPF_FAULTS && fault->instruction);
 }
 
+static void see_early(const struct ts_bpf_event *event, struct seen *seen)
+{
+	fprintf(stderr, "%" PRIu64 " ns after the last instruction before execve(): %s of %.16s",
+		(uint64_t)event->start_ns - setup.shared->exec_ns,
+		ts_kernel_program_name(event->program), event->name);
+	if (event->program == TS_BPF_SYSCALLS) {
+		const struct ts_bpf_syscall *call = (const void *)event;
+
+		fprintf(stderr, ", call %" PRIu32, call->syscall);
+	} else {
+		const struct ts_bpf_fault *fault = (const void *)event;
+
+		fprintf(stderr, ", address %#" PRIx64 ", instruction %#" PRIx64,
+			(uint64_t)fault->address, (uint64_t)fault->instruction);
+	}
+	fprintf(stderr, "\n");
+	seen->early++;
+}
+
 static void see_event(const struct ts_bpf_event *event, struct seen *seen)
 {
 	const struct ts_bpf_off_cpu_stack *stack = (const void *)event;
@@ -354,7 +373,7 @@ static void see_event(const struct ts_bpf_event *event, struct seen *seen)
 	if (event->start_ns >= setup.shared->start_ns)
 		seen->events[event->program]++;
 	else if (event->start_ns >= setup.shared->exec_ns && is_early(event))
-		seen->early++;
+		see_early(event, seen);
 }
 
 static void see_tally(const struct ts_kernel_tally *tally, struct seen *seen)
