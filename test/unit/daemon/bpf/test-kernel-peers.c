@@ -330,33 +330,16 @@ struct seen {
 
 /*
  * True if the kernel can cause such an event only after it has changed the credentials. Before the
- * change, the process is off its CPU, and reads its program and arguments in kernel code.
+ * change, the process is off its CPU, and reads its program and arguments in kernel code. A fault
+ * of this program is not one: ThreadSanitizer's memory can fault just before execveat().
  */
 static bool is_early(const struct ts_bpf_event *event)
 {
 	const struct ts_bpf_fault *fault = (const void *)event;
 
 	return event->program == TS_BPF_SYSCALLS ||
-	       (event->program == TS_BPF_FAULTS && fault->instruction);
-}
-
-static void see_early(const struct ts_bpf_event *event, struct seen *seen)
-{
-	fprintf(stderr, "%" PRIu64 " ns after the last instruction before execve(): %s of %.16s",
-		(uint64_t)event->start_ns - setup.shared->exec_ns,
-		ts_kernel_program_name(event->program), event->name);
-	if (event->program == TS_BPF_SYSCALLS) {
-		const struct ts_bpf_syscall *call = (const void *)event;
-
-		fprintf(stderr, ", call %" PRIu32, call->syscall);
-	} else {
-		const struct ts_bpf_fault *fault = (const void *)event;
-
-		fprintf(stderr, ", address %#" PRIx64 ", instruction %#" PRIx64,
-			(uint64_t)fault->address, (uint64_t)fault->instruction);
-	}
-	fprintf(stderr, "\n");
-	seen->early++;
+	       (event->program == TS_BPF_FAULTS && fault->instruction &&
+		strncmp(event->name, program_invocation_short_name, sizeof(event->name) - 1) != 0);
 }
 
 static void see_event(const struct ts_bpf_event *event, struct seen *seen)
@@ -373,7 +356,7 @@ static void see_event(const struct ts_bpf_event *event, struct seen *seen)
 	if (event->start_ns >= setup.shared->start_ns)
 		seen->events[event->program]++;
 	else if (event->start_ns >= setup.shared->exec_ns && is_early(event))
-		see_early(event, seen);
+		seen->early++;
 }
 
 static void see_tally(const struct ts_kernel_tally *tally, struct seen *seen)
