@@ -64,8 +64,8 @@ struct ts_sbt_block_header {
 	uint64_t raw_bytes;
 	uint64_t stored_bytes;
 	/*
-	 * In the file: reserved. In memory: bytes of the short header that the block has in the file
-	 * (format/short.h); 0: this struct lies in the file.
+	 * In the file: reserved. In memory: bytes of the short header that the block has in
+	 * the file (format/short.h); 0: this struct lies in the file.
 	 */
 	uint64_t short_bytes;
 	uint32_t payload_checksum; /* CRC-32C of the stored bytes */

@@ -299,13 +299,6 @@ int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, ui
  * struct.
  */
 
-/*
- * Checks a header of 96 bytes, or only the limits of any header. Returns NULL, or the reason why
- * the header is invalid.
- */
-const char *ts_block_header_check(const struct ts_sbt_block_header *header);
-const char *ts_block_header_limits(const struct ts_sbt_block_header *header);
-
 /* Returns true if the checksum of the stored payload is right. */
 bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encodes and decodes short blocks: header and column directory as varints, for the small blocks of
- * which a short recording consists. layout.c writes short headers, encode.c makes short payloads;
- * all readers of headers and payloads call this module. It calls nothing but the checksum.
+ * Checks the headers of all blocks, and encodes and decodes short blocks: header and column
+ * directory as varints, for the small blocks of which a short recording consists. layout.c writes
+ * short headers, encode.c makes short payloads; all readers of headers and payloads call this
+ * module. It calls nothing but the checksum.
  */
 
 #include "sbt/format/short.h"
@@ -62,6 +63,33 @@ static const uint8_t *get(const uint8_t *p, const uint8_t *end, uint64_t max, ui
 		*ret = value;
 		return value <= max ? p : NULL;
 	}
+	return NULL;
+}
+
+const char *ts_block_header_check(const struct ts_sbt_block_header *header)
+{
+	if (header->magic != TS_SBT_BLOCK_MAGIC)
+		return "no block starts at this offset";
+	if (header->checksum != ts_crc32c(header, offsetof(struct ts_sbt_block_header, checksum)))
+		return "a block header's checksum is wrong";
+	return ts_block_header_limits(header);
+}
+
+const char *ts_block_header_limits(const struct ts_sbt_block_header *header)
+{
+	if (header->n_rows > TS_SBT_MAX_ROWS)
+		return "a block has too many rows";
+	if (header->n_columns > TS_SBT_MAX_COLUMNS)
+		return "a block has too many columns";
+	if (header->raw_bytes > TS_SBT_MAX_RAW_BYTES)
+		return "a block is too large";
+	if (header->stored_bytes > header->raw_bytes)
+		return "a block stores more than it holds";
+	if (!(header->flags & TS_SBT_BLOCK_ZSTD) && !header->short_bytes &&
+	    header->stored_bytes != header->raw_bytes)
+		return "an uncompressed block has two sizes";
+	if (header->raw_bytes < header->n_columns * sizeof(struct ts_sbt_column_header))
+		return "a block is too small for its columns";
 	return NULL;
 }
 

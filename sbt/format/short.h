@@ -17,6 +17,13 @@
 #define TS_SHORT_MAX_RAW_BYTES (64u * 1024)
 
 /*
+ * Checks a header of 96 bytes, or only the limits of any header. Returns NULL, or the reason why
+ * the header is invalid.
+ */
+const char *ts_block_header_check(const struct ts_sbt_block_header *header);
+const char *ts_block_header_limits(const struct ts_sbt_block_header *header);
+
+/*
  * Encodes a header, with both checksums, to `to`, and sets header->short_bytes to the number of its
  * bytes, which it returns. The header's payload_checksum is right already.
  */

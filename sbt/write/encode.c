@@ -25,6 +25,7 @@
  * bytes.
  */
 #define ZSTD_THOROUGH_LEVEL 15
+#define MAX_THOROUGH_BYTES  (16u * 1024)
 
 /* A smaller payload stays uncompressed: it could gain less than a frame header takes. */
 #define MIN_COMPRESS_BYTES 256u
@@ -275,7 +276,8 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 	n_raw = encoder->raw.n;
 	if (n_raw >= (header->short_bytes ? MIN_SHORT_BYTES : MIN_COMPRESS_BYTES))
 		n = compress(encoder, at + sizeof(*header), capacity);
-	if (header->short_bytes && encoder->is_thorough && n_raw >= MIN_SHORT_BYTES)
+	if (header->short_bytes && encoder->is_thorough && n_raw >= MIN_SHORT_BYTES &&
+	    n_raw <= MAX_THOROUGH_BYTES)
 		n = compress_thoroughly(encoder, at + sizeof(*header), n, capacity);
 	if (n) {
 		header->flags |= TS_SBT_BLOCK_ZSTD;

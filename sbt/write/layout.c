@@ -2,17 +2,17 @@
 /*
  * Lays encoded blocks out for the file. The encoder makes blocks that a buffer can hold and that
  * can be numbered later; here they get their numbers, and short blocks their short headers. Large
- * blocks are not copied. writer.c, writer-part.c, index.c, append.c and repair.c call this module;
- * it calls short.c.
+ * blocks are not copied. Writes bytes to files. writer.c, writer-part.c, index.c, append.c and
+ * repair.c call this module; it calls short.c.
  */
 
 #include "sbt/write/layout.h"
 
+#include <poll.h>
 #include <sys/uio.h>
 
 #include "sbt/crc32c.h"
 #include "sbt/format/short.h"
-#include "sbt/write/writer-internal.h"
 
 /* More memory of short blocks is freed after a write. */
 #define KEPT_BYTES (256u * 1024)
@@ -25,6 +25,59 @@ struct ts_layout_piece {
 	size_t off;	   /* in these bytes */
 	size_t n;
 };
+
+/* Waits until a non-blocking descriptor accepts more bytes. */
+static int wait_writable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
+}
+
+int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov)
+{
+	while (n_iov > 0) {
+		ssize_t n = writev(fd, iov, n_iov);
+
+		if (n < 0 && errno == EAGAIN) {
+			int r = wait_writable(fd);
+
+			if (r)
+				return r;
+			continue;
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		while (n_iov > 0 && (size_t)n >= iov->iov_len) {
+			n -= (ssize_t)iov->iov_len;
+			iov++;
+			n_iov--;
+		}
+		if (n_iov > 0) {
+			iov->iov_base = (uint8_t *)iov->iov_base + n;
+			iov->iov_len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+int ts_sbt_write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off)
+{
+	while (n) {
+		ssize_t put = pwrite(fd, bytes, n, (off_t)off);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		bytes += put;
+		off += (uint64_t)put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
 
 void ts_layout_deinit(struct ts_layout *layout)
 {

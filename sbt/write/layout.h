@@ -7,6 +7,13 @@
 
 #include "sbt/format/block.h"
 
+struct iovec;
+
+/* Writes all bytes. Waits if the descriptor is non-blocking. */
+int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov);
+/* Writes all bytes at an offset of a regular file. */
+int ts_sbt_write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off);
+
 /* Called with the index entry of each block. Returns 0 or a negative errno. */
 typedef int (*ts_layout_fn)(void *data, const struct ts_sbt_block *block);
 

@@ -61,12 +61,6 @@ struct ts_sbt_writer {
 	struct ts_layout layout; /* of the blocks that are being written */
 };
 
-struct iovec;
-
-/* Writes all bytes. Waits if the descriptor is non-blocking. */
-int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov);
-/* Writes all bytes at an offset of a regular file. */
-int ts_sbt_write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off);
 /*
  * Writes a file header with a random UUID and the present time. `is_short`: blocks and the index
  * may be short.

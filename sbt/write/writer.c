@@ -15,7 +15,6 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -39,59 +38,6 @@
  * last blocks.
  */
 #define SUMMARY_BYTES (128u * 1024)
-
-/* Waits until a non-blocking descriptor accepts more bytes. */
-static int wait_writable(int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLOUT};
-
-	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
-}
-
-int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov)
-{
-	while (n_iov > 0) {
-		ssize_t n = writev(fd, iov, n_iov);
-
-		if (n < 0 && errno == EAGAIN) {
-			int r = wait_writable(fd);
-
-			if (r)
-				return r;
-			continue;
-		}
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		while (n_iov > 0 && (size_t)n >= iov->iov_len) {
-			n -= (ssize_t)iov->iov_len;
-			iov++;
-			n_iov--;
-		}
-		if (n_iov > 0) {
-			iov->iov_base = (uint8_t *)iov->iov_base + n;
-			iov->iov_len -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
-int ts_sbt_write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off)
-{
-	while (n) {
-		ssize_t put = pwrite(fd, bytes, n, (off_t)off);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		bytes += put;
-		off += (uint64_t)put;
-		n -= (size_t)put;
-	}
-	return 0;
-}
 
 static int become_full(struct ts_sbt_writer *writer, int error)
 {
