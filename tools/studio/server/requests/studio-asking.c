@@ -17,6 +17,7 @@ static int read_members(struct ts_studio_call *call, struct json_object *body,
 			struct ts_studio_asking *asking)
 {
 	struct json_object *question, *options, *trace;
+	const char *text;
 
 	if (!json_object_object_get_ex(body, "question", &question) ||
 	    !json_object_is_type(question, json_type_string) ||
@@ -34,8 +35,8 @@ static int read_members(struct ts_studio_call *call, struct json_object *body,
 	if (json_object_object_get_ex(body, "options", &options) && options) {
 		if (!json_object_is_type(options, json_type_object))
 			return ts_call_fail(call, 400, "\"options\" is an object");
-		asking->options =
-			strdup(json_object_to_json_string_ext(options, JSON_C_TO_STRING_PLAIN));
+		text = json_object_to_json_string_ext(options, JSON_C_TO_STRING_PLAIN);
+		asking->options = text ? strdup(text) : NULL;
 	} else {
 		asking->options = strdup("{}");
 	}
