@@ -125,6 +125,8 @@ class Security(harness.Case):
                      b'{"a":' * 50000, b'\xff\xfe', b'{"question": "info\\u0000x"}', b'{"question": "' + b'x' * 500000 + b'"}',
                      b'{"question": "info", "trace": -1}', b'{"question": "info", "options": {"none": 1}}'):
             self.check(self.server.ask('/api/ask', 'POST', body), 400)
+        for body in (b'', b'[]', b'{}', b'{"edits": 1}', b'{"edits": [1]}', b'{"edits": []}x', b'{"edits": %s}' % (b'[' * 1000)):
+            self.check(self.server.ask('/api/what-if', 'POST', body), 400)
         self.check(self.server.ask('/api/ask', 'POST', {'question': 'info', 'trace': 1}), 404)
 
     def test_parameters(self):

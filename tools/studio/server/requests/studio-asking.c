@@ -43,22 +43,35 @@ static int read_members(struct ts_studio_call *call, struct json_object *body,
 	return asking->question && asking->options ? 0 : ts_call_fail(call, 500, "no memory");
 }
 
-int ts_asking_read(struct ts_studio_call *call, struct ts_studio_asking *ret_asking)
+int ts_asking_body(struct ts_studio_call *call, struct json_object **ret_body)
 {
 	struct json_tokener *tokener = json_tokener_new_ex(16);
 	struct json_object *body = NULL;
-	int r;
+	int r = 0;
 
 	if (!tokener)
 		return ts_call_fail(call, 500, "no memory");
 	body = json_tokener_parse_ex(tokener, call->body, (int)call->n_body);
 	if (json_tokener_get_error(tokener) != json_tokener_success ||
 	    json_tokener_get_parse_end(tokener) != call->n_body ||
-	    !json_object_is_type(body, json_type_object))
+	    !json_object_is_type(body, json_type_object)) {
+		json_object_put(body);
 		r = ts_call_fail(call, 400, "the body is no object of JSON");
-	else
-		r = read_members(call, body, ret_asking);
-	json_object_put(body);
+	} else {
+		*ret_body = body;
+	}
 	json_tokener_free(tokener);
+	return r;
+}
+
+int ts_asking_read(struct ts_studio_call *call, struct ts_studio_asking *ret_asking)
+{
+	struct json_object *body;
+	int r;
+
+	if (ts_asking_body(call, &body))
+		return -1;
+	r = read_members(call, body, ret_asking);
+	json_object_put(body);
 	return r;
 }
