@@ -4,7 +4,7 @@
  * opens a window of capture. http.c calls this module; it asks the session's daemon.
  */
 #include "proto/abi/base.h"
-#include "tools/studio/server/studio-call.h"
+#include "tools/studio/server/requests/studio-asking.h"
 #include "tools/tsctl/machine/live.h"
 #include "tools/tsctl/options/values.h"
 
@@ -103,7 +103,8 @@ int ts_request_control(struct ts_studio_call *call)
 		return ts_call_fail(call, 400,
 				    "only a session of a daemon can be controlled: `tsctl studio "
 				    "--session N`");
-	body = json_tokener_parse(call->body);
+	if (ts_asking_body(call, &body))
+		return -1;
 	action = json_object_object_get_ex(body, "do", &value) ? json_object_get_string(value)
 							       : NULL;
 	if (!action ||
