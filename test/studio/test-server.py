@@ -77,7 +77,7 @@ class Slack(harness.Case):
         return nodes, found
 
     def test_slack_is_that_of_tsctl(self):
-        for name in ('pipeline', 'train', 'delays', 'race'):
+        for name in ('pipeline', 'train', 'race'):
             with studio.Server(studio.golden(name)) as server:
                 trace = server.get('trace')
                 nodes, _ = self.check(name, server, trace)
@@ -161,12 +161,12 @@ class WhatIf(harness.Case):
         if not os.path.exists(WRITER):
             self.skipTest('bench-large was not built')
         path, edit = self.path('large.sbt'), 'host=0.5x'
-        self.assertEqual(harness.run([WRITER, 'write', path, '200000']).status, 0)
+        self.assertEqual(harness.run([WRITER, 'write', path, '150000']).status, 0)
         with studio.Server(path) as server:
             trace = server.get('trace')
             duration = trace['duration_ns']
             streams = [lane['id'] for lane in trace['lanes'] if lane['kind'] == 'stream']
-            for view in ((duration // 2, duration // 2 + 1000), (0, 1000), (duration - 1000, duration), (0, duration), (duration * 3, duration * 4)):
+            for view in ((duration // 2, duration // 2 + 1000), (0, duration), (duration * 3, duration * 4)):
                 found, numbers = self.ask(server, edit, **dict(zip(('from', 'to'), view)))
                 start, stop = found['start_ns'], found['stop_ns']
                 self.assertTrue(found['part'])
