@@ -39,6 +39,13 @@ void ts_emulate_ids_deinit(struct ts_emulate_ids *ids);
 uint32_t ts_emulate_ids_find(struct ts_emulate_ids *ids, uint32_t session, uint64_t id);
 int ts_emulate_ids_set(struct ts_emulate_ids *ids, uint32_t session, uint64_t id, uint32_t call);
 
+/* The last key that was found in a map, because most rows have the key of the row before. */
+struct ts_emulate_found {
+	uint64_t key;
+	uint32_t session;
+	uint32_t at; /* index + 1; 0: none */
+};
+
 struct ts_emulate_builder {
 	struct ts_emulate_program *program;
 	struct ts_emulate_options options;
@@ -46,6 +53,7 @@ struct ts_emulate_builder {
 	struct ts_same_devices same;
 	struct ts_emulate_ids call_by_op;
 	struct ts_state_map queue_by_id, context_by_id, thread_by_id, engine_by_id;
+	struct ts_emulate_found queue_found, thread_found, engine_found;
 	size_t n_calls_allocated, n_recorded_calls_allocated;
 	/*
 	 * Until emulate-layout.c moves them, the program's items have the order of their rows.

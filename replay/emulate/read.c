@@ -87,6 +87,20 @@ void ts_emulate_doubts(const struct ts_emulate_program *program, struct ts_emula
 
 /* ---- streams, threads, engines --------------------------------------------------------------- */
 
+/* Finds a key that no caller removes or changes. Returns its index, or NONE. */
+static inline uint32_t find(const struct ts_state_map *map, struct ts_emulate_found *last,
+			    uint32_t session, uint64_t key)
+{
+	uint32_t at;
+
+	if (last->at && last->key == key && last->session == session)
+		return last->at - 1;
+	at = ts_state_map_find(map, session, key);
+	if (at != NONE)
+		*last = (struct ts_emulate_found){key, session, at + 1};
+	return at;
+}
+
 static int get_context(struct ts_emulate_builder *builder, uint32_t session, uint32_t id,
 		       uint32_t *ret)
 {
@@ -127,7 +141,7 @@ static int get_queue(struct ts_emulate_builder *builder, uint32_t session, uint3
 {
 	struct ts_emulate_program *program = builder->program;
 	uint64_t key = (uint64_t)context_id << 32 | stream;
-	uint32_t found = ts_state_map_find(&builder->queue_by_id, session, key), context;
+	uint32_t found = find(&builder->queue_by_id, &builder->queue_found, session, key), context;
 	int r;
 
 	if (found != NONE) {
@@ -184,7 +198,7 @@ static int get_thread(struct ts_emulate_builder *builder, uint32_t session, uint
 		      uint32_t *ret)
 {
 	struct ts_emulate_program *program = builder->program;
-	uint32_t found = ts_state_map_find(&builder->thread_by_id, session, thread);
+	uint32_t found = find(&builder->thread_by_id, &builder->thread_found, session, thread);
 	int r;
 
 	if (found == NONE) {
@@ -217,7 +231,7 @@ static int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint
 {
 	struct ts_emulate_program *program = builder->program;
 	uint64_t key = (uint64_t)device << 8 | kind;
-	uint32_t found = ts_state_map_find(&builder->engine_by_id, session, key);
+	uint32_t found = find(&builder->engine_by_id, &builder->engine_found, session, key);
 	uint32_t its_session = session, its_device = device;
 	uint64_t its_key;
 	int r = 0;
