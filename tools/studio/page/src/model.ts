@@ -28,11 +28,34 @@ export interface GapMark {
 	cause: string;
 }
 
+/* Times count from the start of the lane's trace. */
 export interface PathStep {
 	lane: number;
 	start: number;
 	end: number;
 	part: string;
+}
+
+/* How much later a row of a lane could have ended without a delay of the latest end. */
+export interface Slack {
+	start: number;
+	end: number;
+	ns: number;
+	op: Integer;
+}
+
+/* The first entry that starts at `start` or later. */
+export function firstFrom(list: ReadonlyArray<{ start: number }>, start: number): number {
+	let low = 0;
+	let high = list.length;
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (list[middle].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 export class Model {
@@ -46,7 +69,8 @@ export class Model {
 	arrows: Arrow[] = [];     // of the selected operation
 	viewArrows: Arrow[] = []; // of all operations in view, if they are asked for
 	gaps: GapMark[] = [];
-	path: PathStep[] = [];
+	readonly paths: PathStep[][] = [[], []];              // the critical path of each trace, in order of time
+	readonly slack = new Map<number, Slack[]>();          // by lane, in order of start
 	colour: ColourMode = 'name';
 	layer = 0;
 	offset = 0; // of the second trace: its times are drawn so much later
@@ -66,6 +90,18 @@ export class Model {
 	emit(change: Change): void {
 		for (const listener of this.listeners.get(change) || [])
 			listener();
+	}
+
+	/* The slack of a row; undefined: it was not asked for. */
+	slackOf(lane: number, start: number, op: Integer): number | undefined {
+		const list = this.slack.get(lane);
+		if (!list)
+			return undefined;
+		for (let i = firstFrom(list, start); i < list.length && list[i].start === start; i++) {
+			if (String(list[i].op) === String(op))
+				return list[i].ns;
+		}
+		return undefined;
 	}
 
 	lane(id: number): LaneInfo | undefined {
@@ -100,7 +136,11 @@ export class Model {
 	}
 
 	offsetOf(lane: number): number {
-		return this.traceOf(lane) ? this.offset : 0;
+		return this.offsetOfTrace(this.traceOf(lane));
+	}
+
+	offsetOfTrace(trace: number): number {
+		return trace ? this.offset : 0;
 	}
 
 	origin(trace: number): Integer {

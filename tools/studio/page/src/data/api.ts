@@ -3,8 +3,10 @@
 import { Integer, parseJson, parseLines } from '../core/json';
 import { decodeTiles, TileAnswer } from '../core/tile';
 
+const SLICE_MS = 12; // a long answer is read in slices, so that frames come between them
+
 export type LaneKind = 'process' | 'thread' | 'ranges' | 'device' | 'stream' | 'copy' | 'compute' | 'kernel_events' |
-	'host_samples' | 'counter';
+	'host_samples' | 'counter' | 'group';
 
 export interface LaneInfo {
 	id: number;
@@ -19,6 +21,7 @@ export interface LaneInfo {
 	rows: number;
 	depth: number;
 	trace?: number;
+	folded?: boolean; // of little interest at first: the recorder's own counters
 }
 
 export interface TraceInfo {
@@ -175,8 +178,35 @@ export class Api {
 		return parseLines(await response.text()) as T[];
 	}
 
-	async picture(question: string, options: object, signal?: AbortSignal): Promise<string> {
-		return (await this.fetch('picture', signal, { question, options })).text();
+	/* Calls `take` with each line of an answer that may be long: the page stays responsive, and keeps nothing of the text. */
+	async eachLine<T>(question: string, options: object, trace: number, signal: AbortSignal, take: (line: T) => void): Promise<void> {
+		const response = await this.fetch('ask', signal, { question, options, trace });
+		const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+		const decoder = new TextDecoder();
+		let rest = '';
+		let begun = performance.now();
+		for (let done = false; !done;) {
+			const chunk = await reader.read();
+			done = chunk.done;
+			const text = rest + (chunk.value ? decoder.decode(chunk.value, { stream: true }) : '');
+			let at = 0;
+			for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', at)) {
+				if (end > at)
+					take(parseJson(text.slice(at, end)) as T);
+				at = end + 1;
+				if (performance.now() - begun > SLICE_MS) {
+					await new Promise((resolve) => setTimeout(resolve, 0));
+					if (signal.aborted)
+						return;
+					begun = performance.now();
+				}
+			}
+			rest = text.slice(at);
+		}
+	}
+
+	async picture(question: string, options: object, trace: number, signal?: AbortSignal): Promise<string> {
+		return (await this.fetch('picture', signal, { question, options, trace })).text();
 	}
 
 	search(text: string, from: number, direction: 1 | -1, regex: boolean, trace: number, signal?: AbortSignal): Promise<Match> {

@@ -111,7 +111,7 @@ export class ReplayPanel extends Panel {
 
 	private run(title: string, options: object): void {
 		void this.ask(this.result, title + '\u2026', async (signal) => {
-			const answers = await this.model.api.askLines<Answer>('replay', { limit: 50, ...options }, 0, signal);
+			const answers = await this.model.api.askLines<Answer>('replay', { limit: 50, ...options }, this.trace, signal);
 			const nodes: HTMLElement[] = [];
 			for (const answer of answers) {
 				if (answer.complaint)
@@ -171,7 +171,7 @@ export class ReplayPanel extends Panel {
 			return undefined;
 		return el('section', {}, el('h3', {}, title), facts([
 			['Operation', side.op_id !== undefined ? link((side.kind || 'operation') + ' ' + side.op_id, 'Show it', () =>
-				void this.shell.goToOperation(side.op_id as number)) : undefined],
+				void this.shell.goToOperation(side.op_id as number, this.trace)) : undefined],
 			['Kernel', side.name ? brief(side.name, 120) : undefined],
 			['Access', clean(side.access || '', 20)],
 			['Source', side.source_file ? clean(baseName(side.source_file) + ':' + (side.source_line ?? '?'), 200) : undefined],

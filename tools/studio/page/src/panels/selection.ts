@@ -77,6 +77,7 @@ export class SelectionPanel extends Panel {
 			['Thread', row.thread_name || row.tid ? clean([row.thread_name, row.tid].filter(Boolean).join('/'), 80) : undefined],
 			['Operation', row.op_id !== undefined ? el('span', { class: 'num', data: { value: String(row.op_id) } },
 				String(row.op_id)) : undefined],
+			['Slack', this.slack(selection)],
 			['Grid', dimensions(row, 'grid')], ['Block', dimensions(row, 'block')], ['Cluster', dimensions(row, 'cluster')],
 			...Object.entries(row).filter(([key, value]) => !SKIPPED.has(key) && value !== undefined && value !== null)
 				.map(([key, value]) => [key.replace(/_/g, ' '), fieldValue(key, value)] as const),
@@ -95,6 +96,12 @@ export class SelectionPanel extends Panel {
 			void this.fill(call, 'Reading the rows of the operation\u2026', (s) => this.related(row, trace, s), signal);
 		void this.fill(around, 'Reading neighbours\u2026', (s) => this.neighbours(selection, s), signal);
 		return el('div', { class: 'columns' }, main, stack, related);
+	}
+
+	/* The row's slack, if the critical path was read. */
+	private slack(selection: Selection): Node | string | undefined {
+		const ns = this.model.slackOf(selection.lane, selection.start, selection.op);
+		return ns === undefined ? undefined : ns ? number('ns', ns) : 'none: it is critical';
 	}
 
 	/* All rows of the operation: call, device rows, arguments, memory that it touched. */

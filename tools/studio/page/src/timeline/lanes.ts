@@ -7,6 +7,7 @@ export const MAX_DEPTH = 8;
 const GROUP_HEIGHT = 26;
 const SMALL_HEIGHT = 20;
 const LANE_PADDING = 6;
+const GROUP_ID = 2000000; // ids of the page's own groups: this one and that of the lane above
 
 export interface Lane {
 	info: LaneInfo;
@@ -24,6 +25,7 @@ function heightOf(lane: Lane): number {
 	switch (lane.info.kind) {
 	case 'process':
 	case 'device':
+	case 'group':
 		return GROUP_HEIGHT;
 	case 'kernel_events':
 	case 'host_samples':
@@ -35,10 +37,15 @@ function heightOf(lane: Lane): number {
 	}
 }
 
-/* Devices first, as most questions are about them; threads without calls after the others; counters of the recorder last. */
+/* Devices first, as most questions are about them; threads without calls after the others; counters last. */
 function order(info: LaneInfo): number {
-	const kinds: { readonly [kind: string]: number } = { device: 0, counter: 3, process: 1 };
-	return (info.trace || 0) * 10 + (kinds[info.kind] ?? 2) + (info.kind === 'thread' && !info.rows ? 0.5 : 0) + (info.kind === 'counter' && info.name.startsWith('tracesmith:') ? 1 : 0);
+	const kinds: { readonly [kind: string]: number } = { device: 0, counter: 3, process: 1, group: 4 };
+	return (info.trace || 0) * 10 + (kinds[info.kind] ?? 2) + (info.kind === 'thread' && !info.rows ? 0.5 : 0);
+}
+
+/* True for the recorder's own counters. */
+function isRecorders(info: LaneInfo): boolean {
+	return info.kind === 'counter' && (info.folded === true || info.name.startsWith('tracesmith:'));
 }
 
 export class LaneTree {
@@ -75,7 +82,8 @@ export class LaneTree {
 		for (const lane of added) {
 			const { id, parent } = lane.info;
 			const above = parent && parent !== id ? this.byId.get(parent) : undefined;
-			(above ? above.children : this.roots).push(lane);
+			const list = above ? above.children : this.roots;
+			(isRecorders(lane.info) ? this.recorder(lane.info, list).children : list).push(lane);
 		}
 		const sort = (lanes: Lane[]): void => {
 			lanes.sort((a, b) => order(a.info) - order(b.info));
@@ -85,12 +93,26 @@ export class LaneTree {
 			sort(lane.children);
 	}
 
+	/* The folded group of the recorder's counters below a lane. */
+	private recorder(counter: LaneInfo, siblings: Lane[]): Lane {
+		const id = GROUP_ID + counter.parent;
+		let group = this.byId.get(id);
+		if (!group) {
+			group = { info: { id, parent: counter.parent, kind: 'group', name: 'counters of the recorder', rows: 0, depth: 1,
+				session: counter.session, trace: counter.trace }, layer: 0, level: 0, children: [], folded: true, depth: 1, y: 0,
+			height: 0, hidden: true };
+			this.byId.set(id, group);
+			siblings.push(group);
+		}
+		return group;
+	}
+
 	/* A trace with many lanes opens with what is below its threads and devices folded away. */
 	private foldIfMany(): void {
 		const fold: { [kind: string]: boolean } = { thread: this.byId.size > 60, device: this.byId.size > 250,
 			process: this.roots.length > 64 };
 		for (const lane of this.byId.values())
-			lane.folded = lane.children.length > 0 && fold[lane.info.kind] === true;
+			lane.folded = lane.children.length > 0 && (lane.info.kind === 'group' || fold[lane.info.kind] === true);
 	}
 
 	/* The lane has rows that are nested deeper than was known. Returns true if it is drawn higher now. */
@@ -152,18 +174,22 @@ export class LaneTree {
 		return undefined;
 	}
 
+	private above(lane: Lane): Lane | undefined {
+		return isRecorders(lane.info) ? this.byId.get(GROUP_ID + lane.info.parent) : this.byId.get(lane.info.parent);
+	}
+
 	/* The lane, or its nearest visible ancestor. */
 	shown(id: number): Lane | undefined {
 		let lane = this.byId.get(id);
 		for (let i = 0; lane && lane.hidden && i < 16; i++)
-			lane = this.byId.get(lane.info.parent);
+			lane = this.above(lane);
 		return lane && !lane.hidden ? lane : undefined;
 	}
 
 	unfold(id: number): void {
 		let lane = this.byId.get(id);
 		for (let i = 0; lane && i < 16; i++) {
-			lane = this.byId.get(lane.info.parent);
+			lane = this.above(lane);
 			if (lane)
 				lane.folded = false;
 		}
