@@ -10,6 +10,7 @@
 #include "replay/report/names/resolver.h"
 #include "replay/report/tiles/tiles.h"
 #include "tools/studio/server/studio-layers.h"
+#include "tools/studio/server/studio-slacks.h"
 #include "tools/tsctl/trace/source.h"
 
 #include <pthread.h>
@@ -64,6 +65,7 @@ struct ts_studio {
 	unsigned port;	      /* 0: a Unix socket */
 	atomic_int is_ending; /* all work ends */
 	struct ts_studio_layers layers;
+	struct ts_studio_slacks slacks;
 };
 
 /* Opens a trace and lists its lanes. Returns TS_EXIT_OK, or TS_EXIT_BAD after an error message. */

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of Studio's server that no command of tsctl prints as they are: lanes of the trace."""
+import json
+
+import studio
+
+studio.skip_if_absent()
+import harness  # noqa: E402
+
+THREAD_KINDS = ('thread', 'ranges', 'kernel_events', 'host_samples')
+
+
+class Lanes(harness.Case):
+    def test_threads_have_the_number_of_the_kernel(self):
+        for name in ('pipeline', 'delays'):
+            tids = {row['tid'] for row in studio.rows(studio.golden(name)) if row['type'] == 'api'}
+            with studio.Server(studio.golden(name)) as server:
+                lanes = server.get('trace')['lanes']
+            self.assertTrue(tids <= {lane['tid'] for lane in lanes if lane['kind'] == 'thread'})
+            for lane in lanes:
+                self.assertEqual('tid' in lane, lane['kind'] in THREAD_KINDS, lane)
+                if lane['kind'] == 'thread':
+                    self.assertIn('(thread %d)' % lane['tid'], lane['name'])
+
+    def test_own_counters_are_folded(self):
+        with studio.Server(studio.golden('capture')) as server:
+            lanes = server.get('trace')['lanes']
+        folded = {lane['name'] for lane in lanes if lane.get('folded')}
+        self.assertTrue(folded)
+        self.assertEqual(folded, {lane['name'] for lane in lanes if lane['kind'] == 'counter' and lane['name'].startswith('tracesmith: ')})
+
+    def test_second_origin(self):
+        infos = [json.loads(harness.tsctl('info', '--json', studio.golden(name)).out) for name in ('pipeline', 'pipeline-longer')]
+        origins = [min(session['start_ns'] for session in info['sessions']) for info in infos]
+        with studio.Server(studio.golden('pipeline'), studio.golden('pipeline-longer')) as server:
+            trace = server.get('trace')
+        self.assertEqual([trace['origin_ns'], trace['second_origin_ns']], origins)
+        self.assertGreater(trace['second_duration_ns'], trace['duration_ns'])
+
+
+class Slack(harness.Case):
+    COLUMNS = ('kind', 'op', 'start', 'end', 'slack', 'critical')
+
+    def nodes(self, name, *window):
+        """Rows as the server lists them, of `tsctl graph --json`; and the first start and the last end."""
+        result = harness.tsctl('graph', '--json', *window, studio.golden(name))
+        self.assertEqual(result.status, 0, result)
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        nodes = [line for line in lines if line['type'] == 'node']
+        summary = [line for line in lines if line['type'] == 'summary'][0]
+        return nodes, summary
+
+    def check(self, name, server, trace, window=()):
+        """The slack of all lanes of one window equals that of tsctl."""
+        origin = trace['origin_ns']
+        nodes, summary = self.nodes(name, *(text for key, ns in zip(('--from', '--to'), window) for text in (key, str(ns))))
+        bounds = ''.join('&%s=%d' % pair for pair in zip(('start', 'end'), window))
+        lanes = [lane['id'] for lane in trace['lanes'] if lane['kind'] in ('thread', 'stream')]
+        found = server.get('slack?lanes=%s&from=0&to=%d&limit=65536%s' % (','.join(map(str, lanes)), 1 << 60, bounds))
+        wanted = [(node['kind'], node['op_id'], node['start_ns'] - origin, node['end_ns'] - origin, node['slack_ns'], int(node['critical']))
+                  for node in nodes]
+        self.assertEqual(list(zip(*(found['rows'][key] for key in self.COLUMNS))), wanted)
+        self.assertEqual((found['nodes'], found['more']), (len(nodes), False))
+        if nodes:
+            self.assertEqual((found['start_ns'], found['end_ns']), (summary['start_ns'] - origin, summary['end_ns'] - origin))
+        by_id = {lane['id']: lane for lane in trace['lanes']}
+        for node, lane in zip(nodes, found['rows']['lane']):
+            key = 'stream' if node['kind'] == 'operation' else 'tid'
+            self.assertEqual((by_id[lane]['kind'] == 'stream', by_id[lane][key]), (key == 'stream', node[key]))
+        return nodes, found
+
+    def test_slack_is_that_of_tsctl(self):
+        for name in ('pipeline', 'train', 'delays', 'race'):
+            with studio.Server(studio.golden(name)) as server:
+                trace = server.get('trace')
+                nodes, _ = self.check(name, server, trace)
+                self.assertTrue(any(node['slack_ns'] for node in nodes) and any(node['critical'] for node in nodes))
+                length = trace['duration_ns']
+                for window in ((length // 3, length // 2), (0, length // 4), (length // 2, length // 2), (length + 1000, length + 2000)):
+                    self.check(name, server, trace, window)
+
+    def test_parts(self):
+        """Windows of rows, lanes of devices and of copies, limits."""
+        with studio.Server(studio.golden('train')) as server:
+            trace = server.get('trace')
+            _, everything = self.check('train', server, trace)
+            columns = ('lane',) + self.COLUMNS
+            rows = list(zip(*(everything['rows'][key] for key in columns)))
+            by_kind = {}
+            for lane in trace['lanes']:
+                by_kind.setdefault(lane['kind'], lane)
+            device, thread = by_kind['device']['id'], by_kind['thread']['id']
+            found = server.get('slack?lanes=%d,%d&from=0&to=%d&limit=65536' % (device, thread, 1 << 60))
+            self.assertEqual(list(zip(*(found['rows'][key] for key in columns))), rows)
+            found = server.get('slack?lanes=%d&from=0&to=%d&limit=65536' % (by_kind['compute']['id'], 1 << 60))
+            kernels = {row['op_id'] for row in studio.rows(studio.golden('train')) if row['type'] == 'kernel'}
+            self.assertEqual(set(found['rows']['op']), kernels)
+            operations = [row for row in rows if row[1] == 'operation']
+            start, end = operations[len(operations) // 3][3], operations[len(operations) * 2 // 3][3]
+            found = server.get('slack?lanes=%d&from=%d&to=%d' % (device, start, end))
+            wanted = [row for row in operations if row[3] < end and (row[4] > start or row[3] >= start)]
+            self.assertEqual(list(zip(*(found['rows'][key] for key in columns))), wanted)
+            part = server.get('slack?lanes=%d&from=%d&to=%d&limit=2' % (device, start, end))
+            self.assertEqual((part['rows']['op'], part['more']), (found['rows']['op'][:2], True))
+            op = wanted[0][2]
+            found = server.get('slack?op=%d' % op)
+            self.assertEqual(list(zip(*(found['rows'][key] for key in columns))), [row for row in rows if row[2] == op])
+
+    def test_wrong_questions(self):
+        with studio.Server(studio.golden('train')) as server:
+            for question, status in (('', 400), ('lanes=&from=0&to=1', 400), ('lanes=1&from=0', 400), ('lanes=999&from=0&to=1', 404), ('op=0', 400),
+                                     ('lanes=1,1000001&from=0&to=1', 400), ('op=999999999', 404), ('op=1&start=5&end=4', 400), ('op=1&trace=1', 404),
+                                     ('lanes=%s&from=0&to=1' % ','.join(['1'] * 65), 400), ('lanes=1&from=0&to=1&limit=65537', 400)):
+                self.assertEqual(server.ask('/api/slack?' + question).status, status, question)
+
+    def test_second_trace(self):
+        with studio.Server(studio.golden('pipeline'), studio.golden('train')) as server:
+            trace = server.get('trace')
+            lanes = [lane['id'] for lane in trace['lanes'] if lane['trace'] == 1 and lane['kind'] in ('thread', 'stream')]
+            nodes, _ = self.nodes('train')
+            found = server.get('slack?lanes=%s&from=0&to=%d&limit=65536' % (','.join(map(str, lanes)), 1 << 60))
+            self.assertEqual(found['rows']['slack'], [node['slack_ns'] for node in nodes])
+            self.assertTrue(set(found['rows']['lane']) <= set(lanes))
+            op = nodes[-1]['op_id']
+            self.assertTrue(set(server.get('slack?op=%d&trace=1' % op)['rows']['lane']) <= set(lanes))
+
+
+if __name__ == '__main__':
+    harness.main()
