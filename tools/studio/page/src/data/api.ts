@@ -4,6 +4,7 @@ import { Integer, parseJson, parseLines } from '../core/json';
 import { decodeTiles, TileAnswer } from '../core/tile';
 
 const SLICE_MS = 12; // a long answer is read in slices, so that frames come between them
+const PIECE = 16384;  // bytes
 
 export type LaneKind = 'process' | 'thread' | 'ranges' | 'device' | 'stream' | 'copy' | 'compute' | 'kernel_events' |
 	'host_samples' | 'counter' | 'group';
@@ -73,6 +74,13 @@ export interface Arrow {
 	to_lane: number;
 	to_ns: number;
 	op: Integer;
+}
+
+export interface SlackRows {
+	start_ns: number; // of the window that the slack counts in
+	end_ns: number;
+	rows: { lane: number[]; kind: string[]; op: Integer[]; start: number[]; end: number[]; slack: number[]; critical: number[] };
+	more: boolean;
 }
 
 export interface WhatIf {
@@ -185,15 +193,17 @@ export class Api {
 		const decoder = new TextDecoder();
 		let rest = '';
 		let begun = performance.now();
-		for (let done = false; !done;) {
-			const chunk = await reader.read();
-			done = chunk.done;
-			const text = rest + (chunk.value ? decoder.decode(chunk.value, { stream: true }) : '');
-			let at = 0;
-			for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', at)) {
-				if (end > at)
-					take(parseJson(text.slice(at, end)) as T);
-				at = end + 1;
+		for (let chunk = await reader.read(); chunk.value; chunk = await reader.read()) {
+			// Small pieces die young: the page's memory does not grow with the answer.
+			for (let from = 0; from < chunk.value.length; from += PIECE) {
+				const text = rest + decoder.decode(chunk.value.subarray(from, from + PIECE), { stream: true });
+				let at = 0;
+				for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', at)) {
+					if (end > at)
+						take(parseJson(text.slice(at, end)) as T);
+					at = end + 1;
+				}
+				rest = text.slice(at);
 				if (performance.now() - begun > SLICE_MS) {
 					await new Promise((resolve) => setTimeout(resolve, 0));
 					if (signal.aborted)
@@ -201,7 +211,6 @@ export class Api {
 					begun = performance.now();
 				}
 			}
-			rest = text.slice(at);
 		}
 	}
 
@@ -220,6 +229,12 @@ export class Api {
 
 	arrows(from: number, to: number, limit: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
 		return this.json('arrows?from=' + Math.max(0, Math.floor(from)) + '&to=' + Math.ceil(to) + '&limit=' + limit, signal);
+	}
+
+	/* `window`: slack counts to the latest end in it; undefined: in the whole trace. */
+	slack(lanes: number[], from: number, to: number, window: readonly [number, number] | undefined, signal?: AbortSignal): Promise<SlackRows> {
+		return this.json('slack?lanes=' + lanes.join(',') + '&from=' + from + '&to=' + to + '&limit=20000' +
+			(window ? '&start=' + window[0] + '&end=' + window[1] : ''), signal);
 	}
 
 	whatIf(edits: string[], signal?: AbortSignal): Promise<WhatIf> {

@@ -5,7 +5,8 @@ import { button, el, link, number, table } from '../core/dom';
 import { Integer } from '../core/json';
 import { brief, clean } from '../core/names';
 import { formatCount, formatDuration, formatInstant } from '../core/time';
-import { PathStep, Slack } from '../model';
+import { ApiError } from '../data/api';
+import { Slack, Steps } from '../model';
 import { Panel } from './panel';
 import { shares } from './parts';
 
@@ -45,13 +46,13 @@ interface Row {
 interface Found {
 	steps: number;
 	longest: Step[];
-	path: PathStep[];
+	path: Steps;
 	rows: Row[]; // operations with the least slack
 	summary?: Line;
 }
 
-const PATH_OPERATIONS = 200000; // a path through so many operations is read: some 40 MB of answer
-const SLACK_OPERATIONS = 20000; // slack is read for so many
+const PATH_OPERATIONS = 100000; // a path through so many operations is read: some 20 MB of answer
+const SLACK_OPERATIONS = 20000; // slack of all rows is read for so many, otherwise that of the rows in view
 const LISTED = 40;
 const KEPT = 4000;              // of a list that is sorted at its end
 
@@ -79,7 +80,7 @@ export class PathPanel extends Panel {
 		let operations = all;
 		let window: { from?: object; to?: object } = {};
 		let [from, to] = [0, this.model.view.duration];
-		if (all > SLACK_OPERATIONS) {
+		if (all > PATH_OPERATIONS) {
 			[from, to] = this.window();
 			window = this.moments(from, to);
 			const answer = await this.model.api.ask<{ devices?: Array<{ operations: number }> }>('timeline', { ...window, parts: 1 },
@@ -87,21 +88,57 @@ export class PathPanel extends Panel {
 			const inView = (answer.devices || []).reduce((sum, device) => sum + device.operations, 0);
 			if (inView > PATH_OPERATIONS)
 				return [this.tooMany(inView, from, to)];
-			// A path of the whole trace is better than that of a part, and slack needs fewer operations.
-			if (all <= PATH_OPERATIONS && inView > SLACK_OPERATIONS)
-				window = {};
-			else
-				operations = inView;
+			operations = inView;
 		}
 		const withSlack = operations <= SLACK_OPERATIONS;
 		const found = await this.lines(window, !withSlack, signal);
-		return this.show(found, window.from ? [from, to] : undefined, withSlack, all);
+		const part = window.from ? [from, to] as [number, number] : undefined;
+		const more = withSlack || signal.aborted ? undefined : await this.slackInView(found, part, signal);
+		return this.show(found, part, more, all);
+	}
+
+	/* The slack of the rows in view, of a long trace. Returns a line if it cannot be read. */
+	private async slackInView(found: Found, part: [number, number] | undefined, signal: AbortSignal): Promise<string | undefined> {
+		const lanes = this.model.trace.lanes.filter((lane) => (lane.trace || 0) === this.trace && lane.rows > 0 &&
+			(lane.kind === 'stream' || lane.kind === 'thread')).sort((a, b) => b.rows - a.rows).slice(0, 64).map((lane) => lane.id);
+		const [from, to] = this.window();
+		try {
+			const { rows } = await this.model.api.slack(lanes, from, to, part, signal);
+			rows.lane.forEach((lane, i) => {
+				if (rows.kind[i] === 'return')
+					return;
+				const slack: Slack = { start: rows.start[i], end: rows.end[i], ns: rows.slack[i], op: rows.op[i] };
+				const list = this.model.slack.get(lane);
+				if (list)
+					list.push(slack);
+				else
+					this.model.slack.set(lane, [slack]);
+				if (rows.kind[i] === 'operation')
+					found.rows.push({ lane, slack, name: '', stream: this.model.lane(lane)?.stream });
+			});
+		} catch (error) {
+			if (!(error instanceof ApiError) || error.status !== 400)
+				throw error;
+			return 'Slack: ' + error.message;
+		}
+		for (const list of this.model.slack.values())
+			list.sort((a, b) => a.start - b.start);
+		found.rows = found.rows.sort((a, b) => a.slack.ns - b.slack.ns).slice(0, LISTED);
+		for (let i = 0; i < found.rows.length && !signal.aborted; i += 6) {
+			await Promise.all(found.rows.slice(i, i + 6).map(async (row) => {
+				const answer = await this.model.api.rowOf(row.slack.op, this.trace, signal).catch(() => undefined);
+				row.name = answer ? String(answer.name || answer.type) : 'operation ' + row.slack.op;
+			}));
+		}
+		this.model.emit('overlay');
+		return undefined;
 	}
 
 	/* The chain of steps, and the slack of each row unless `pathOnly`. */
 	private async lines(window: object, pathOnly: boolean, signal: AbortSignal): Promise<Found> {
-		const found: Found = { steps: 0, longest: [], path: [], rows: [] };
+		const found: Found = { steps: 0, longest: [], path: new Steps(), rows: [] };
 		const slack = new Map<number, Slack[]>();
+		let shortest = -1;
 		const trim = (list: Step[]): Step[] => list.sort((a, b) => (b.end - b.start) - (a.end - a.start)).slice(0, LISTED);
 		const trimRows = (list: Row[]): Row[] => list.sort((a, b) => a.slack.ns - b.slack.ns).slice(0, 200);
 		await this.model.api.eachLine<Line>('graph', { ...window, path: pathOnly }, this.trace, signal, (line) => {
@@ -116,11 +153,14 @@ export class PathPanel extends Panel {
 			const lane = this.laneOf(line);
 			if (line.type === 'step') {
 				found.steps++;
-				found.longest.push({ start, end, part: line.part || 'unknown', name: line.name || line.part || '?' });
-				if (found.longest.length > KEPT)
+				if (end - start > shortest)
+					found.longest.push({ start, end, part: line.part || 'unknown', name: line.name || line.part || '?' });
+				if (found.longest.length > 10 * LISTED) {
 					found.longest = trim(found.longest);
+					shortest = found.longest[LISTED - 1].end - found.longest[LISTED - 1].start;
+				}
 				if (lane !== undefined)
-					found.path.push({ lane, start, end, part: line.part || 'unknown' });
+					found.path.push(lane, start, end, line.part || 'unknown');
 			} else if (lane !== undefined) {
 				const row: Row = { lane, slack: { start, end, ns: line.slack_ns || 0, op: line.op_id ?? 0 },
 					name: line.name || line.of || '?', stream: line.stream };
@@ -165,20 +205,20 @@ export class PathPanel extends Panel {
 		const middle = this.cursor !== undefined && this.cursor > from && this.cursor < to ? this.cursor : (from + to) / 2;
 		const offset = this.model.offsetOfTrace(this.trace);
 		return el('div', {}, el('p', {}, formatCount(operations) + ' operations are in view. The critical path is read for at most ' +
-			formatCount(PATH_OPERATIONS) + ', and slack for ' + formatCount(SLACK_OPERATIONS) + '.'),
+			formatCount(PATH_OPERATIONS) + '.'),
 		el('div', { class: 'toolbar' }, button('Zoom in and look', () => {
 			this.model.show(middle - part / 2 + offset, middle + part / 2 + offset);
 			this.read();
 		}, { class: 'primary' }), button('Look in the view', () => this.read())));
 	}
 
-	private show(found: Found, window: [number, number] | undefined, withSlack: boolean, all: number):
+	private show(found: Found, window: [number, number] | undefined, noSlack: string | undefined, all: number):
 		Array<HTMLElement | undefined> {
 		const parts = ((found.summary && found.summary.parts) || []).slice().sort((a, b) => b.ns - a.ns);
 		const whole = parts.reduce((sum, part) => sum + part.ns, 0);
 		const hide = button('Hide it in the timeline', () => {
 			const shown = this.model.paths[this.trace].length > 0;
-			this.model.paths[this.trace] = shown ? [] : found.path;
+			this.model.paths[this.trace] = shown ? new Steps() : found.path;
 			hide.textContent = shown ? 'Show it in the timeline' : 'Hide it in the timeline';
 			this.model.emit('overlay');
 		});
@@ -192,20 +232,19 @@ export class PathPanel extends Panel {
 				{ head: 'Step', cell: (step) => link(brief(step.name, 100), step.name, () =>
 					this.shell.goToSpan(step.start + offset, step.end + offset)) },
 			], found.longest)));
-		if (withSlack)
-			columns.append(this.slack(found.rows));
+		if (noSlack === undefined)
+			columns.append(this.slack(found.rows, all > SLACK_OPERATIONS));
 		return [el('div', { class: 'toolbar' }, el('span', { class: 'lead' }, 'The chain of ', number('count', found.steps),
 			' steps that led to the latest end: ', number('ns', whole), '.'), hide,
-		all > SLACK_OPERATIONS ? button('Look in the view again', () => this.read()) : undefined),
+		all > SLACK_OPERATIONS ? button(window ? 'Look in the view again' : 'Slack of the rows in view', () => this.read()) : undefined),
 		window ? el('p', { class: 'dim' }, 'Read from ' + formatInstant(window[0]) + ' to ' + formatInstant(window[1]) +
 			' (' + formatDuration(window[1] - window[0]) + '). Slack counts to the latest end in it.') : undefined,
-		withSlack ? undefined : el('p', { class: 'dim' }, 'Zoom in to at most ' + formatCount(SLACK_OPERATIONS) +
-			' operations to see slack.'), columns];
+		noSlack === undefined ? undefined : el('p', { class: 'dim' }, clean(noSlack, 300)), columns];
 	}
 
 	/* How much later each operation could have ended without a delay of the latest end. */
-	private slack(rows: Row[]): HTMLElement {
-		return el('section', {}, table('Slack of operations, least first', [
+	private slack(rows: Row[], inView: boolean): HTMLElement {
+		return el('section', {}, table(inView ? 'Slack of operations in view, least first' : 'Slack of operations, least first', [
 			{ head: 'Operation', cell: (row: Row) => link(brief(row.name, 100), row.name, () =>
 				void this.shell.goToOperation(row.slack.op, this.trace)) },
 			{ head: 'Slack', class: 'number', cell: (row) => number('ns', row.slack.ns) },

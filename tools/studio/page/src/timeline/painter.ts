@@ -7,7 +7,7 @@ import { formatDuration, formatInstant, roundStep, ticks } from '../core/time';
 import { CELLS, levelOf, MAX_LEVEL, Tile } from '../core/tile';
 import { RowCache, RowChunk, ROWS_LIMIT, CHUNK_LEVELS } from '../data/row-cache';
 import { TileCache } from '../data/tile-cache';
-import { firstFrom, Model, PathStep, Selection } from '../model';
+import { firstFrom, Model, Selection, Steps } from '../model';
 import { DEPTH_HEIGHT, Lane } from './lanes';
 import { Found, Strips } from './strips';
 
@@ -507,26 +507,26 @@ export class Painter {
 		context.fill();
 	}
 
-	private criticalPath(path: PathStep[]): void {
+	private criticalPath(path: Steps): void {
 		const { context, model } = this;
 		const { view } = model;
 		if (!path.length)
 			return;
-		const offset = model.offsetOf(path[0].lane);
+		const offset = model.offsetOf(path.lane[0]);
 		let last: [number, number] | undefined;
 		const drawnTo = new Map<number, number>(); // pixel, by lane: a lane is drawn once in a pixel
 		// A step begins where the one before it ends.
-		for (let i = Math.max(0, firstFrom(path, view.from - offset) - 1); i < path.length && path[i].start + offset <= view.to; i++) {
-			const step = path[i];
-			const x = view.x(step.end + offset);
-			if (x - (drawnTo.get(step.lane) ?? -1e9) < 0.7)
+		for (let i = path.after(view.from - offset); i < path.length && path.start[i] + offset <= view.to; i++) {
+			const lane = path.lane[i];
+			const x = view.x(path.end[i] + offset);
+			if (x - (drawnTo.get(lane) ?? -1e9) < 0.7)
 				continue;
-			const from = this.place(step.lane, step.start);
-			const to = this.place(step.lane, step.end);
+			const from = this.place(lane, path.start[i]);
+			const to = this.place(lane, path.end[i]);
 			if (!from || !to)
 				continue;
-			drawnTo.set(step.lane, x);
-			context.strokeStyle = css(fixedColour(step.part));
+			drawnTo.set(lane, x);
+			context.strokeStyle = css(fixedColour(path.partOf(i)));
 			context.lineWidth = 3;
 			context.beginPath();
 			context.moveTo(from[0], from[1] + 8);
