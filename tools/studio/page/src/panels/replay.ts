@@ -55,6 +55,23 @@ interface Difference {
 	stack?: Stack;
 }
 
+/* A choice of the order on which the result depends. */
+interface Decision {
+	kind: string;
+	name?: string;
+	operation?: string;
+	block?: number;
+	warp?: number;
+	line?: number;
+	instead_block?: number;
+	instead_warp?: number;
+	instead_line?: number;
+	done?: Side;
+	first_done?: Side; // held: the later operations that ran before it
+	last_done?: Side;
+	remedies?: string[];
+}
+
 interface Result {
 	verdict?: string;
 	session?: number;
@@ -69,7 +86,7 @@ interface Result {
 	checked?: string[];
 	schedules?: number;
 	seed?: string;
-	decisions?: Array<{ kind: string; name?: string; operation?: string; remedies?: string[] }>;
+	decisions?: Decision[];
 	notes?: string[];
 	unsupported?: string[];
 }
@@ -139,8 +156,7 @@ export class ReplayPanel extends Panel {
 			nodes.push(el('div', { class: 'card' }, el('strong', { class: 'bad' }, 'The replay ended: '),
 				clean(result.refusal.why || '', 500), this.side('Operation', result.refusal.operation), stackList(result.refusal.stack)));
 		for (const decision of (result.decisions || []).slice(0, 20))
-			nodes.push(el('div', { class: 'card' }, 'The result depends on: ' + clean(decision.kind, 30) + ' of ' +
-				brief(decision.name || decision.operation || '?', 100), ...this.remedies(decision.remedies)));
+			nodes.push(this.decision(decision));
 		for (const note of [...(result.notes || []), ...(result.unsupported || [])].slice(0, 20))
 			nodes.push(el('p', { class: 'dim' }, clean(note, 400)));
 		return nodes;
@@ -158,7 +174,7 @@ export class ReplayPanel extends Panel {
 				['Times', finding.times !== undefined ? String(finding.times) : undefined],
 			]),
 			el('div', { class: 'columns' }, this.side(finding.earlier ? 'The later access' : 'The access', finding.access),
-				this.side('The earlier access', finding.earlier)),
+				this.side('The earlier access', withStack(finding.earlier, finding.access))),
 			...this.remedies(finding.remedies));
 	}
 
@@ -183,6 +199,21 @@ export class ReplayPanel extends Panel {
 		]), el('details', {}, el('summary', {}, 'Stack'), stackList(side.stack)));
 	}
 
+	private decision(decision: Decision): HTMLElement {
+		const place = (block: number | undefined, warp: number | undefined, line: number | undefined): string | undefined =>
+			(block === undefined ? undefined : 'block ' + block + (warp === undefined ? '' : ', warp ' + warp) +
+				(line === undefined ? '' : ', PTX line ' + line));
+		const { done, first_done: first, last_done: last } = decision;
+		return el('div', { class: 'card', data: { decision: decision.kind } }, 'The result depends on: ' + clean(decision.kind, 30) + ' of ' +
+			brief(decision.name || decision.operation || '?', 100),
+		facts([['Ran first', place(decision.block, decision.warp, decision.line)],
+			['Instead of', place(decision.instead_block, decision.instead_warp, decision.instead_line)]]),
+		el('div', { class: 'columns' }, this.side(first ? 'Ran later' : 'The operation', done && { line: decision.line, ...done }),
+			this.side(last && first && last.op_id !== first.op_id ? 'After the operations from' : 'After', first),
+			last && first && last.op_id !== first.op_id ? this.side('to', last) : undefined),
+		...this.remedies(decision.remedies));
+	}
+
 	private difference(difference: Difference): HTMLElement {
 		const typed = difference.expected_value !== undefined;
 		return el('div', { class: 'card' }, el('strong', { class: 'bad' }, 'First difference from the ' + clean(difference.from, 20)),
@@ -193,4 +224,9 @@ export class ReplayPanel extends Panel {
 				['Found', clean(typed ? difference.found_value : difference.found || '', 200)],
 			]), this.side('Operation', difference.operation), stackList(difference.stack));
 	}
+}
+
+/* The answer has the stack of a call once, even if both sides are of that call. */
+function withStack(side: Side | undefined, other: Side | undefined): Side | undefined {
+	return side && !side.stack && other && side.op_id === other.op_id ? { ...side, stack: other.stack } : side;
 }
