@@ -245,7 +245,7 @@ export class Api {
 		return this.json('live', signal);
 	}
 
-	control(action: 'start' | 'stop' | 'capture', signal?: AbortSignal): Promise<unknown> {
+	control(action: 'start' | 'stop' | 'capture' | 'capture-end', signal?: AbortSignal): Promise<unknown> {
 		return this.json('live', signal, { do: action });
 	}
 }
