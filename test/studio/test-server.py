@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of Studio's server that no command of tsctl prints as they are: lanes of the trace."""
+"""Answers of Studio's server that no command of tsctl prints as they are: lanes of the trace, slack, emulations."""
 import json
+import os
 
 import studio
 
 studio.skip_if_absent()
 import harness  # noqa: E402
 
+WRITER = os.path.join(harness.BUILD, 'test', 'bench', 'bench-large')
 THREAD_KINDS = ('thread', 'ranges', 'kernel_events', 'host_samples')
 
 
@@ -124,6 +126,62 @@ class Slack(harness.Case):
             self.assertTrue(set(found['rows']['lane']) <= set(lanes))
             op = nodes[-1]['op_id']
             self.assertTrue(set(server.get('slack?op=%d&trace=1' % op)['rows']['lane']) <= set(lanes))
+
+
+class WhatIf(harness.Case):
+    PART = 1 << 18
+
+    def wanted(self, path, edit, *window):
+        """Lengths and counts as `tsctl replay` prints them."""
+        result = harness.tsctl('replay', '--json', '--what-if', edit, *window, path)
+        self.assertEqual(result.status, 0, result)
+        answer = json.loads(result.out)
+        return (answer['recorded']['makespan_ns'], answer['edited']['makespan_ns'], answer['edited']['operations'], answer['edited']['calls'])
+
+    def ask(self, server, edit, **view):
+        answer = server.ask('/api/what-if', 'POST', {'edits': [edit], **view})
+        self.assertEqual(answer.status, 200, answer)
+        found = answer.json()
+        return found, tuple(found[key] for key in ('before_ns', 'after_ns', 'operations', 'calls'))
+
+    def test_short_trace_is_emulated_whole(self):
+        path = studio.golden('pipeline')
+        with studio.Server(path) as server:
+            duration = server.get('trace')['duration_ns']
+            for view in ({}, {'from': 0, 'to': 1}, {'from': duration // 2, 'to': duration * 2}):
+                found, numbers = self.ask(server, 'kernel saxpy=2x', **view)
+                self.assertEqual(numbers, self.wanted(path, 'kernel saxpy=2x'))
+                self.assertEqual((found['part'], found['start_ns'], found['stop_ns']), (False, 0, duration))
+
+    def test_part_of_a_long_trace(self):
+        if not os.path.exists(WRITER):
+            self.skipTest('bench-large was not built')
+        path, edit = self.path('large.sbt'), 'host=0.5x'
+        self.assertEqual(harness.run([WRITER, 'write', path, '200000']).status, 0)
+        with studio.Server(path) as server:
+            trace = server.get('trace')
+            duration = trace['duration_ns']
+            streams = [lane['id'] for lane in trace['lanes'] if lane['kind'] == 'stream']
+            for view in ((duration // 2, duration // 2 + 1000), (0, 1000), (duration - 1000, duration), (0, duration), (duration * 3, duration * 4)):
+                found, numbers = self.ask(server, edit, **dict(zip(('from', 'to'), view)))
+                start, stop = found['start_ns'], found['stop_ns']
+                self.assertTrue(found['part'])
+                self.assertEqual(numbers, self.wanted(path, edit, '--from', str(start), '--to', str(stop)), view)
+                self.assertAlmostEqual(found['operations'] + found['calls'], self.PART, delta=self.PART // 20)
+                if view[1] <= duration:
+                    self.assertTrue((start <= view[0] or not view[0]) and view[0] < stop and (stop >= view[1] or view == (0, duration)), (view, found))
+                rows = server.get('rows?lane=%d&from=0&to=%d&layer=%d&limit=10' % (streams[0], 1 << 60, found['layer']))
+                self.assertTrue(rows['more'] and min(rows['start']) >= start, (rows, found))
+            found, numbers = self.ask(server, edit)
+            self.assertEqual(numbers, self.wanted(path, edit))
+            self.assertFalse(found['part'])
+
+    def test_wrong_views(self):
+        with studio.Server(studio.golden('pipeline')) as server:
+            for view in ({'from': 1}, {'to': 1}, {'from': -1, 'to': 1}, {'from': 2, 'to': 1}, {'from': '0', 'to': 1}, {'from': 0, 'to': None}, {'from': 0.5, 'to': 1}):
+                self.assertEqual(server.ask('/api/what-if', 'POST', {'edits': ['host=2x'], **view}).status, 400, view)
+            for body in ([], 'text', {}, {'edits': 'host=2x'}, {'edits': ['nothing']}, {'edits': ['host=2x'] * 65}):
+                self.assertEqual(server.ask('/api/what-if', 'POST', body if isinstance(body, (dict, list)) else body.encode()).status, 400, body)
 
 
 if __name__ == '__main__':
