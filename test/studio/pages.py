@@ -41,7 +41,7 @@ class Case(harness.Case):
     def tearDown(self):
         for page, server in self.pages:
             self.assertEqual(page.foreign(server.host), [], 'a request left the machine')
-            self.assertEqual((page.refused(), page.errors), ([], []))
+            self.assertEqual((page.refused(), page.errors), ([], []), page.text('#notice'))
             page.close()
         super().tearDown()
 
