@@ -98,6 +98,8 @@ interface Answer {
 	failed?: boolean;
 }
 
+const VERDICTS: { readonly [verdict: string]: string } = { same: 'same results', differs: 'different results' };
+
 const KINDS: { readonly [kind: string]: string } = {
 	race: 'Race', unwritten: 'Read of unwritten memory', 'out-of-bounds': 'Access out of bounds', stray: 'Access outside of allocations',
 	unordered: 'Operations without an order', 'host-changed': 'Host memory changed while the device used it',
@@ -142,8 +144,9 @@ export class ReplayPanel extends Panel {
 
 	private show(result: Result): HTMLElement[] {
 		const found = (result.findings || []).length + (result.more_findings || 0);
-		const nodes: HTMLElement[] = [el('p', { class: 'lead' }, 'Session ' + (result.session ?? '') + ': results are ',
-			el('strong', { class: result.verdict === 'same' ? 'good' : 'bad' }, clean(result.verdict || 'unknown', 40)), ', ',
+		const nodes: HTMLElement[] = [el('p', { class: 'lead' }, 'Session ' + (result.session ?? '') + ': ',
+			el('strong', { class: result.verdict === 'same' ? 'good' : 'bad' }, VERDICTS[result.verdict || ''] ||
+				'results: ' + clean(result.verdict || 'unknown', 40)), ', ',
 			el('strong', { class: found ? 'bad' : 'good' }, found + (found === 1 ? ' finding' : ' findings')), ', ' +
 			(result.operations ?? 0) + ' operations' + (result.elapsed_ns ? ' in ' + formatDuration(result.elapsed_ns) : '') + '.')];
 		for (const finding of result.findings || [])
