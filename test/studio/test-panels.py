@@ -259,16 +259,21 @@ class Panels(pages.Case):
 
     @THOROUGH
     def test_slack(self):
-        page, server = self.open('pipeline', fragment='&from=1000000&to=6000000')
-        self.tab(page, 'path')
-        page.wait('document.querySelector("#panel-body .lead .num")')
-        begin, end = self.settled(page)
-        page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText.startsWith("Slack")).click()')
-        nodes = [line for line in self.lines('pipeline', '--from', str(int(begin)), '--to', str(int(end)))
-                 if line['type'] == 'node' and line['kind'] == 'operation']
-        found = page.wait('''(t => t && [...t.tBodies[0].rows].map(row => [...row.querySelectorAll('.num')].map(n => +n.dataset.value)))(
-            [...document.querySelectorAll('#panel-body table')].find(t => t.caption && t.caption.innerText.startsWith('Slack in')))''')
-        self.assertEqual(sorted(found), sorted([node.get('slack_ns', 0), node['end_ns'] - node['start_ns']] for node in nodes)[:200])
+        """In a table, least first, and in the selection; each trace has its own."""
+        page, _ = self.open('pipeline', 'pipeline-longer')
+        for side, name in enumerate(('pipeline', 'pipeline-longer')):
+            page.click('#sides button:nth-of-type(%d)' % (side + 1))
+            self.tab(page, 'path')
+            nodes = [line for line in self.lines(name) if line['type'] == 'node' and line['kind'] == 'operation']
+            rows = self.table(page, 'Slack of operations, least first')
+            self.assertEqual(sorted([row[1][1], row[3][1]] for row in rows),
+                             sorted([node.get('slack_ns', 0), node['end_ns'] - node['start_ns']] for node in nodes)[:200])
+            self.assertEqual([row[1][1] for row in rows], sorted(row[1][1] for row in rows))
+            node = next(node for node in nodes if node.get('slack_ns'))
+            page.click('#panel-body tr[data-op="%d"] .link' % node['op_id'])
+            page.wait_text('#panel-body .facts', 'Slack')
+            facts = self.facts(page)
+            self.assertEqual((facts['Operation'][1], facts['Slack'][1]), (node['op_id'], node['slack_ns']))
 
     # ---- errors, two traces
 

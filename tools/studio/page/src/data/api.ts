@@ -88,6 +88,9 @@ export interface WhatIf {
 	before_ns: number;
 	after_ns: number;
 	end_ns?: number; // of the last row
+	part?: boolean;  // a part of the trace was emulated: calls that start in [start_ns, stop_ns]
+	start_ns?: number;
+	stop_ns?: number;
 	edited?: number; // operations and calls that the edits changed
 }
 
@@ -237,8 +240,9 @@ export class Api {
 			(window ? '&start=' + window[0] + '&end=' + window[1] : ''), signal);
 	}
 
-	whatIf(edits: string[], signal?: AbortSignal): Promise<WhatIf> {
-		return this.json('what-if', signal, { edits });
+	/* `part`: the server may emulate a part of the trace around it. */
+	whatIf(edits: string[], part: readonly [number, number] | undefined, signal?: AbortSignal): Promise<WhatIf> {
+		return this.json('what-if', signal, part ? { edits, from: part[0], to: part[1] } : { edits });
 	}
 
 	live(signal?: AbortSignal): Promise<LiveState> {

@@ -30,6 +30,8 @@ interface Operation {
 	op_id_after?: number;
 	duration_before_ns?: number;
 	duration_after_ns?: number;
+	wait_before_ns?: number;
+	wait_after_ns?: number;
 }
 
 interface Total {
@@ -73,7 +75,15 @@ export class ComparePanel extends Panel {
 		if (this.asked)
 			return;
 		this.asked = true;
-		this.root.replaceChildren(el('div', { class: 'toolbar' },
+		const { tree } = this.model;
+		const pairs = el('input', { type: 'checkbox', id: 'pair-lanes' });
+		pairs.checked = tree.paired;
+		pairs.addEventListener('change', () => {
+			tree.pair(pairs.checked);
+			this.model.emit('lanes');
+			this.model.emit('view');
+		});
+		this.root.replaceChildren(el('div', { class: 'toolbar' }, el('label', { class: 'check' }, pairs, ' lanes side by side'),
 			button('Align by the selected row', () => this.align(), { title: 'Select a row of one trace, then one of the other; both then begin at the same place.' }),
 			button('Align the starts', () => this.setOffset(0)), this.byName(), this.aligned), this.place);
 		this.model.on('selection', () => this.note());
@@ -205,12 +215,23 @@ export class ComparePanel extends Panel {
 				{ head: 'Launches', class: 'number', cell: (name) => ((name.before && name.before.count) || 0) + ' \u2192 ' +
 					((name.after && name.after.count) || 0) },
 			], (answer.names || []).slice(0, 60), (name) => ({ title: name.name }))),
-			el('section', {}, table('Operations that became slower', [
+			el('section', {}, this.difference(answer), table('Operations that took longer, with the wait before them', [
 				{ head: 'Operation', cell: (o: Operation) => button(brief(o.name, 100), () => void this.both(o), { class: 'link',
 					title: 'Show both, aligned' }) },
 				{ head: 'Before', class: 'number', cell: (o) => number('ns', o.duration_before_ns) },
 				{ head: 'After', class: 'number', cell: (o) => number('ns', o.duration_after_ns) },
-			], [...(answer.first_difference ? [answer.first_difference] : []), ...(answer.slower || [])])))];
+				{ head: 'Wait before', class: 'number', cell: (o) => number('ns', o.wait_before_ns) },
+				{ head: 'After', class: 'number', cell: (o) => number('ns', o.wait_after_ns) },
+			], answer.slower || [])))];
+	}
+
+	private difference(answer: DiffAnswer): HTMLElement | undefined {
+		const first = answer.first_difference;
+		if (!first)
+			return undefined;
+		return el('p', {}, 'The first difference: ', button(brief(first.name, 100), () => void this.both(first),
+			{ class: 'link', title: 'Show it' }), first.op_id_before === undefined ? ', only in the second trace.' :
+			first.op_id_after === undefined ? ', only in the first trace.' : '.');
 	}
 
 	/* Selects the operation in both traces and aligns their starts. */

@@ -8,6 +8,8 @@ import { CallError, Info } from '../data/info';
 import { Panel } from './panel';
 import { siteText, stackList } from './parts';
 
+const METADATA: { readonly [key: string]: string } = { command: 'Command', hostname: 'Host', kernel: 'System', daemon_version: 'Recorder' };
+
 export class ErrorsPanel extends Panel {
 	readonly id = 'errors';
 	readonly title = 'Errors and losses';
@@ -41,8 +43,8 @@ export class ErrorsPanel extends Panel {
 			['File', nameText(info.path, 300)], ['Format', clean(info.format, 40)], ['Size', number('bytes', info.bytes)],
 			['Duration', number('ns', info.duration_ns)],
 			['Clock error', info.clock_error_ns !== undefined ? number('ns', info.clock_error_ns) : undefined],
-			...Object.entries(info.metadata || {}).filter(([key]) => ['command', 'hostname', 'kernel', 'daemon_version'].includes(key))
-				.map(([key, value]) => [key.replace(/_/g, ' '), nameText(value, 300)] as const),
+			...Object.entries(info.metadata || {}).filter(([key]) => key in METADATA)
+				.map(([key, value]) => [METADATA[key], nameText(value, 300)] as const),
 		]));
 		right.append(table('Devices', [
 			{ head: 'Device', cell: (device) => clean('GPU ' + device.device + ' ' + device.name, 80) },

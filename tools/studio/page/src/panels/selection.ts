@@ -22,6 +22,10 @@ function dimensions(row: Row, what: string): string | undefined {
 	return [row[what + '_x'], row[what + '_y'], row[what + '_z']].join(' \u00d7 ');
 }
 
+function fieldName(key: string): string {
+	return key.charAt(0).toUpperCase() + key.slice(1).replace(/_/g, ' ');
+}
+
 function fieldValue(name: string, value: unknown): Node | string {
 	if (typeof value === 'number' && BYTES.test(name))
 		return number('bytes', value);
@@ -80,7 +84,7 @@ export class SelectionPanel extends Panel {
 			['Slack', this.slack(selection)],
 			['Grid', dimensions(row, 'grid')], ['Block', dimensions(row, 'block')], ['Cluster', dimensions(row, 'cluster')],
 			...Object.entries(row).filter(([key, value]) => !SKIPPED.has(key) && value !== undefined && value !== null)
-				.map(([key, value]) => [key.replace(/_/g, ' '), fieldValue(key, value)] as const),
+				.map(([key, value]) => [fieldName(key), fieldValue(key, value)] as const),
 		]));
 		main.append(el('div', { class: 'toolbar' },
 			button('Zoom to it', () => this.shell.goToSpan(start + this.model.offsetOf(selection.lane),
@@ -163,7 +167,7 @@ export class SelectionPanel extends Panel {
 					operation: 'Captured operation' }[row.type];
 				result.push(el('h3', {}, title), facts(Object.entries(row)
 					.filter(([key]) => !SKIPPED.has(key) && key !== 'context' && row[key] !== 0)
-					.map(([key, value]) => [key.replace(/_/g, ' '), fieldValue(key, value)] as const)));
+					.map(([key, value]) => [fieldName(key), fieldValue(key, value)] as const)));
 			}
 		}
 		return result.slice(0, 20);

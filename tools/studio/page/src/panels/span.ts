@@ -7,7 +7,7 @@ import { formatDuration, formatInstant, formatShare } from '../core/time';
 import { LaunchSite } from '../data/info';
 import { flameOfPicture } from './flame';
 import { Panel } from './panel';
-import { shares, siteText } from './parts';
+import { deviceShares, siteText } from './parts';
 
 interface Aggregate {
 	name: string;
@@ -87,7 +87,7 @@ export class SpanPanel extends Panel {
 			section.append(el('h3', {}, clean('GPU ' + device.device + ' ' + (device.name || ''), 80)),
 				el('p', {}, 'Busy ', number('ns', device.busy_ns), ' (' + formatShare(device.busy_ns / Math.max(1, whole)) +
 					'), idle ', number('ns', device.idle_ns), '.'),
-				shares('GPU ' + device.device + ', busy and idle by cause', parts, whole));
+				deviceShares('GPU ' + device.device + ', busy and idle by cause', parts, whole));
 			const streams = (device.streams || []).filter((stream) => stream.operations);
 			if (streams.length > 1) {
 				section.append(table('Streams', [

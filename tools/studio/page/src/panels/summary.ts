@@ -7,7 +7,7 @@ import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
 import { InfoKernel, LaunchSite } from '../data/info';
 import { Panel } from './panel';
-import { shares, siteText, stackList } from './parts';
+import { deviceShares, siteText, stackList } from './parts';
 
 interface Kernel {
 	name: string;
@@ -179,7 +179,7 @@ export class SummaryPanel extends Panel {
 		return el('div', {}, el('h3', {}, clean('GPU ' + device.device + ' ' + (device.name || ''), 80)),
 			el('p', {}, 'Busy ', number('ns', device.busy_ns), ' of ', number('ns', whole), ' (' +
 				formatShare(device.busy_ns / Math.max(1, whole)) + ').'),
-			shares('Time of GPU ' + device.device, parts, whole),
+			deviceShares('Time of GPU ' + device.device, parts, whole),
 			link('Why was it idle?', 'The gaps and their causes', () => this.shell.open('gaps', true)));
 	}
 

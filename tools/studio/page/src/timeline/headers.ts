@@ -54,8 +54,7 @@ export class Headers {
 		const own = this.model.tree.byId.get(lane.info.id);
 		if (!own || !own.children.length)
 			return;
-		own.folded = !own.folded;
-		this.model.tree.layout();
+		this.model.tree.fold(own);
 		this.model.emit('lanes');
 		this.model.emit('view');
 	}

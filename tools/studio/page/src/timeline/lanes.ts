@@ -43,6 +43,15 @@ function order(info: LaneInfo): number {
 	return (info.trace || 0) * 10 + (kinds[info.kind] ?? 2) + (info.kind === 'thread' && !info.rows ? 0.5 : 0);
 }
 
+/* Equal for lanes of two traces that show the same: processes and threads by their order, the others by what they are of. */
+function likeness(info: LaneInfo): string {
+	if (info.kind === 'process')
+		return info.kind;
+	if (info.kind === 'thread')
+		return info.kind + '/' + info.name.replace(/ \(thread \d+\)$/, '');
+	return info.kind + '/' + (info.kind === 'device' ? info.device : info.kind === 'stream' ? info.stream : info.name);
+}
+
 /* True for the recorder's own counters. */
 function isRecorders(info: LaneInfo): boolean {
 	return info.kind === 'counter' && (info.folded === true || info.name.startsWith('tracesmith:'));
@@ -53,6 +62,9 @@ export class LaneTree {
 	readonly byId = new Map<number, Lane>();
 	visible: Lane[] = [];
 	height = 0;
+	paired = true; // a lane of the second trace is drawn under its like of the first one
+	private partners = new Map<Lane, Lane>();
+	private readonly hasPartner = new Set<Lane>(); // lanes of the second trace
 	private layer = 0;
 
 	constructor(infos: LaneInfo[]) {
@@ -91,6 +103,18 @@ export class LaneTree {
 		sort(this.roots);
 		for (const lane of this.byId.values())
 			sort(lane.children);
+		this.findPartners();
+	}
+
+	/* Folds or unfolds a lane, and with it the lane that it is paired with. */
+	fold(lane: Lane): void {
+		if (!lane.children.length)
+			return;
+		const first = this.paired && this.hasPartner.has(lane) ? [...this.partners].find(([, other]) => other === lane)?.[0] : undefined;
+		lane.folded = !lane.folded;
+		if (first)
+			first.folded = lane.folded;
+		this.layout();
 	}
 
 	/* The folded group of the recorder's counters below a lane. */
@@ -126,6 +150,31 @@ export class LaneTree {
 		return true;
 	}
 
+	pair(on: boolean): void {
+		this.paired = on;
+		this.layout();
+	}
+
+	/* Finds the lane of the second trace that is like each lane of the first: the same place below like lanes. */
+	private findPartners(): void {
+		this.partners.clear();
+		this.hasPartner.clear();
+		const match = (first: Lane[], second: Lane[], seen: number): void => {
+			const free = second.slice();
+			for (const lane of first) {
+				const index = free.findIndex((other) => likeness(lane.info) === likeness(other.info));
+				if (index < 0)
+					continue;
+				const [other] = free.splice(index, 1);
+				this.partners.set(lane, other);
+				this.hasPartner.add(other);
+				if (seen < 16)
+					match(lane.children, other.children, seen + 1);
+			}
+		};
+		match(this.roots.filter((lane) => !lane.info.trace), this.roots.filter((lane) => lane.info.trace), 0);
+	}
+
 	setLayer(layer: number): void {
 		this.layer = layer;
 		this.layout();
@@ -143,18 +192,27 @@ export class LaneTree {
 		};
 		const walk = (lanes: Lane[], level: number, hidden: boolean, seen: number): void => {
 			for (const lane of lanes) {
+				const partner = this.paired ? this.partners.get(lane) : undefined;
 				lane.level = level;
 				lane.hidden = true;
 				if (!hidden) {
 					place(lane);
-					if (this.layer && (lane.info.kind === 'stream' || lane.info.kind === 'thread'))
+					if (this.layer && !lane.info.trace && (lane.info.kind === 'stream' || lane.info.kind === 'thread'))
 						place({ ...lane, layer: this.layer, children: [], level: level + 1 });
 				}
+				if (partner) {
+					partner.level = level;
+					partner.hidden = true;
+					partner.folded = lane.folded;
+					if (!hidden)
+						place(partner);
+				}
+				const more = partner ? partner.children.filter((child) => !this.hasPartner.has(child)) : [];
 				if (seen < 16)
-					walk(lane.children, level + 1, hidden || lane.folded, seen + 1);
+					walk([...lane.children, ...more], level + 1, hidden || lane.folded, seen + 1);
 			}
 		};
-		walk(this.roots, 0, false, 0);
+		walk(this.paired ? this.roots.filter((lane) => !this.hasPartner.has(lane)) : this.roots, 0, false, 0);
 		this.height = y;
 	}
 
@@ -190,8 +248,8 @@ export class LaneTree {
 		let lane = this.byId.get(id);
 		for (let i = 0; lane && i < 16; i++) {
 			lane = this.above(lane);
-			if (lane)
-				lane.folded = false;
+			if (lane && lane.folded)
+				this.fold(lane);
 		}
 		this.layout();
 	}

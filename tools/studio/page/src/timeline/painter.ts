@@ -122,7 +122,8 @@ export class Painter {
 		case 'cause':
 			return GREY;
 		default:
-			return colourOf(name.colour || key);
+			// A thread off its CPU is no work: it stays in the background.
+			return name.type === 'off_cpu' ? GREY : colourOf(name.colour || key);
 		}
 	}
 
