@@ -374,6 +374,7 @@ class Page(pages.Case):
                 return answers;
             })(%s, %s)''' % (json.dumps(base), json.dumps(server.token)))
         other.shutdown()
+        other.server_close()
         page.close()
         self.assertEqual({name: answer for name, answer in tries.items() if answer not in ('refused', 'opaque 0')}, {})
 
