@@ -157,7 +157,8 @@ export class ReplayPanel extends Panel {
 			nodes.push(this.difference(result.difference));
 		if (result.refusal)
 			nodes.push(el('div', { class: 'card' }, el('strong', { class: 'bad' }, 'The replay ended: '),
-				clean(result.refusal.why || '', 500), this.side('Operation', result.refusal.operation), stackList(result.refusal.stack)));
+				clean(result.refusal.why || '', 500), this.side('Operation', result.refusal.operation),
+				result.refusal.operation && result.refusal.operation.stack ? undefined : stackList(result.refusal.stack)));
 		for (const decision of (result.decisions || []).slice(0, 20))
 			nodes.push(this.decision(decision));
 		for (const note of [...(result.notes || []), ...(result.unsupported || [])].slice(0, 20))
