@@ -104,7 +104,7 @@ class Findings(pages.Case):
             self.run_replay(page, title)
             session = self.replay(studio.golden('capture'), *options)
             self.assertEqual(session['verdict'], 'same')
-            page.wait_text('#replay-result .lead', 'results are same, 0 findings, %d operations' % session['operations'])
+            page.wait_text('#replay-result .lead', 'same results, 0 findings, %d operations' % session['operations'])
             page.run('document.querySelector("#replay-result").replaceChildren()')
 
     @THOROUGH
@@ -195,7 +195,7 @@ class Findings(pages.Case):
             session = self.replay(path, '--repeat', '2', '--compare-every', '1')
         page, _ = self.open(path)
         self.run_replay(page, REPEAT)
-        self.assertIn('results are differs', page.text('#replay-result .lead'))
+        self.assertIn('different results', page.text('#replay-result .lead'))
         card = next(card for card in self.cards(page) if 'First difference' in card['text'])
         self.assertEqual((card['facts']['']['Expected'], card['facts']['']['Found']), (session['difference']['expected'], session['difference']['found']))
         self.check_stack(card['stacks'][-1], session['difference']['stack'])

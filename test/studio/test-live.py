@@ -55,7 +55,7 @@ class Live(pages.Case):
         return session
 
     def open_session(self):
-        server = studio.Server(options=('--session', str(self.session()['pid'])), env={'XDG_RUNTIME_DIR': self.folder})
+        server = studio.Server(options=('--session', str(self.session()['pid'])), XDG_RUNTIME_DIR=self.folder)
         self.addCleanup(server.close)
         page = self.browser.page(1280, 800)
         self.pages.append((page, server))

@@ -13,7 +13,7 @@ static uint32_t key_of(const struct ts_graph_node *node)
 	return ts_tile_key(node->type, node->type == TS_ROW_MEMSET ? 0 : node->name);
 }
 
-static uint32_t lane_of(const struct ts_tiles *tiles, const struct ts_graph_node *node)
+uint32_t ts_tiles_node_lane(const struct ts_tiles *tiles, const struct ts_graph_node *node)
 {
 	struct ts_lane place = {.session = node->session};
 
@@ -51,7 +51,7 @@ static void fill(const struct ts_tiles *tiles, const struct ts_graph *graph,
 						    .op_id = node->op_id,
 						    .slack_ns = graph->slack_ns[i],
 						    .key = key_of(node),
-						    .lane = lane_of(tiles, node),
+						    .lane = ts_tiles_node_lane(tiles, node),
 						    .kind = node->kind,
 						    .is_critical = node->is_critical};
 	}

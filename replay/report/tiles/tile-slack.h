@@ -12,6 +12,9 @@
 #include "replay/report/tiles/tiles.h"
 #include "replay/state/graph/state-graph.h"
 
+/* Returns the id of the stream or the thread of a node, or 0. */
+uint32_t ts_tiles_node_lane(const struct ts_tiles *tiles, const struct ts_graph_node *node);
+
 struct ts_tiles_slack_row {
 	uint64_t start_ns; /* times from the origin; RETURN: both are the call's return */
 	uint64_t end_ns;

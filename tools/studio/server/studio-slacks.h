@@ -12,7 +12,7 @@
 
 struct ts_studio_slack {
 	unsigned refs;
-	/* What it was made of. */
+	/* The window. */
 	uint64_t trace;	   /* 0, 1 */
 	uint64_t n_blocks; /* of the trace, which may have grown since */
 	uint64_t from_ns, to_ns;

@@ -48,8 +48,10 @@ struct ts_studio_trace {
 	struct ts_studio_reader *free_readers;
 	const struct ts_studio_reader *first; /* of a session: has the file */
 	struct ts_studio_tiles *tiles;
-	atomic_int is_ended; /* a live trace has its last row */
-	atomic_ulong n_rows; /* of a live trace */
+	atomic_int is_ended;   /* a live trace has its last row */
+	atomic_ulong n_rows;   /* of a live trace */
+	atomic_ulong asked_ns; /* the last GET live; of CLOCK_MONOTONIC */
+	atomic_ulong until_ns; /* all rows before it are in the tiles; absolute; 0: unknown */
 	unsigned n_readers;
 	/*
 	 * Threads that make the index of the tiles, or one thread that follows a growing trace.

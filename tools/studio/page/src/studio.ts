@@ -21,7 +21,7 @@ import { StatePanel } from './panels/state';
 import { SummaryPanel } from './panels/summary';
 import { Tabs } from './panels/tabs';
 import { WhatIfPanel } from './panels/what-if';
-import { bindingOf, keyName, KEYS } from './timeline/keys';
+import { bindingOf, keyCap, keyName, KEYS } from './timeline/keys';
 import { Hit } from './timeline/painter';
 import { Timeline } from './timeline/timeline';
 
@@ -573,7 +573,7 @@ export class Studio implements Shell {
 		for (const binding of KEYS) {
 			const keys = el('span');
 			binding.keys.filter((key, i, all) => all.findIndex((other) => other.toLowerCase() === key.toLowerCase()) === i)
-				.forEach((key, i) => keys.append(i ? ' ' : '', el('kbd', {}, key)));
+				.forEach((key, i) => keys.append(i ? ' ' : '', el('kbd', {}, keyCap(key))));
 			list.append(el('div', {}, keys, el('span', {}, binding.help)));
 		}
 		dialog.replaceChildren(el('h2', { id: 'help-title' }, 'Keys and mouse'), list,

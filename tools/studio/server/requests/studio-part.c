@@ -112,7 +112,7 @@ bool ts_studio_part_choose(struct ts_sbt_reader *reader, uint32_t session, uint6
 	if (n >= TS_STUDIO_PART_ITEMS) {
 		to_ns = forward(&trace, from_ns, TS_STUDIO_PART_ITEMS);
 	} else {
-		/* Earlier calls launched what the view shows, so the margin before it comes first. */
+		/* Earlier calls launched the operations of the view, so they come first. */
 		rest = TS_STUDIO_PART_ITEMS - n;
 		from_ns = backward(&trace, from_ns, rest / 2);
 		to_ns = forward(&trace, from_ns, TS_STUDIO_PART_ITEMS);

@@ -16,8 +16,8 @@
 struct ts_studio_part {
 	uint64_t from_ns, to_ns; /* calls that start in it are emulated */
 	/*
-	 * What is read: earlier calls whose operations the part is without, and later operations of
-	 * its calls.
+	 * The rows of this window are read: also earlier calls, whose operations are not emulated,
+	 * and later operations of the part's calls.
 	 */
 	uint64_t read_from_ns, read_to_ns;
 };

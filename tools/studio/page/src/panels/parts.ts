@@ -7,6 +7,8 @@ import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { LaunchSite } from '../data/info';
 
+const LONG_FRAME = 100; // characters: a longer name of C++ is shown without its arguments
+
 export interface GapPart {
 	cause: string;
 	ns: number;
@@ -31,7 +33,8 @@ export interface GapPart {
 }
 
 function frameItem(frame: Frame): HTMLElement {
-	return el('li', { class: frame.kind }, el('span', { class: 'name' }, clean(frame.text, 400)),
+	const short = frame.text.length > LONG_FRAME ? brief(frame.text, LONG_FRAME) : clean(frame.text, 400);
+	return el('li', { class: frame.kind }, el('span', { class: 'name', title: frame.text.length > LONG_FRAME ? frame.text : '' }, short),
 		frame.place ? el('span', { class: 'place' }, '  ' + clean(frame.place, 400)) : undefined);
 }
 

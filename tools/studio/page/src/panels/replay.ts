@@ -98,6 +98,8 @@ interface Answer {
 	failed?: boolean;
 }
 
+const VERDICTS: { readonly [verdict: string]: string } = { same: 'same results', differs: 'different results' };
+
 const KINDS: { readonly [kind: string]: string } = {
 	race: 'Race', unwritten: 'Read of unwritten memory', 'out-of-bounds': 'Access out of bounds', stray: 'Access outside of allocations',
 	unordered: 'Operations without an order', 'host-changed': 'Host memory changed while the device used it',
@@ -142,8 +144,9 @@ export class ReplayPanel extends Panel {
 
 	private show(result: Result): HTMLElement[] {
 		const found = (result.findings || []).length + (result.more_findings || 0);
-		const nodes: HTMLElement[] = [el('p', { class: 'lead' }, 'Session ' + (result.session ?? '') + ': results are ',
-			el('strong', { class: result.verdict === 'same' ? 'good' : 'bad' }, clean(result.verdict || 'unknown', 40)), ', ',
+		const nodes: HTMLElement[] = [el('p', { class: 'lead' }, 'Session ' + (result.session ?? '') + ': ',
+			el('strong', { class: result.verdict === 'same' ? 'good' : 'bad' }, VERDICTS[result.verdict || ''] ||
+				'results: ' + clean(result.verdict || 'unknown', 40)), ', ',
 			el('strong', { class: found ? 'bad' : 'good' }, found + (found === 1 ? ' finding' : ' findings')), ', ' +
 			(result.operations ?? 0) + ' operations' + (result.elapsed_ns ? ' in ' + formatDuration(result.elapsed_ns) : '') + '.')];
 		for (const finding of result.findings || [])
@@ -154,7 +157,8 @@ export class ReplayPanel extends Panel {
 			nodes.push(this.difference(result.difference));
 		if (result.refusal)
 			nodes.push(el('div', { class: 'card' }, el('strong', { class: 'bad' }, 'The replay ended: '),
-				clean(result.refusal.why || '', 500), this.side('Operation', result.refusal.operation), stackList(result.refusal.stack)));
+				clean(result.refusal.why || '', 500), this.side('Operation', result.refusal.operation),
+				result.refusal.operation && result.refusal.operation.stack ? undefined : stackList(result.refusal.stack)));
 		for (const decision of (result.decisions || []).slice(0, 20))
 			nodes.push(this.decision(decision));
 		for (const note of [...(result.notes || []), ...(result.unsupported || [])].slice(0, 20))

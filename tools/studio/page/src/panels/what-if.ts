@@ -132,6 +132,7 @@ export class WhatIfPanel extends Panel {
 			el('strong', { class: gain > 0 ? 'good' : gain < 0 ? 'bad' : '' }, gain === 0 ? 'no change' :
 				formatDuration(Math.abs(gain)) + (gain > 0 ? ' less' : ' more') + ' (' +
 				formatShare(Math.abs(gain) / Math.max(1, answer.before_ns)) + ')'), '.'), part,
+		gain === 0 && answer.edited ? el('p', {}, 'The latest end does not depend on what was changed.') : undefined,
 		answer.layer ? el('p', { class: 'dim' }, 'The emulated timeline is drawn under each lane, named "what if".') :
 			el('p', { class: 'dim' }, 'Both lengths are emulated.'),
 		answer.edited !== undefined ? el('p', { class: 'dim' }, number('count', answer.edited), ' calls and operations were changed.') : undefined];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the visible lanes on the canvas: tiles or rows, names, and what lies over them: the selection, the span, the cursor, arrows,
 // gaps, and the critical path. Asks the caches for what it lacks; the caches ask the server.
-import { colourOf, css, fixedColour, GREY, hashText, pixel, Rgb } from '../core/colours';
+import { colourOf, css, fixedColour, GREY, hashText, muted, pixel, Rgb } from '../core/colours';
 import { elide } from '../core/names';
 import { formatDuration, formatInstant, roundStep, ticks } from '../core/time';
 import { CELLS, levelOf, MAX_LEVEL, Tile } from '../core/tile';
@@ -122,8 +122,8 @@ export class Painter {
 		case 'cause':
 			return GREY;
 		default:
-			// A thread off its CPU is no work: it stays in the background.
-			return name.type === 'off_cpu' ? GREY : colourOf(name.colour || key);
+			// A thread that sleeps does no work: it stays in the background.
+			return name.type === 'off_cpu' || name.type === 'syscall' ? muted(colourOf(name.colour || key)) : colourOf(name.colour || key);
 		}
 	}
 
