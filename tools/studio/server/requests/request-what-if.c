@@ -7,8 +7,8 @@
 #include "proto/abi/grow.h"
 #include "replay/emulate/emulate.h"
 #include "replay/report/names/names.h"
+#include "tools/studio/server/requests/studio-asking.h"
 #include "tools/studio/server/requests/studio-part.h"
-#include "tools/studio/server/studio-call.h"
 
 #include <json-c/json.h>
 #include <malloc.h>
@@ -81,20 +81,16 @@ static int read_view(struct ts_studio_call *call, struct json_object *body, stru
 
 static int read_edits(struct ts_studio_call *call, struct edits *edits)
 {
-	struct json_tokener *tokener = json_tokener_new_ex(8);
-	struct json_object *body = NULL, *list;
+	struct json_object *body, *list;
 	int r;
 
-	if (!tokener)
-		return ts_call_fail(call, 500, "no memory");
-	body = json_tokener_parse_ex(tokener, call->body, (int)call->n_body);
-	if (json_tokener_get_error(tokener) != json_tokener_success ||
-	    !json_object_object_get_ex(body, "edits", &list))
-		r = ts_call_fail(call, 400, "the body needs \"edits\"");
-	else
+	if (ts_asking_body(call, &body))
+		return -1;
+	if (json_object_object_get_ex(body, "edits", &list))
 		r = read_list(call, list, edits) || read_view(call, body, edits) ? -1 : 0;
+	else
+		r = ts_call_fail(call, 400, "the body needs \"edits\"");
 	json_object_put(body);
-	json_tokener_free(tokener);
 	return r;
 }
 
