@@ -208,18 +208,32 @@ static int see(struct seen *seen, const struct ts_sbt_place *place)
 	return 0;
 }
 
-static bool is_same_place(const struct ts_sbt_place *a, const struct ts_sbt_place *b)
+static int compare_places(const void *left, const void *right)
 {
-	return !memcmp(a, b, sizeof(*a));
+	return memcmp(left, right, sizeof(struct ts_sbt_place));
 }
 
-/* Adds a place unless it is among the last ones. Others appear twice, which does no harm. */
+/* Adds a place unless it is among the last ones. */
 static int see_new(struct seen *seen, size_t first, const struct ts_sbt_place *place)
 {
 	for (size_t k = 0; k < 128 && seen->n > first + k; k++)
-		if (is_same_place(&seen->at[seen->n - 1 - k], place))
+		if (!compare_places(&seen->at[seen->n - 1 - k], place))
 			return 0;
 	return see(seen, place);
+}
+
+/* Leaves each place of a block once: those from `first` on. */
+static void see_once(struct seen *seen, size_t first)
+{
+	size_t n = first;
+
+	if (seen->n == first)
+		return;
+	qsort(seen->at + first, seen->n - first, sizeof(*seen->at), compare_places);
+	for (size_t i = first + 1; i < seen->n; i++)
+		if (compare_places(&seen->at[n], &seen->at[i]))
+			seen->at[++n] = seen->at[i];
+	seen->n = n + 1;
 }
 
 /* Lists the places of a block without a summary. */
@@ -254,6 +268,7 @@ static int see_decoded(struct seen *seen, struct ts_sbt_reader *reader, size_t i
 		}
 		r = see_new(seen, first, &place);
 	}
+	see_once(seen, first);
 	return r;
 }
 

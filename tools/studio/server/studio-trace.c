@@ -5,6 +5,7 @@
  */
 #include "proto/abi/clock.h"
 #include "tools/studio/server/studio-daemon.h"
+#include "tools/studio/server/studio-wait.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <time.h>
@@ -59,7 +60,7 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
 		ts_no_memory();
 	tiles->refs = 1;
 	*trace = (struct ts_studio_trace){.file = file, .session = session};
-	if (pthread_mutex_init(&trace->lock, NULL) || pthread_cond_init(&trace->is_free, NULL))
+	if (pthread_mutex_init(&trace->lock, NULL) || ts_studio_wait_init(&trace->is_free))
 		ts_no_memory();
 	reader = open_reader(trace);
 	if (!reader) {
@@ -321,13 +322,7 @@ struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace,
 			trace->n_readers += reader != NULL;
 			is_given_up = !reader;
 		} else {
-			struct timespec until;
-
-			clock_gettime(CLOCK_REALTIME, &until);
-			until.tv_nsec += WAIT_NS;
-			until.tv_sec += until.tv_nsec / 1000000000L;
-			until.tv_nsec %= 1000000000L;
-			pthread_cond_timedwait(&trace->is_free, &trace->lock, &until);
+			ts_studio_wait(&trace->is_free, &trace->lock, WAIT_NS);
 			is_given_up = is_cancelled(data);
 		}
 	}

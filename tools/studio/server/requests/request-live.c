@@ -5,6 +5,7 @@
  */
 #include "proto/abi/base.h"
 #include "proto/abi/clock.h"
+#include "tools/studio/server/requests/studio-asking.h"
 #include "tools/studio/server/studio-call.h"
 #include "tools/studio/server/studio-daemon.h"
 
@@ -96,7 +97,8 @@ int ts_request_control(struct ts_studio_call *call)
 		return ts_call_fail(call, 400,
 				    "only a session that is being recorded can be "
 				    "controlled");
-	body = json_tokener_parse(call->body);
+	if (ts_asking_body(call, &body))
+		return -1;
 	action = json_object_object_get_ex(body, "do", &value) ? json_object_get_string(value)
 							       : NULL;
 	if (!action || (strcmp(action, "start") && strcmp(action, "stop") &&

@@ -22,16 +22,22 @@ static const char *text_or(const char *text, const char *otherwise)
 	return text && *text ? text : otherwise;
 }
 
+/* Returns a string of the trace; NULL: there is none, or it is empty. */
+static const char *string_of(struct ts_studio_reader *reader, uint32_t id)
+{
+	const char *text = ts_sbt_reader_string(reader->source.reader, id, NULL);
+
+	return text && *text ? text : NULL;
+}
+
 static void name_process(struct ts_studio_reader *reader, const struct ts_lane *lane,
 			 char name[NAME_BYTES])
 {
 	const struct ts_row_session *session =
 		ts_sbt_reader_session(reader->source.reader, lane->session);
-	const char *program =
-		session ? ts_sbt_reader_string(reader->source.reader, session->program, NULL)
-			: NULL;
+	const char *program = session ? string_of(reader, session->program) : NULL;
 
-	snprintf(name, NAME_BYTES, "%s (process %" PRIu32 ")", text_or(program, "process"),
+	snprintf(name, NAME_BYTES, "%s (process %" PRIu32 ")", program ? program : "process",
 		 session ? session->pid : 0);
 }
 
@@ -55,8 +61,7 @@ static void name_device(struct ts_studio_reader *reader, const struct ts_lane *l
 {
 	const struct ts_row_device *device =
 		ts_sbt_reader_device(reader->source.reader, lane->session, lane->device);
-	const char *model =
-		device ? ts_sbt_reader_string(reader->source.reader, device->name, NULL) : NULL;
+	const char *model = device ? string_of(reader, device->name) : NULL;
 
 	if (lane->device == TS_NO_DEVICE)
 		snprintf(name, NAME_BYTES, "unknown GPU");
@@ -87,11 +92,10 @@ static void name_stream(struct ts_studio_reader *reader, const struct ts_lane *l
 static void name_counter(struct ts_studio_reader *reader, const struct ts_lane *lane,
 			 char name[NAME_BYTES])
 {
-	const char *domain = ts_sbt_reader_string(reader->source.reader, lane->domain, NULL);
-	const char *own = ts_sbt_reader_string(reader->source.reader, lane->name, NULL);
+	const char *domain = string_of(reader, lane->domain), *own = string_of(reader, lane->name);
 
 	snprintf(name, NAME_BYTES, "%s%s%s", domain ? domain : "", domain ? ": " : "",
-		 text_or(own, "counter"));
+		 own ? own : "counter");
 }
 
 static void name_lane(struct ts_studio_reader *reader, const struct ts_lane *lane,

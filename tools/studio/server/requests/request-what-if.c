@@ -7,8 +7,8 @@
 #include "proto/abi/grow.h"
 #include "replay/emulate/emulate.h"
 #include "replay/report/names/names.h"
+#include "tools/studio/server/requests/studio-asking.h"
 #include "tools/studio/server/requests/studio-part.h"
-#include "tools/studio/server/studio-call.h"
 
 #include <json-c/json.h>
 #include <malloc.h>
@@ -81,20 +81,16 @@ static int read_view(struct ts_studio_call *call, struct json_object *body, stru
 
 static int read_edits(struct ts_studio_call *call, struct edits *edits)
 {
-	struct json_tokener *tokener = json_tokener_new_ex(8);
-	struct json_object *body = NULL, *list;
+	struct json_object *body, *list;
 	int r;
 
-	if (!tokener)
-		return ts_call_fail(call, 500, "no memory");
-	body = json_tokener_parse_ex(tokener, call->body, (int)call->n_body);
-	if (json_tokener_get_error(tokener) != json_tokener_success ||
-	    !json_object_object_get_ex(body, "edits", &list))
-		r = ts_call_fail(call, 400, "the body needs \"edits\"");
-	else
+	if (ts_asking_body(call, &body))
+		return -1;
+	if (json_object_object_get_ex(body, "edits", &list))
 		r = read_list(call, list, edits) || read_view(call, body, edits) ? -1 : 0;
+	else
+		r = ts_call_fail(call, 400, "the body needs \"edits\"");
 	json_object_put(body);
-	json_tokener_free(tokener);
 	return r;
 }
 
@@ -194,6 +190,14 @@ static int answer(struct making *making, const struct ts_emulate_result *before,
 	return 0;
 }
 
+static int fail_too_long(struct ts_studio_call *call)
+{
+	return ts_call_fail(call, 400,
+			    "the trace has more than %u calls and operations, too many to draw its "
+			    "whole emulation; `tsctl replay --what-if` computes its length",
+			    MAX_ROWS);
+}
+
 static int emulate(struct making *making, const struct edits *edits)
 {
 	struct ts_studio_call *call = making->call;
@@ -208,8 +212,12 @@ static int emulate(struct making *making, const struct edits *edits)
 	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *after = NULL;
 	char message[TS_EMULATE_TEXT_BYTES] = "";
 	struct ts_sbt_reader *reader = call->reader->source.reader;
-	int r = making->is_part ? ts_studio_part_read(reader, &options, &making->part, &program)
-				: ts_emulate_read(reader, &options, &program);
+	int r;
+
+	if (!making->is_part && ts_studio_part_count(reader, options.session) > MAX_ROWS)
+		return fail_too_long(call);
+	r = making->is_part ? ts_studio_part_read(reader, &options, &making->part, &program)
+			    : ts_emulate_read(reader, &options, &program);
 
 	r = r ? r : ts_emulate_recorded(program, &before);
 	r = r ? r
@@ -218,9 +226,7 @@ static int emulate(struct making *making, const struct edits *edits)
 	if (r == -EINVAL)
 		return ts_call_fail(call, 400, "%s", message);
 	if (r == -E2BIG)
-		return ts_call_fail(call, 400,
-				    "the trace has too many operations to draw its whole "
-				    "emulation; `tsctl replay --what-if` has no limit");
+		return fail_too_long(call);
 	return r ? ts_call_fail_with(call, r) : answer(making, before, after);
 }
 
