@@ -4,9 +4,10 @@
 import { button, el, link, number, table } from '../core/dom';
 import { Integer } from '../core/json';
 import { brief, clean } from '../core/names';
+import { Steps } from '../core/steps';
 import { formatCount, formatDuration, formatInstant } from '../core/time';
 import { ApiError } from '../data/api';
-import { Slack, Steps } from '../model';
+import { Slack } from '../model';
 import { Panel } from './panel';
 import { shares } from './parts';
 

@@ -3,11 +3,12 @@
 // gaps, and the critical path. Asks the caches for what it lacks; the caches ask the server.
 import { colourOf, css, fixedColour, GREY, hashText, muted, pixel, Rgb } from '../core/colours';
 import { elide } from '../core/names';
+import { firstFrom, Steps } from '../core/steps';
 import { formatDuration, formatInstant, roundStep, ticks } from '../core/time';
 import { CELLS, levelOf, MAX_LEVEL, Tile } from '../core/tile';
 import { RowCache, RowChunk, ROWS_LIMIT, CHUNK_LEVELS } from '../data/row-cache';
 import { TileCache } from '../data/tile-cache';
-import { firstFrom, Model, Selection, Steps } from '../model';
+import { Model, Selection } from '../model';
 import { DEPTH_HEIGHT, Lane } from './lanes';
 import { Found, Strips } from './strips';
 
