@@ -47,6 +47,7 @@ CHECKS = {
     'studio-findings': ('studio-findings', [], 3600),
     'studio-panels': ('studio-panels', [], 3600),
     'studio-speed': ('studio-speed', [], 7200),
+    'studio-timeline': ('studio-timeline', [], 3600),
     'studio-tiles': ('studio-tiles-outside', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }

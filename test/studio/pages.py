@@ -16,6 +16,25 @@ import harness  # noqa: E402
 
 THOROUGH = unittest.skipUnless(studio.SOAK, 'TS_SOAK=1 runs it')
 IDLE = 'window.studio && window.studio.idle()'
+# Whether pixels of a picture before and a picture after differ near places: of each, the number that do.
+CHANGED = '''(async (before, after, places) => {
+    const pixels = async data => {
+        const image = await createImageBitmap(new Blob([Uint8Array.from(atob(data), c => c.charCodeAt(0))], {type: 'image/png'}));
+        const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+        context.drawImage(image, 0, 0);
+        return context.getImageData(0, 0, image.width, image.height);
+    };
+    const a = await pixels(before), b = await pixels(after);
+    return places.map(([x, y]) => {
+        let n = 0;
+        for (let i = Math.max(0, Math.round(x) - 5); i <= Math.min(a.width - 1, Math.round(x) + 5); i++)
+            for (let j = Math.max(0, Math.round(y) - 5); j <= Math.min(a.height - 1, Math.round(y) + 5); j++) {
+                const at = 4 * (j * a.width + i);
+                n += [0, 1, 2].some(c => Math.abs(a.data[at + c] - b.data[at + c]) > 24);
+            }
+        return n;
+    });
+})(%s, %s, %s)'''
 
 
 class Case(harness.Case):
@@ -109,3 +128,16 @@ class Case(harness.Case):
                 return page.run('(f => [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))')
             before = now
         raise chromium.Failed('the view does not rest')
+
+    def picture(self, page, alike=2):
+        """What the page shows, twice the same unless told otherwise: the last frame is drawn."""
+        last = None
+        while True:
+            now = page.ask('Page.captureScreenshot', format='png')['data']
+            if now == last or alike == 1:
+                return now
+            last = now
+
+    def changed(self, page, before, places):
+        """How many pixels near each place differ from an earlier picture."""
+        return page.run(CHANGED % tuple(json.dumps(part) for part in (before, self.picture(page), places)))

@@ -10,25 +10,6 @@ import studio
 from pages import IDLE, THOROUGH
 
 INSTANTS = ('3.28ms', '2ms', '5.5ms')
-# Whether pixels of a picture before and a picture after differ near places: of each, the number that do.
-CHANGED = '''(async (before, after, places) => {
-    const pixels = async data => {
-        const image = await createImageBitmap(new Blob([Uint8Array.from(atob(data), c => c.charCodeAt(0))], {type: 'image/png'}));
-        const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
-        context.drawImage(image, 0, 0);
-        return context.getImageData(0, 0, image.width, image.height);
-    };
-    const a = await pixels(before), b = await pixels(after);
-    return places.map(([x, y]) => {
-        let n = 0;
-        for (let i = Math.max(0, Math.round(x) - 5); i <= Math.min(a.width - 1, Math.round(x) + 5); i++)
-            for (let j = Math.max(0, Math.round(y) - 5); j <= Math.min(a.height - 1, Math.round(y) + 5); j++) {
-                const at = 4 * (j * a.width + i);
-                n += [0, 1, 2].some(c => Math.abs(a.data[at + c] - b.data[at + c]) > 24);
-            }
-        return n;
-    });
-})(%s, %s, %s)'''
 
 
 def sums(parts, key, value='ns'):
@@ -332,16 +313,7 @@ class Panels(pages.Case):
         places = [self.place(page, server, arrow[side + '_lane'], arrow[side + '_ns']) for arrow in arrows for side in ('from', 'to')]
         # The stroke begins at the one end, and the head lies before the other.
         places = [(x + 3, y) if i % 2 == 0 else (x - 5, y) for i, (x, y) in enumerate(places)]
-        return page.run(CHANGED % tuple(json.dumps(part) for part in (before, self.picture(page), places)))
-
-    def picture(self, page):
-        """What the page shows, twice the same: the last frame is drawn."""
-        last = None
-        while True:
-            now = page.ask('Page.captureScreenshot', format='png')['data']
-            if now == last:
-                return now
-            last = now
+        return self.changed(page, before, places)
 
     def test_arrows(self):
         """From a launch to its kernel, and from an event to the operation that waited for it: asked for, drawn, and gone again."""
