@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-start [OPERATIONS]: a small CUDA program, for the start and the end of a session. Prints the
- * time of the first call, cuInit(), and the instant at which main() returns; the caller measures the
- * time from there to the end of the process. run.py runs it on the virtual GPU, preloaded and not.
+ * bench-start [OPERATIONS]: a small CUDA program, for the start and the end of a session. It prints
+ * the time of the first call, cuInit(), and the instant at which main() returns. The caller
+ * measures the time from there to the end of the process. run.py runs this program on the virtual
+ * GPU, preloaded and not.
  */
 #include <dlfcn.h>
 
