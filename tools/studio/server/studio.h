@@ -46,6 +46,7 @@ struct ts_studio_trace {
 	pthread_mutex_t lock;
 	pthread_cond_t is_free;
 	struct ts_studio_reader *free_readers;
+	const struct ts_studio_reader *first; /* of a session: has the file */
 	struct ts_studio_tiles *tiles;
 	atomic_int is_ended;   /* a live trace has its last row */
 	atomic_ulong n_rows;   /* of a live trace */
