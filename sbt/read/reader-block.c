@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "sbt/format/short.h"
 #include "sbt/format/summary.h"
 #include "sbt/read/reader-internal.h"
 
@@ -51,6 +52,24 @@ int ts_sbt_pread(int fd, void *to, size_t n, uint64_t off)
 		n -= (size_t)got;
 	}
 	return 0;
+}
+
+int ts_sbt_read_header(int fd, uint64_t off, uint64_t end, struct ts_sbt_block_header *ret_header,
+		       const char **ret_why)
+{
+	uint8_t bytes[sizeof(*ret_header)];
+	size_t n = sizeof(bytes);
+	int r;
+
+	TS_STATIC_ASSERT(sizeof(bytes) >= TS_SHORT_MAX_HEADER, "one read gets any header");
+	if (off >= end)
+		return TS_SBT_E_END;
+	if (end - off < n)
+		n = (size_t)(end - off);
+	r = ts_sbt_pread(fd, bytes, n, off);
+	if (r)
+		return r < 0 ? r : TS_SBT_E_END;
+	return ts_block_header_parse(bytes, n, ret_header, ret_why);
 }
 
 int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
@@ -138,11 +157,12 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	 * The size of the read is bounded by header.stored_bytes. The header is checked, and must
 	 * equal the block's entry.
 	 */
-	r = ts_sbt_pread(fd, &header, sizeof(header), TS_SBT_OFF(block->off));
-	if (r)
-		return ts_sbt_reader_fail(reader, r, block->off, "%s",
+	why = NULL;
+	r = ts_sbt_read_header(fd, TS_SBT_OFF(block->off), TS_SBT_OFF(block->off) + block->bytes,
+			       &header, &why);
+	if (r && !why)
+		return ts_sbt_reader_fail(reader, r < 0 ? r : TS_SBT_E_CORRUPT, block->off, "%s",
 					  r < 0 ? strerror(-r) : "the file ends inside a block");
-	why = ts_block_header_check(&header);
 	if (!why) {
 		ts_block_describe(&header, block->off, &described);
 		if (memcmp(&described, block, sizeof(described)))
@@ -158,7 +178,8 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	bytes = ts_spares_take(&reader->spares, header.stored_bytes);
 	if (!bytes)
 		return ts_sbt_reader_fail(reader, -ENOMEM, block->off, "no memory for a block");
-	r = ts_sbt_pread(fd, bytes, header.stored_bytes, TS_SBT_OFF(block->off) + sizeof(header));
+	r = ts_sbt_pread(fd, bytes, header.stored_bytes,
+			 TS_SBT_OFF(block->off) + ts_block_head_bytes(&header));
 	if (r) {
 		free(bytes);
 		return ts_sbt_reader_fail(reader, r, block->off, "%s",
@@ -168,8 +189,8 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 				ret_raw, &why);
 	ts_spares_put(&reader->spares, bytes);
 	if (r)
-		return ts_sbt_reader_fail(reader, r, block->off + sizeof(header), "%s",
-					  r < 0 ? strerror(-r) : why);
+		return ts_sbt_reader_fail(reader, r, block->off + ts_block_head_bytes(&header),
+					  "%s", r < 0 ? strerror(-r) : why);
 	*ret_header = header;
 	if (reader->on_rows)
 		reader->on_rows(header.n_rows, reader->on_rows_data);
