@@ -227,6 +227,8 @@ enum ts_image_result {
  */
 #define TS_METADATA_SAMPLES_MISSING "samples_missing"
 #define TS_METADATA_SAMPLES_COST    "samples_cost"
+/* The rate of samples and its reason, if a sampler changed the rate. */
+#define TS_METADATA_SAMPLES_RATE "samples_rate"
 
 /*
  * Written if calls of all processes were requested (tsctl record --system): "calls", or why there

@@ -28,6 +28,16 @@ static bool is_sample(const uint8_t *at, size_t n)
 	       n - sizeof(head) == head.n_frames * sizeof(uint64_t);
 }
 
+static bool is_rate(const uint8_t *at, size_t n)
+{
+	struct ts_sampler_rate rate;
+
+	if (n != sizeof(rate))
+		return false;
+	memcpy(&rate, at, sizeof(rate));
+	return rate.period_ns != 0;
+}
+
 static bool is_valid(const struct ts_sampler_item *item, const uint8_t *at)
 {
 	switch (item->kind) {
@@ -37,6 +47,8 @@ static bool is_valid(const struct ts_sampler_item *item, const uint8_t *at)
 		return is_sample(at, item->n_bytes);
 	case TS_SAMPLER_LOST:
 		return item->n_bytes == sizeof(struct ts_sampler_lost);
+	case TS_SAMPLER_RATE:
+		return is_rate(at, item->n_bytes);
 	case TS_SAMPLER_DONE:
 		return item->n_bytes == sizeof(struct ts_sampler_done);
 	case TS_SAMPLER_WHY:

@@ -9,7 +9,7 @@
  *     daemon                                     sampler
  *       ts_sampler_new(): spawn ------------------> begin(): become the user, open events
  *       ON, OFF ----------------------------------> enable, disable events
- *       <------------------------------------------ TEXT, SAMPLE, LOST, WHY
+ *       <------------------------------------------ TEXT, SAMPLE, LOST, WHY, RATE
  *       <------------------------------------------ PYTHON: an interpreter was found
  *       ts_sampler_give_program() ----------------> use the eBPF program, if one is given
  *       FINISH -----------------------------------> last samples
@@ -41,6 +41,7 @@ enum ts_sampler_kind {
 	 * ts_sampler_give_program().
 	 */
 	TS_SAMPLER_PYTHON = 6,
+	TS_SAMPLER_RATE = 7, /* struct ts_sampler_rate: of the samples from now on */
 };
 
 struct ts_sampler_item {
@@ -74,6 +75,11 @@ struct ts_sampler_sample {
 
 struct ts_sampler_lost {
 	uint64_t count; /* number of lost samples since the previous message of this kind */
+};
+
+struct ts_sampler_rate {
+	uint64_t period_ns; /* not 0 */
+	uint64_t cost_ns;   /* processor time of a sample, because of which the period changed */
 };
 
 struct ts_sampler_done {

@@ -21,6 +21,7 @@
 
 #include "daemon/sample/pyframes.h"
 #include "daemon/sample/pyring.h"
+#include "daemon/sample/rate.h"
 #include "daemon/sample/sampler.h"
 #include "daemon/sample/threads.h"
 #include "daemon/util/daemon-error.h"
@@ -36,6 +37,9 @@
 /* Time between small messages: one message costs as much as a sample. */
 #define SEND_NS	   UINT64_C(100000000)
 #define SEND_BYTES (TS_SAMPLER_MESSAGE_BYTES / 2)
+/* The cost of a sample is measured over this time, and this number of samples. */
+#define COST_NS	     UINT64_C(1000000000)
+#define COST_SAMPLES 32u
 
 struct sampling {
 	struct ts_sampler_process process;
@@ -53,6 +57,10 @@ struct sampling {
 	struct ts_bpf_python_stack stack; /* frames that this process copied last */
 	bool why_reported;
 	uint64_t n_samples, n_lost, n_dropped, lost_reported, sent_ns;
+	struct ts_sample_rate rate;
+	bool is_rate_fixed; /* the options set it */
+	/* The present window of `rate`. */
+	uint64_t window_ns, window_samples, window_processor_ns;
 	size_t n_message;
 	uint64_t message[TS_SAMPLER_MESSAGE_BYTES / 8];
 };
@@ -127,14 +135,21 @@ static int put_losses(struct sampling *sampling)
 	return put(sampling, TS_SAMPLER_LOST, &lost, sizeof(lost), NULL, 0);
 }
 
-static int put_done(struct sampling *sampling)
+/* Returns the processor time of this process. */
+static uint64_t processor_ns(void)
 {
-	struct ts_sampler_done done = {.n_samples = sampling->n_samples};
 	struct timespec now;
-	int r;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	done.processor_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int put_done(struct sampling *sampling)
+{
+	struct ts_sampler_done done = {.n_samples = sampling->n_samples,
+				       .processor_ns = processor_ns()};
+	int r;
+
 	r = put(sampling, TS_SAMPLER_DONE, &done, sizeof(done), NULL, 0);
 	return r ?: flush(sampling);
 }
@@ -177,7 +192,7 @@ static int take_sample(void *data, const struct ts_thread_sample *sample, size_t
 {
 	struct sampling *sampling = data;
 	struct ts_sampler_sample head = {.time_ns = sample->time_ns,
-					 .period_ns = sampling->options.period_ns,
+					 .period_ns = sample->period_ns,
 					 .tid = sample->tid,
 					 .cpu = sample->cpu,
 					 .flags = sample->in_kernel ? TS_SAMPLER_IN_KERNEL : 0};
@@ -293,6 +308,8 @@ static int read_arguments(struct sampling *sampling, int argc, char **argv)
 	sampling->process = (struct ts_sampler_process){(pid_t)numbers[0], (uid_t)numbers[1],
 							(gid_t)numbers[2], numbers[3]};
 	sampling->options.period_ns = numbers[4];
+	sampling->is_rate_fixed = numbers[4] != TS_SAMPLER_PERIOD_NS;
+	ts_sample_rate_init(&sampling->rate, numbers[4]);
 	return numbers[4] ? 0 : -EINVAL;
 }
 
@@ -355,10 +372,18 @@ static void explain(struct sampling *sampling, int r)
 		(void)put_why(sampling, why);
 }
 
+static void begin_window(struct sampling *sampling)
+{
+	sampling->window_ns = ts_clock_monotonic_ns();
+	sampling->window_samples = sampling->n_samples;
+	sampling->window_processor_ns = processor_ns();
+}
+
 static void switch_to(struct sampling *sampling, bool on)
 {
 	sampling->off = !on;
 	ts_sampled_threads_enable(sampling->threads, on);
+	begin_window(sampling);
 }
 
 /* Lets the program read Python stacks. Samples then need not be handled one by one. */
@@ -466,10 +491,35 @@ static int take_all(struct sampling *sampling)
 	return r ?: look_around(sampling);
 }
 
+/* Changes the rate if samples cost too much, or less than before; the trace has the reason. */
+static int adapt_rate(struct sampling *sampling)
+{
+	const struct ts_sampled_calls calls = calls_of(sampling);
+	uint64_t window_ns = ts_clock_monotonic_ns() - sampling->window_ns;
+	uint64_t n_samples = sampling->n_samples - sampling->window_samples;
+	struct ts_sampler_rate changed;
+	int r;
+
+	if (sampling->is_rate_fixed || sampling->off || window_ns < COST_NS ||
+	    n_samples < COST_SAMPLES)
+		return 0;
+	changed.period_ns = ts_sample_rate_add(&sampling->rate, window_ns, n_samples,
+					       processor_ns() - sampling->window_processor_ns);
+	changed.cost_ns = sampling->rate.cost_ns;
+	begin_window(sampling);
+	if (changed.period_ns == sampling->options.period_ns)
+		return 0;
+	sampling->options.period_ns = changed.period_ns;
+	r = ts_sampled_threads_set_period(sampling->threads, changed.period_ns, &calls);
+	return r ?: put(sampling, TS_SAMPLER_RATE, &changed, sizeof(changed), NULL, 0);
+}
+
 static int run(struct sampling *sampling)
 {
 	bool finish = false;
 	int r = look_around(sampling);
+
+	begin_window(sampling);
 
 	if (!r && ts_sampled_threads_is_user_only(sampling->threads))
 		r = put_why(
@@ -484,6 +534,7 @@ static int run(struct sampling *sampling)
 		r = r ?: take_all(sampling);
 		if (!r && is_woken)
 			r = take_words(sampling, &finish);
+		r = r ?: adapt_rate(sampling);
 		if (!r && finish)
 			r = take_all(sampling);
 		if (!r && (sampling->n_message > SEND_BYTES ||

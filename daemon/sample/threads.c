@@ -56,7 +56,8 @@ struct sampled {
 	struct perf_event_mmap_page *page;
 	uint8_t *ring;
 	size_t ring_bytes;
-	uint64_t seen;	      /* position in the ring up to which `prompted` was called */
+	uint64_t seen; /* position in the ring up to which `prompted` was called */
+	uint64_t period_ns;
 	uint32_t stack_bytes; /* length of the copied stack */
 	uint32_t n_samples;
 	size_t depth_bytes; /* the deepest stack so far */
@@ -211,6 +212,7 @@ static int begin_event(struct ts_sampled_threads *threads, struct sampled *sampl
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = tid};
 	int r;
 
+	sampled->period_ns = threads->options.period_ns;
 	sampled->fd = open_as_allowed(threads, tid, sampled->stack_bytes);
 	if (sampled->fd < 0)
 		return sampled->fd;
@@ -451,6 +453,7 @@ static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, 
 {
 	struct ts_thread_sample sample = {.tid = sampled->tid,
 					  .inner_tid = sampled->inner_tid,
+					  .period_ns = sampled->period_ns,
 					  .in_kernel = in_kernel,
 					  .name = sampled->name};
 	struct sample_head head;
@@ -677,6 +680,30 @@ int ts_sampled_threads_wait(struct ts_sampled_threads *threads,
 		}
 	}
 	return 0;
+}
+
+int ts_sampled_threads_set_period(struct ts_sampled_threads *threads, uint64_t period_ns,
+				  const struct ts_sampled_calls *calls)
+{
+	int r = 0;
+
+	threads->options.period_ns = period_ns;
+	for (uint32_t i = 0; i < threads->n_slots && !r; i++) {
+		struct sampled *sampled = &threads->threads[i];
+
+		if (!sampled->tid)
+			continue;
+		/* The samples in the ring have the period before. */
+		ioctl(sampled->fd, PERF_EVENT_IOC_DISABLE, 0);
+		r = take_ring(threads, sampled, calls);
+		if (!sampled->tid)
+			continue;
+		if (!ioctl(sampled->fd, PERF_EVENT_IOC_PERIOD, &period_ns))
+			sampled->period_ns = period_ns;
+		if (!threads->off)
+			ioctl(sampled->fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	return r;
 }
 
 int ts_sampled_threads_take(struct ts_sampled_threads *threads,

@@ -26,8 +26,9 @@ struct ts_thread_sample {
 	 */
 	uint32_t tid, inner_tid;
 	uint32_t cpu;
-	bool in_kernel;	  /* the thread was in the kernel, called from this stack */
-	const char *name; /* name of the thread when it was found; 16 bytes */
+	uint64_t period_ns; /* processor time of the thread that the sample stands for */
+	bool in_kernel;	    /* the thread was in the kernel, called from this stack */
+	const char *name;   /* name of the thread when it was found; 16 bytes */
 	struct ts_unwind_registers registers;
 	const void *stack;
 	size_t n_stack_bytes;
@@ -92,6 +93,12 @@ int ts_sampled_threads_wait(struct ts_sampled_threads *threads,
  */
 int ts_sampled_threads_take(struct ts_sampled_threads *threads,
 			    const struct ts_sampled_calls *calls);
+/*
+ * Changes the period of all threads, after it has handled the samples of the present period. Each
+ * thread's present period begins anew. Returns a value of `sampled` that is not 0.
+ */
+int ts_sampled_threads_set_period(struct ts_sampled_threads *threads, uint64_t period_ns,
+				  const struct ts_sampled_calls *calls);
 /* Turns sampling on or off. */
 void ts_sampled_threads_enable(struct ts_sampled_threads *threads, bool on);
 

@@ -589,7 +589,7 @@ class Bench:
 
     def host_costs(self, name, argv, drop):
         """
-        Sampler and daemon: at 199 Hz, against the daemon without samples, by turns. The thread's slow-down at 199 Hz is below what can be
+        Sampler and daemon: at the sampler's own rate, against the daemon without samples, by turns. The thread's slow-down is below what can be
         seen: at 1 kHz, with samples switched off and on between blocks of work.
         """
         prefix = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] if drop else []
@@ -617,8 +617,9 @@ class Bench:
         programs = [one['program_ns'] for one in runs['samples'] if one['program_ns']]
         if programs:
             self.say("  the eBPF program, in the thread's time", '%.1f us' % (statistics.median(programs) / 1e3), 'by the kernel')
-        self.say('  of a core at 199 Hz', '%.2f %%' % (100 * total * 199 / 1e9), '%.2fx of 0.3 %%' % (total * 199 / 1e9 / 0.003),
-                 'at most 1x')
+        rate = statistics.median(one['rate'] for one in runs['samples'])
+        self.say('  of a core at %.0f Hz, the rate that the sampler chose' % rate, '%.2f %%' % (100 * total * rate / 1e9),
+                 '%.2fx of 0.3 %%' % (total * rate / 1e9 / 0.003), 'at most 1x')
 
     def python_of(self, prefix):
         """This interpreter, or the system's where an ordinary user may not run it."""
@@ -683,7 +684,9 @@ class Bench:
         for block in blocks:
             block['rows'] = [row for row in rows if block['start_ns'] <= row['start_ns'] <= block['end_ns']]
         frames = [len(row['stack']['frames']) for block in blocks for row in block['rows']]
-        found = {'samples': len(frames), 'frames': statistics.mean(frames or [0]), 'lost': sum(info['lost'].values()),
+        # The rate falls in the first seconds.
+        periods = [row['period_ns'] for row in rows[len(rows) // 2:]]
+        found = {'samples': len(frames), 'rate': 1e9 / statistics.mean(periods) if periods else 0, 'frames': statistics.mean(frames or [0]), 'lost': sum(info['lost'].values()),
                  'sampler_ns': sum(block['sampler_ns'] for block in blocks), 'thread_ns': [],
                  'daemon_ns': sum(block['daemon_ns'] for block in blocks), 'program_ns': blocks[-1]['program_ns']}
         cost = re.match(r'(\d+) samples, (\d+) ns', info['metadata'].get('samples_cost', ''))

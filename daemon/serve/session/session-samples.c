@@ -205,6 +205,19 @@ static int take_why(struct ts_session *s, struct ts_session_samples *samples, co
 	return describe(s, TS_METADATA_SAMPLES_MISSING, why);
 }
 
+static int take_rate(struct ts_session *s, const uint8_t *bytes)
+{
+	struct ts_sampler_rate rate;
+	char text[128];
+
+	memcpy(&rate, bytes, sizeof(rate));
+	snprintf(
+		text, sizeof(text),
+		"%.0f a second of processor time, because one costs %.0f us (at most 0.3 %% of a core)",
+		1e9 / (double)rate.period_ns, (double)rate.cost_ns / 1e3);
+	return describe(s, TS_METADATA_SAMPLES_RATE, text);
+}
+
 static int take_done(struct ts_session *s, struct ts_session_samples *samples, const uint8_t *bytes)
 {
 	struct ts_sampler_done done;
@@ -249,6 +262,8 @@ static int take_item(struct ts_session *s, struct ts_session_samples *samples, u
 	case TS_SAMPLER_PYTHON:
 		give_program(samples);
 		return 0;
+	case TS_SAMPLER_RATE:
+		return take_rate(s, bytes);
 	case TS_SAMPLER_DONE:
 		return take_done(s, samples, bytes);
 	default:

@@ -476,7 +476,7 @@ static int count_sample(struct ts_parts *parts, struct ts_gap_key *key, uint32_t
 	if (r)
 		return r;
 	parts->entries[index].part.samples++;
-	parts->entries[index].sampled_ns += period_ns;
+	ts_parts_add_sampled(&parts->entries[index].sampled_ns, period_ns);
 	return 0;
 }
 

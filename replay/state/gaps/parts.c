@@ -62,7 +62,7 @@ int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t
 /* The samples of one part's time. */
 struct samples {
 	uint64_t n, sampled_ns; /* the time that the samples stand for */
-	uint64_t whole_ns, named_ns, given_ns, n_given;
+	uint64_t whole_ns, named_ns, given_ns, given_sampled_ns;
 };
 
 /*
@@ -98,15 +98,16 @@ static uint64_t time_of(const struct samples *samples)
  * Returns the part's share of `named_ns`. The shares add up exactly, because each share is the
  * difference of two rounded running sums.
  */
-static uint64_t share_of(struct samples *samples, const struct ts_gap_part *part)
+static uint64_t share_of(struct samples *samples, const struct ts_parts_entry *entry)
 {
 	uint64_t before_ns = samples->given_ns;
 
-	if (!samples->n_given)
+	if (!samples->named_ns)
 		samples->named_ns = time_of(samples);
-	samples->n_given += part->samples;
-	samples->given_ns =
-		(uint64_t)((unsigned __int128)samples->named_ns * samples->n_given / samples->n);
+	ts_parts_add_sampled(&samples->given_sampled_ns, entry->sampled_ns);
+	if (samples->sampled_ns)
+		samples->given_ns = (uint64_t)((unsigned __int128)samples->named_ns *
+					       samples->given_sampled_ns / samples->sampled_ns);
 	return samples->given_ns - before_ns;
 }
 
@@ -122,13 +123,14 @@ int ts_parts_split(struct ts_parts *parts)
 		if (whole == TS_PARTS_NONE)
 			continue;
 		all[whole].n += parts->entries[i].part.samples;
-		all[whole].sampled_ns += parts->entries[i].sampled_ns;
+		ts_parts_add_sampled(&all[whole].sampled_ns, parts->entries[i].sampled_ns);
 		all[whole].whole_ns = parts->entries[whole].part.ns;
 	}
 	for (size_t i = 0; i < parts->n; i++) {
 		struct ts_gap_part *part = &parts->entries[i].part;
 		uint32_t whole = whole_of(parts, &parts->entries[i]);
-		uint64_t ns = whole == TS_PARTS_NONE ? 0 : share_of(&all[whole], part);
+		uint64_t ns =
+			whole == TS_PARTS_NONE ? 0 : share_of(&all[whole], &parts->entries[i]);
 
 		if (whole == TS_PARTS_NONE || whole == i)
 			continue;

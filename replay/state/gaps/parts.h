@@ -25,6 +25,13 @@ struct ts_parts {
 
 #define TS_PARTS_NONE UINT32_MAX
 
+/* Adds the time of samples. A file may have any periods, so the sum has a limit. */
+static inline void ts_parts_add_sampled(uint64_t *sum_ns, uint64_t ns)
+{
+	if (__builtin_add_overflow(*sum_ns, ns, sum_ns))
+		*sum_ns = UINT64_MAX;
+}
+
 void ts_parts_deinit(struct ts_parts *parts);
 /*
  * Finds the part with this key, or adds it. If there are already `max` parts, returns a part with
@@ -33,7 +40,7 @@ void ts_parts_deinit(struct ts_parts *parts);
 int ts_parts_find(struct ts_parts *parts, const struct ts_gap_key *key, uint32_t *ret_index);
 /*
  * Divides each thread's time in own code (`code` 0) among the parts that differ only in `code`, by
- * their samples. Returns 0 or -ENOMEM.
+ * the time that their samples stand for. Returns 0 or -ENOMEM.
  */
 int ts_parts_split(struct ts_parts *parts);
 /*

@@ -15,6 +15,7 @@
 
 #include "daemon/sample/pyframes.h"
 #include "daemon/sample/pyring.h"
+#include "daemon/sample/rate.h"
 #include "daemon/sample/sampler.h"
 #include "daemon/sample/threads.h"
 
@@ -547,4 +548,113 @@ TS_TEST(a_wait_ends_each_time)
 	}
 	close(ends[0]);
 	close(ends[1]);
+}
+
+/* ---- the rate -------------------------------------------------------------------------------- */
+
+struct counted {
+	uint64_t n[2], ns; /* samples of the first and of other periods, and their time */
+	uint64_t first_ns;
+};
+
+static int count_sample(void *data, const struct ts_thread_sample *sample, size_t *ret_depth_bytes)
+{
+	struct counted *counted = data;
+
+	*ret_depth_bytes = 0;
+	counted->n[sample->period_ns != counted->first_ns]++;
+	counted->ns += sample->period_ns;
+	return 0;
+}
+
+static uint64_t thread_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void work(struct ts_sampled_threads *threads, const struct ts_sampled_calls *calls,
+		 uint64_t ns)
+{
+	uint64_t begun = thread_ns();
+
+	for (uint64_t done = 0; done < ns; done = thread_ns() - begun)
+		ts_check_int(ts_sampled_threads_take(threads, calls), 0);
+}
+
+/* A change of the period leaves the time right that the samples stand for. */
+TS_TEST(samples_have_the_period_of_their_time)
+{
+	struct counted counted = {.first_ns = 1000000};
+	const struct ts_sampled_calls calls = {count_sample, prompt_nothing, before_nothing,
+					       &counted};
+	const struct ts_sampled_options options = {.period_ns = 1000000,
+						   .program_fd = -1,
+						   .wait_ms = 20,
+						   .wake_fd = -1};
+	struct ts_sampled_threads *threads;
+	int r = ts_sampled_threads_new(getpid(), &options, &threads);
+	uint64_t begun = thread_ns(), ns;
+
+	if (r == -EACCES || r == -EPERM || r == -ENOENT || r == -ENOSYS || r == -EOPNOTSUPP)
+		ts_skip("no perf events");
+	ts_check_int(r, 0);
+	work(threads, &calls, 100000000);
+	ts_check(counted.n[0] && !counted.n[1]);
+	ts_check_int(ts_sampled_threads_set_period(threads, 4000000, &calls), 0);
+	counted.n[0] = 0;
+	work(threads, &calls, 300000000);
+	ts_check(!counted.n[0] && counted.n[1]);
+	ts_check_int(ts_sampled_threads_set_period(threads, 1000000, &calls), 0);
+	work(threads, &calls, 100000000);
+	ts_check(counted.n[0]);
+	ns = thread_ns() - begun;
+	ts_check(counted.ns <= ns / 4 * 5);
+	/* Time in the kernel has no samples if the kernel does not allow them. */
+	ts_check(counted.ns >= ns / 4 * 3 || ts_sampled_threads_is_user_only(threads));
+	ts_sampled_threads_free(threads);
+}
+
+#define SECOND UINT64_C(1000000000)
+
+/* A second in which `n` threads ran all the time, and each sample cost the sampler `ns`. */
+static uint64_t add_second(struct ts_sample_rate *rate, unsigned n, uint64_t ns)
+{
+	uint64_t samples = n * SECOND / rate->period_ns;
+
+	return ts_sample_rate_add(rate, SECOND, samples, samples * ns);
+}
+
+TS_TEST(the_rate_follows_the_cost)
+{
+	const uint64_t first_ns = SECOND / 199;
+	struct ts_sample_rate rate;
+	uint64_t low_ns;
+
+	ts_sample_rate_init(&rate, first_ns);
+	/* Cheap samples, whatever the number of threads, and the expensive start of a program. */
+	for (unsigned i = 0; i < 20; i++)
+		ts_check_int(add_second(&rate, i == 4 ? 1 : 16, i < 2 || i == 9 ? 200000 : 3000),
+			     first_ns);
+	/* 51 + 9 us a sample are 0.3 % of a core at 50 Hz. */
+	for (unsigned i = 0; i < 2; i++)
+		ts_check_int(add_second(&rate, 1, 51000), first_ns);
+	low_ns = add_second(&rate, 1, 51000);
+	ts_check(low_ns >= 19990000 && low_ns <= 20010000);
+	for (unsigned i = 0; i < 20; i++)
+		ts_check_int(add_second(&rate, 4, i % 5 ? 48000 : 90000), low_ns);
+	/* A process that mostly sleeps costs little of a core. */
+	for (unsigned i = 0; i < 2; i++)
+		ts_check_int(ts_sample_rate_add(&rate, 20 * SECOND, 32, 32 * 60000), low_ns);
+	ts_check_int(ts_sample_rate_add(&rate, 20 * SECOND, 32, 32 * 60000), first_ns);
+	/* The rate does not fall further than to an eighth. */
+	for (unsigned i = 0; i < 9; i++)
+		(void)add_second(&rate, 1, 100000000);
+	ts_check_int(rate.period_ns, 8 * first_ns);
+	/* Cheap again. */
+	for (unsigned i = 0; i < 9; i++)
+		(void)add_second(&rate, 1, 2000);
+	ts_check_int(rate.period_ns, first_ns);
 }

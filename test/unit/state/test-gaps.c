@@ -273,14 +273,19 @@ TS_TEST(each_nanosecond_has_one_cause)
 
 #define PERIOD_NS 1000u
 
-static void add_sample(uint32_t thread, uint64_t start_ns, uint32_t stack)
+static void add_sample_of(uint32_t thread, uint64_t start_ns, uint32_t stack, uint64_t period_ns)
 {
 	struct ts_row_sample row = {.start_ns = start_ns,
-				    .period_ns = PERIOD_NS,
+				    .period_ns = period_ns,
 				    .thread = thread,
 				    .stack = stack};
 
 	add(TS_ROW_SAMPLE, &row);
+}
+
+static void add_sample(uint32_t thread, uint64_t start_ns, uint32_t stack)
+{
+	add_sample_of(thread, start_ns, stack, PERIOD_NS);
 }
 
 /*
@@ -358,6 +363,28 @@ TS_TEST(samples_name_code)
 		check_code(parts, TS_GAP_RUNNING, 2, 30 * PERIOD_NS, 30);
 	}
 	ts_check_int(gaps->streams[0].causes_ns[TS_GAP_RUNNING], 100 * PERIOD_NS);
+	ts_gaps_free(gaps);
+}
+
+/*
+ * The sampler's rate falls in the middle of the gap: samples count by the time that they stand for.
+ * Function 1 has the first half of the time, and a quarter of the second one.
+ */
+TS_TEST(samples_of_two_rates_name_code)
+{
+	struct ts_gaps *gaps;
+
+	begin_trace("sched");
+	add_off_cpu(WAKER, TS_OFF_CPU_SLEEP, 300, 0, 350, 0);
+	add_gap(96 * PERIOD_NS);
+	for (unsigned i = 0; i < 48; i++)
+		add_sample(MAIN, 1500 + i * PERIOD_NS, 1);
+	for (unsigned i = 0; i < 12; i++)
+		add_sample_of(MAIN, 1500 + (48 + 4 * i) * PERIOD_NS, i % 4 ? 2 : 1, 4 * PERIOD_NS);
+	gaps = read_gaps(1000, 10);
+	ts_check_int(gaps->n, 1);
+	check_code(&gaps->parts, TS_GAP_RUNNING, 1, 60 * PERIOD_NS, 51);
+	check_code(&gaps->parts, TS_GAP_RUNNING, 2, 36 * PERIOD_NS, 9);
 	ts_gaps_free(gaps);
 }
 

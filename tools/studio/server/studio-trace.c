@@ -5,7 +5,6 @@
  */
 #include "proto/abi/clock.h"
 #include "tools/studio/server/studio-daemon.h"
-#include "tools/studio/server/studio-wait.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <time.h>

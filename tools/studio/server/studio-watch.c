@@ -6,7 +6,6 @@
 #include "tools/studio/server/studio-watch.h"
 
 #include "proto/abi/base.h"
-#include "tools/studio/server/studio-wait.h"
 
 #include <sys/socket.h>
 

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 #define TS_STUDIO_MAX_TRACES  2u
 #define TS_STUDIO_TOKEN_BYTES 33u /* 128 bits in hexadecimal, and an end */
@@ -92,3 +93,29 @@ void ts_studio_tiles_put(struct ts_studio_trace *trace, struct ts_studio_tiles *
 struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace,
 					      bool (*is_cancelled)(void *data), void *data);
 void ts_studio_reader_put(struct ts_studio_trace *trace, struct ts_studio_reader *reader);
+
+/* As pthread_cond_init(), for CLOCK_MONOTONIC: a new date delays no wait. */
+static inline int ts_studio_wait_init(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+	int r = pthread_condattr_init(&attributes);
+
+	if (r)
+		return r;
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	r = pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return r;
+}
+
+/* Waits for the condition, at most for `ns`, which is less than a second. */
+static inline void ts_studio_wait(pthread_cond_t *condition, pthread_mutex_t *lock, long ns)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ns;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_cond_timedwait(condition, lock, &until);
+}

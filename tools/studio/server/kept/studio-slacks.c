@@ -121,7 +121,7 @@ struct ts_studio_slack *ts_studio_slacks_get(struct ts_studio_slacks *slacks,
 		return found;
 	pthread_mutex_lock(&slacks->making);
 	found = find(slacks, &wanted);
-	if (!found && !call->is_cancelled)
+	if (!found && !ts_call_is_cancelled(call))
 		found = make(slacks, call, &wanted);
 	else if (!found)
 		ts_call_fail_with(call, -ECANCELED);
