@@ -93,18 +93,20 @@ step_gcc()
 }
 
 # Tests that recorder and readers build, work and install without the virtual GPU.
-# The daemon's memory (suite `bounds`) is the same in each build without a sanitizer, so only the gcc step measures it.
+# The daemon's memory (suite `bounds`) and confinement (suite `confined`) are the same in each build without a sanitizer, so only the
+# gcc step tests them. The same holds here for tests of one thread (suite `single`): the compiler and the code are those of that step.
 step_alone()
 {
-	build alone gcc "" $werror -Dvgpu=disabled -Dnvcc=disabled -Dbuildtype=debugoptimized || return 1
-	tests alone --timeout-multiplier 4 --suite unit --suite alone --no-suite bounds
+	suites="--suite unit --suite alone --no-suite bounds --no-suite confined --no-suite single"
+	build alone gcc "$suites" $werror -Dvgpu=disabled -Dnvcc=disabled -Dbuildtype=debugoptimized || return 1
+	tests alone --timeout-multiplier 4 $suites
 }
 
 # The second compiler, and at the same time a release build: optimised, without assertions.
 step_clang()
 {
 	build clang clang "" $werror -Dbuildtype=release -Db_ndebug=true -Dnvcc=disabled || return 1
-	tests clang --timeout-multiplier 4 --suite unit --no-suite ptx --no-suite bounds
+	tests clang --timeout-multiplier 4 --suite unit --no-suite ptx --no-suite bounds --no-suite confined
 }
 
 # The virtual device's own tests (suite `device`) are slow under sanitizers, so only the other steps run them. The PTX engine's tests

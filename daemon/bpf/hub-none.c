@@ -9,7 +9,7 @@
 
 struct ts_kernel_hub {
 	struct ts_kernel_config config;
-	char missing[160];
+	char missing[192];
 };
 
 int ts_kernel_hub_new(const struct ts_kernel_config *config, bool keep,

@@ -22,8 +22,8 @@
  * seccomp_init() and seccomp_load() of libseccomp: the daemon's worker does not run without a
  * filter. Here the filter is left out, so an emulated worker is not confined.
  *
- * process_vm_readv() of the own process, with one range on each side: the shim reads memory by it
- * that may be unmapped. Here /proc/self/mem does it.
+ * process_vm_readv() of the own process: the shim and the daemon's sampler read memory by it that
+ * may be unmapped. Here /proc/self/mem does it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -276,27 +276,51 @@ EXPORT int seccomp_load(const void *filter)
 	return 0;
 }
 
+/* As the kernel does, reads up to the first address that is not mapped. */
 EXPORT ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long n_local,
 				const struct iovec *remote, unsigned long n_remote,
 				unsigned long flags)
 {
-	ssize_t n;
+	size_t local_off = 0, remote_off = 0, total = 0;
 	int fd;
 
-	if (pid != getpid() || n_local != 1 || n_remote != 1 || flags) {
+	if (pid != getpid() || flags) {
 		errno = ENOSYS;
 		return -1;
 	}
 	fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	n = pread(fd, local->iov_base,
-		  local->iov_len < remote->iov_len ? local->iov_len : remote->iov_len,
-		  (off_t)(uintptr_t)remote->iov_base);
+	while (n_local && n_remote) {
+		size_t n_local_bytes = local->iov_len - local_off;
+		size_t n_remote_bytes = remote->iov_len - remote_off;
+		size_t n_bytes = n_local_bytes < n_remote_bytes ? n_local_bytes : n_remote_bytes;
+		ssize_t n = n_bytes ? pread(fd, (char *)local->iov_base + local_off, n_bytes,
+					    (off_t)((uintptr_t)remote->iov_base + remote_off))
+				    : 0;
+
+		if (n < 0 || (n == 0 && n_bytes))
+			break;
+		total += (size_t)n;
+		if ((size_t)n < n_bytes)
+			break;
+		local_off += n_bytes;
+		remote_off += n_bytes;
+		if (local_off == local->iov_len) {
+			local++;
+			n_local--;
+			local_off = 0;
+		}
+		if (remote_off == remote->iov_len) {
+			remote++;
+			n_remote--;
+			remote_off = 0;
+		}
+	}
 	close(fd);
-	if (n <= 0) {
+	if (!total && n_local && n_remote) {
 		errno = EFAULT;
 		return -1;
 	}
-	return n;
+	return (ssize_t)total;
 }

@@ -140,6 +140,19 @@ class Spec(unittest.TestCase):
         self.assertEqual({name.split()[0] for name in names} - {'tracesmith-debuginfo', 'tracesmith-debugsource'}, NAMES)
         self.assertEqual({name.split()[1] for name in names}, {'1.2.3'})
 
+    def test_packages_of_both_machines(self):
+        """The spec file and Debian's control file are for x86-64 and aarch64, and no script is for one of them."""
+        without_code = {package.rpm for package in packages.read()[0] if package.is_all}
+        for machine in ('x86_64', 'aarch64'):
+            lines = self.query('--target', machine, '--qf', '%{name} %{arch}\\n')
+            self.assertEqual({name: arch for name, arch in map(str.split, lines) if name in NAMES},
+                             {name: 'noarch' if name in without_code else machine for name in NAMES})
+        with open(os.path.join(DEBIAN, 'control'), encoding='utf-8') as file:
+            self.assertEqual(set(re.findall(r'^Architecture: (.*)$', file.read(), re.MULTILINE)), {'all', 'amd64 arm64'})
+        for path in glob.glob(os.path.join(SOURCE, 'packaging', '*.sh')) + glob.glob(os.path.join(SOURCE, 'packaging', 'tarball', '*.sh')):
+            with open(path, encoding='utf-8') as file:
+                self.assertNotRegex(file.read(), 'x86_64|x86-64|amd64', path)
+
     def test_facts_of_the_project(self):
         self.assertEqual(set(self.query('--qf', '%{url}\\n')), {project.read()['Address'] or '(none)'})
 
