@@ -6,6 +6,7 @@
 #pragma once
 
 #include "proto/abi/record.h"
+#include "proto/abi/vendor/cupti.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
 /* Tables of one interface's calls, by id; ids from n on are unknown. */
@@ -31,6 +32,23 @@ static inline struct ts_call_facts ts_call_facts(uint32_t domain, uint32_t cbid)
 	if (ts_unlikely(cbid >= table->n))
 		return (struct ts_call_facts){0, false};
 	return (struct ts_call_facts){table->classes[cbid], table->effects_of[cbid] != 0};
+}
+
+/* True if the call launches a kernel and has no effect that call-table.h knows. */
+static inline bool ts_call_facts_is_launch(struct ts_call_facts facts)
+{
+	return facts.class_plus_1 == TS_CUPTI_CLASS_LAUNCH + 1 && !facts.has_effect;
+}
+
+/* True if the call's parameters have launch attributes: call-table.c reads them. */
+static inline bool ts_call_has_attributes(uint32_t domain, uint32_t cbid)
+{
+	if (domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API)
+		return cbid == TS_CUPTI_RUNTIME_CBID_cudaLaunchKernelExC_v11060 ||
+		       cbid == TS_CUPTI_RUNTIME_CBID_cudaLaunchKernelExC_ptsz_v11060;
+	return domain == TS_CUPTI_CB_DOMAIN_DRIVER_API &&
+	       (cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernelEx ||
+		cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernelEx_ptsz);
 }
 
 /* Returns enum ts_cupti_class. */

@@ -7,7 +7,6 @@
 #include "inject/calls/call-record.h"
 
 #include "inject/calls/access.h"
-#include "proto/abi/vendor/cupti_cbid.h"
 
 #define STREAM_LEGACY	  1u
 #define STREAM_PER_THREAD 2u
@@ -147,67 +146,43 @@ static void record_access(struct ts_shim *shim, struct ts_thread *thread,
 	ts_thread_commit(thread, sizeof(*out));
 }
 
-static uint32_t capture_stack(struct ts_shim *shim, struct ts_thread *thread)
+void ts_call_count_stack(struct ts_thread *thread, uint32_t flags)
 {
-	uint32_t flags = 0;
-	uint32_t stack;
-
-	/* The settings of the process and the daemon's command can each disable stacks. */
-	if (!shim->config.stacks ||
-	    !(__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_STACKS))
-		return TS_ID_UNKNOWN;
-	if (ts_unlikely(!ts_stack_works(&shim->stacks))) {
+	if (flags & TS_STACK_NONE)
 		ts_thread_count(thread, TS_LOSS_NO_STACK, 1);
-		return TS_ID_UNKNOWN;
-	}
-	stack = ts_stack_capture(&shim->stacks, &shim->definitions, &thread->stacks, &flags);
-	if (ts_unlikely(flags & TS_STACK_CUT))
+	if (flags & TS_STACK_CUT)
 		ts_thread_count(thread, TS_LOSS_STACK_TRUNCATED, 1);
-	if (ts_unlikely(flags & TS_STACK_NO_PYTHON))
+	if (flags & TS_STACK_NO_PYTHON)
 		ts_thread_count(thread, TS_LOSS_NO_PYTHON, 1);
-	return stack;
+}
+
+/* Returns the flags of the API row of a returning call. */
+static uint16_t flags_of(const struct ts_shim *shim, const struct ts_call_end *end)
+{
+	uint16_t flags = 0;
+
+	if (end->result)
+		return 0;
+	if (!end->is_untimed && ts_tls.call.op_id < TS_OP_ID_SHARED &&
+	    !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) &&
+	    (end->kind == TS_CUPTI_CLASS_LAUNCH ||
+	     ts_call_table_expect_device(end->domain, end->cbid, end->params)))
+		flags |= TS_API_EXPECTS_DEVICE;
+	if (end->kind == TS_CUPTI_CLASS_LAUNCH &&
+	    ts_call_table_may_begin_early(end->domain, end->cbid, end->params))
+		flags |= TS_API_MAY_BEGIN_EARLY;
+	return flags;
 }
 
 uint64_t ts_call_record(struct ts_shim *shim, struct ts_thread *thread,
 			const struct ts_call_end *end)
 {
-	const struct ts_call *call = &ts_tls.call;
 	const uint64_t time = end->time ? end->time : ts_producer_ticks(&shim->producer);
-	const unsigned kind = end->kind;
-	const bool expects_device =
-		!end->result && !end->is_untimed && call->op_id < TS_OP_ID_SHARED &&
-		!__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) &&
-		(kind == TS_CUPTI_CLASS_LAUNCH ||
-		 ts_call_table_expect_device(end->domain, end->cbid, end->params));
-	/*
-	 * The stack is captured at exit, so that unwinding does not delay the launch. Frameworks
-	 * set the current device before nearly every call, so calls of class CONTEXT get no stack.
-	 */
-	const uint32_t stack =
-		kind == TS_CUPTI_CLASS_CONTEXT ? TS_ID_UNKNOWN : capture_stack(shim, thread);
-	struct ts_record_api *out;
 
-	out = ts_thread_reserve(thread, TS_RECORD_API, sizeof(*out), shim->producer.clock,
-				call->enter);
-	if (ts_likely(out != NULL)) {
-		if (expects_device)
-			out->record.flags = TS_API_EXPECTS_DEVICE;
-		if (!end->result && kind == TS_CUPTI_CLASS_LAUNCH &&
-		    ts_call_table_may_begin_early(end->domain, end->cbid, end->params))
-			out->record.flags |= TS_API_MAY_BEGIN_EARLY;
-		out->end = time;
-		out->op_id = call->op_id;
-		out->nested_op_id = call->nested ? ts_widen(&shim->widen, call->nested) : 0;
-		out->stack = stack;
-		out->domain = (uint16_t)end->as_domain;
-		out->cbid = (uint16_t)end->cbid;
-		out->result = end->result;
-		out->context = end->context;
-		ts_thread_commit(thread, sizeof(*out));
-	}
-	if ((kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET ||
-	     kind == TS_CUPTI_CLASS_FREE || kind == TS_CUPTI_CLASS_ALLOC) &&
-	    !is_of_graph(shim, end->result, kind))
+	ts_call_write_row(shim, thread, end, flags_of(shim, end), shim->producer.clock, time);
+	if ((end->kind == TS_CUPTI_CLASS_MEMCPY || end->kind == TS_CUPTI_CLASS_MEMSET ||
+	     end->kind == TS_CUPTI_CLASS_FREE || end->kind == TS_CUPTI_CLASS_ALLOC) &&
+	    !is_of_graph(shim, end->result, end->kind))
 		record_access(shim, thread, end, time);
 	return time;
 }

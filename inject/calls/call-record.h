@@ -9,6 +9,7 @@
 
 #include "inject/calls/call-table.h"
 #include "inject/context.h"
+#include "proto/abi/vendor/cupti_cbid.h"
 
 /* A call at its return. */
 struct ts_call_end {
@@ -30,6 +31,58 @@ struct ts_call_end {
  */
 uint64_t ts_call_record(struct ts_shim *shim, struct ts_thread *thread,
 			const struct ts_call_end *end);
+
+/* Counts a missing or incomplete stack. `flags`: TS_STACK_*. */
+void ts_call_count_stack(struct ts_thread *thread, uint32_t flags);
+
+/* Returns the stack of the calling thread, if stacks are recorded. */
+static inline uint32_t ts_call_stack(struct ts_shim *shim, struct ts_thread *thread)
+{
+	uint32_t flags = 0;
+	uint32_t stack;
+
+	/* The settings of the process and the daemon's command can each disable stacks. */
+	if (!shim->config.stacks ||
+	    !(__atomic_load_n(&shim->control->command, __ATOMIC_RELAXED) & TS_COMMAND_STACKS))
+		return TS_ID_UNKNOWN;
+	stack = ts_stack_capture(&shim->stacks, &shim->definitions, &thread->stacks, &flags);
+	if (ts_unlikely(flags))
+		ts_call_count_stack(thread, flags);
+	return stack;
+}
+
+/*
+ * Writes the API row of the call that ts_tls.call describes. `flags`: TS_API_*. `clock`: the
+ * session's. `time`: of the return. Inlined, so that a caller that knows the kind of call pays only
+ * for what this kind needs.
+ */
+static inline __attribute__((always_inline)) void ts_call_write_row(
+	struct ts_shim *shim, struct ts_thread *thread, const struct ts_call_end *end,
+	uint16_t flags, enum ts_clock clock, uint64_t time)
+{
+	const struct ts_call *call = &ts_tls.call;
+	/*
+	 * The stack is captured at exit, so that unwinding does not delay the launch. Frameworks
+	 * set the current device before nearly every call, so calls of class CONTEXT get no stack.
+	 */
+	const uint32_t stack =
+		end->kind == TS_CUPTI_CLASS_CONTEXT ? TS_ID_UNKNOWN : ts_call_stack(shim, thread);
+	struct ts_record_api *out;
+
+	out = ts_thread_reserve(thread, TS_RECORD_API, sizeof(*out), clock, call->enter);
+	if (ts_unlikely(!out))
+		return;
+	out->record.flags = flags;
+	out->end = time;
+	out->op_id = call->op_id;
+	out->nested_op_id = call->nested ? ts_widen(&shim->widen, call->nested) : 0;
+	out->stack = stack;
+	out->domain = (uint16_t)end->as_domain;
+	out->cbid = (uint16_t)end->cbid;
+	out->result = end->result;
+	out->context = end->context;
+	ts_thread_commit(thread, sizeof(*out));
+}
 
 /*
  * Records a context or a stream, now. `type`: TS_RECORD_CONTEXT or TS_RECORD_STREAM. `object`: its

@@ -166,21 +166,15 @@ static bool has_early_begin(const struct ts_cu_launch_attribute *attributes, uin
 
 bool ts_call_table_may_begin_early(uint32_t domain, uint32_t cbid, const void *params)
 {
-	if (domain == TS_CUPTI_CB_DOMAIN_DRIVER_API &&
-	    (cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernelEx ||
-	     cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernelEx_ptsz)) {
-		const struct ts_cu_launch_kernel_ex_params *p = params;
+	const struct ts_cuda_launch_kernel_ex_c_params *runtime = params;
+	const struct ts_cu_launch_kernel_ex_params *driver = params;
 
-		return p && p->config && has_early_begin(p->config->attrs, p->config->num_attrs);
-	}
-	if (domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API &&
-	    (cbid == TS_CUPTI_RUNTIME_CBID_cudaLaunchKernelExC_v11060 ||
-	     cbid == TS_CUPTI_RUNTIME_CBID_cudaLaunchKernelExC_ptsz_v11060)) {
-		const struct ts_cuda_launch_kernel_ex_c_params *p = params;
-
-		return p && p->config && has_early_begin(p->config->attrs, p->config->num_attrs);
-	}
-	return false;
+	if (!params || !ts_call_has_attributes(domain, cbid))
+		return false;
+	if (domain == TS_CUPTI_CB_DOMAIN_RUNTIME_API)
+		return runtime->config &&
+		       has_early_begin(runtime->config->attrs, runtime->config->num_attrs);
+	return driver->config && has_early_begin(driver->config->attrs, driver->config->num_attrs);
 }
 
 int ts_call_table_stream_capture(uint32_t domain, uint32_t cbid)

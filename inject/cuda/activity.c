@@ -33,8 +33,24 @@ struct decoder {
 	 * CLOCK_MONOTONIC.
 	 */
 	uint64_t earliest, latest, ahead;
-	uint64_t longest; /* plausible duration */
+	uint64_t longest; /* plausible duration of a library like CUPTI */
+	/*
+	 * A kernel's record can be read as it is: in CUPTI's own layout, with all fields that the
+	 * shim reads, and CUDA's devices have the numbers from 0.
+	 */
+	bool has_all;
+	enum ts_clock clock;  /* of the records' times */
+	uint64_t kernel_word; /* first word of a kernel's record */
 };
+
+/*
+ * True if the record has a channel. Before CUDA 11.6, some layouts have padding in its place:
+ * within the record's length, but garbage.
+ */
+static bool has_channel(const struct decoder *d)
+{
+	return d->activity->cupti->layout_version >= TS_CUPTI_API_VERSION_CUDA_11_6;
+}
 
 /*
  * Trap: CUPTI has returned times that are wrong by days, and ends before starts, when its
@@ -45,8 +61,16 @@ struct decoder {
 static void set_bounds(struct decoder *d)
 {
 	const struct ts_control *control = d->activity->producer->control;
+	const struct ts_activity *activity = d->activity;
 
-	d->earliest = 0;
+	d->clock = activity->cupti->clock;
+	d->kernel_word =
+		ts_record_word(TS_RECORD_KERNEL, sizeof(struct ts_record_kernel), d->clock);
+	d->has_all = !activity->cupti->vendor->records && !activity->first_device &&
+		     has_channel(d) &&
+		     ts_cupti_record_has(ts_cupti_activity_kernel, cluster_z,
+					 activity->n_bytes[TS_CUPTI_ACTIVITY_KIND_KERNEL]);
+	d->earliest = 1; /* 0 is no time */
 	d->latest = UINT64_MAX;
 	d->longest = d->activity->cupti->vendor->records ? LONGEST_NS : UINT64_MAX;
 	if (d->activity->cupti->clock != TS_CLOCK_MONOTONIC)
@@ -80,8 +104,8 @@ static __attribute__((noinline)) bool count_bad_times(const struct decoder *d, u
 /* Checks the times of a row. If they are unusable, counts a loss and returns false. */
 static inline bool times_are_good(const struct decoder *d, uint64_t start, uint64_t end)
 {
-	return ts_likely(start >= d->earliest && start <= end && end <= d->latest && start &&
-			 end - start <= d->longest) ||
+	return ts_likely(start >= d->earliest && start <= end && end <= d->latest &&
+			 (d->has_all || end - start <= d->longest)) ||
 	       count_bad_times(d, start, end);
 }
 
@@ -96,52 +120,24 @@ static inline bool is_wanted(const struct decoder *d, uint32_t correlation_id)
 	return is_wanted_op(d, ts_widen(d->activity->widen, correlation_id));
 }
 
-/*
- * True if the record has a channel. Before CUDA 11.6, some layouts have padding in its place:
- * within the record's length, but garbage.
- */
-static bool has_channel(const struct decoder *d)
-{
-	return d->activity->cupti->layout_version >= TS_CUPTI_API_VERSION_CUDA_11_6;
-}
-
 static inline __attribute__((always_inline)) void *reserve(const struct decoder *d,
 							   enum ts_record_type type,
 							   uint32_t n_bytes, uint64_t time)
 {
-	return ts_thread_reserve(d->thread, type, n_bytes, d->activity->cupti->clock,
-				 time - d->ahead);
+	return ts_thread_reserve(d->thread, type, n_bytes, d->clock, time - d->ahead);
 }
 
-static void decode_kernel(const struct decoder *d, const struct ts_cupti_activity_kernel *in,
-			  size_t n_bytes)
+/*
+ * Copies the fields that all versions have. `restrict`, so that the compiler copies neighbouring
+ * fields at once.
+ */
+static inline void copy_kernel(struct ts_record_kernel *restrict out,
+			       const struct ts_cupti_activity_kernel *restrict in)
 {
-	const uint64_t op_id = ts_widen(d->activity->widen, in->correlation_id);
-	struct ts_record_kernel *out;
-	uint32_t name;
-
-	if (!is_wanted_op(d, op_id) || !times_are_good(d, in->start, in->end))
-		return;
-	/*
-	 * Comes before the kernel's record, because a definition is published before records that
-	 * refer to it.
-	 */
-	name = ts_definitions_string_cached(d->activity->producer->definitions, &d->thread->strings,
-					    in->name);
-	out = reserve(d, TS_RECORD_KERNEL, sizeof(*out), in->start);
-	if (!out)
-		return;
-	out->end = in->end - d->ahead;
-	out->op_id = op_id;
 	out->place.device = in->device_id;
 	out->place.context = in->context_id;
 	out->place.stream = in->stream_id;
-	/* Padding before CUDA 11.1. */
-	out->place.graph = d->activity->cupti->layout_version >= 14 ? in->graph_id : 0;
 	out->place.graph_node = in->graph_node_id;
-	out->queued = in->queued ? in->queued - d->ahead : 0;
-	out->submitted = in->submitted ? in->submitted - d->ahead : 0;
-	out->name = name;
 	out->grid[0] = (uint32_t)in->grid_x;
 	out->grid[1] = (uint32_t)in->grid_y;
 	out->grid[2] = (uint32_t)in->grid_z;
@@ -153,6 +149,27 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 	out->local_bytes_per_thread = in->local_memory_per_thread;
 	out->registers_per_thread = in->registers_per_thread;
 	out->launch_type = in->launch_type;
+}
+
+/* Copies the fields that later versions added. */
+static inline void copy_kernel_additions(struct ts_record_kernel *restrict out,
+					 const struct ts_cupti_activity_kernel *restrict in)
+{
+	out->place.graph = in->graph_id;
+	out->channel = in->channel_id;
+	out->channel_type = (uint8_t)in->channel_type;
+	out->cluster[0] = in->cluster_x;
+	out->cluster[1] = in->cluster_y;
+	out->cluster[2] = in->cluster_z;
+}
+
+/* Copies the additions that the record has. */
+static __attribute__((noinline)) void copy_kernel_additions_of(
+	const struct decoder *d, struct ts_record_kernel *out,
+	const struct ts_cupti_activity_kernel *in, size_t n_bytes)
+{
+	/* Padding before CUDA 11.1. */
+	out->place.graph = d->activity->cupti->layout_version >= 14 ? in->graph_id : 0;
 	out->channel = 0;
 	out->channel_type = 0;
 	out->cluster[0] = out->cluster[1] = out->cluster[2] = 0;
@@ -165,6 +182,38 @@ static void decode_kernel(const struct decoder *d, const struct ts_cupti_activit
 		out->cluster[1] = in->cluster_y;
 		out->cluster[2] = in->cluster_z;
 	}
+}
+
+static inline __attribute__((always_inline)) void decode_kernel(
+	const struct decoder *d, const struct ts_cupti_activity_kernel *in, size_t n_bytes)
+{
+	const uint64_t op_id = ts_widen(d->activity->widen, in->correlation_id);
+	struct ts_record_kernel *out;
+	uint32_t name;
+
+	if (!is_wanted_op(d, op_id) || !times_are_good(d, in->start, in->end))
+		return;
+	/*
+	 * Comes before the kernel's record, because a definition is published before records that
+	 * refer to it.
+	 */
+	name = ts_definitions_string_in_pass(d->activity->producer->definitions,
+					     &d->thread->strings, in->name);
+	out = ts_thread_reserve_by_word(d->thread, d->kernel_word, sizeof(*out),
+					in->start - d->ahead);
+	if (!out)
+		return;
+	out->end = in->end - d->ahead;
+	out->op_id = op_id;
+	copy_kernel(out, in);
+	if (ts_likely(d->has_all))
+		copy_kernel_additions(out, in);
+	else
+		copy_kernel_additions_of(d, out, in, n_bytes);
+	/* 0: CUPTI was not asked for these times. */
+	out->queued = ts_unlikely(in->queued) ? in->queued - d->ahead : 0;
+	out->submitted = ts_unlikely(in->submitted) ? in->submitted - d->ahead : 0;
+	out->name = name;
 	out->function = 0;
 	ts_thread_commit(d->thread, sizeof(*out));
 }
@@ -472,23 +521,16 @@ static bool get_plain(const struct decoder *d, const void *record, struct plain 
 	return ret->n_bytes;
 }
 
-static void decode_one(const struct decoder *d, const void *record)
+static inline bool is_kernel(uint32_t kind)
 {
-	struct plain plain;
-	size_t n_bytes;
+	return kind == TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
+	       kind == TS_CUPTI_ACTIVITY_KIND_KERNEL;
+}
 
-	if (!get_plain(d, record, &plain)) {
-		if (ts_unlikely(plain.record == NULL && plain.kind))
-			ts_thread_count(d->thread, TS_LOSS_BAD_RECORD, 1);
-		return;
-	}
-	record = plain.record;
-	n_bytes = plain.n_bytes;
-	switch (plain.kind) {
-	case TS_CUPTI_ACTIVITY_KIND_KERNEL:
-	case TS_CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		decode_kernel(d, record, n_bytes);
-		break;
+/* Decodes a record of n_bytes that is no kernel. */
+static void decode_other(const struct decoder *d, uint32_t kind, const void *record, size_t n_bytes)
+{
+	switch (kind) {
 	case TS_CUPTI_ACTIVITY_KIND_MEMCPY:
 		decode_memcpy(d, record, n_bytes);
 		break;
@@ -560,24 +602,60 @@ static inline __attribute__((always_inline)) void *next_record(const struct ts_a
 	return NULL;
 }
 
+/*
+ * Finds the thread's shard. Without a shard, the record is counted as lost; for the next record, a
+ * shard may be free again. False: there is none.
+ */
+static bool has_thread(struct decoder *d)
+{
+	if (ts_likely(d->thread != NULL))
+		return true;
+	d->thread = ts_producer_thread(d->activity->producer);
+	if (!d->thread)
+		return false;
+	/* The names in a buffer's records do not change while CUPTI delivers the buffer. */
+	ts_definitions_begin_pass(&d->thread->strings);
+	return true;
+}
+
+/*
+ * Decodes a record that is no kernel. Prepares a kernel of another layout, or with other numbers
+ * than the trace's, and returns true.
+ */
+static __attribute__((noinline)) bool decode_unless_kernel(const struct decoder *d, void *record,
+							   struct plain *ret_kernel)
+{
+	if (d->activity->first_device)
+		ts_renumber(record, d->activity->first_device);
+	if (!get_plain(d, record, ret_kernel)) {
+		if (!ret_kernel->record && ret_kernel->kind)
+			ts_thread_count(d->thread, TS_LOSS_BAD_RECORD, 1);
+		return false;
+	}
+	if (is_kernel(ret_kernel->kind))
+		return true;
+	decode_other(d, ret_kernel->kind, ret_kernel->record, ret_kernel->n_bytes);
+	return false;
+}
+
 void ts_activity_decode(struct ts_activity *activity, uint8_t *buffer, size_t valid_bytes)
 {
 	struct decoder d = {.activity = activity};
+	struct plain plain = {.n_bytes = 0};
 	void *record = NULL;
 	bool torn = false;
 
 	set_bounds(&d);
 	while ((record = next_record(activity, buffer, valid_bytes, record, &torn))) {
-		/*
-		 * The thread's shard is looked up for each record. Without a shard, the record is
-		 * counted as lost; for the next record, a shard may be free again.
-		 */
-		d.thread = ts_producer_thread(activity->producer);
-		if (!d.thread)
+		if (!has_thread(&d))
 			continue;
-		if (ts_unlikely(activity->first_device))
-			ts_renumber(record, activity->first_device);
-		decode_one(&d, record);
+		plain.record = record;
+		/* Most records are kernels that can be read as they are. */
+		if (ts_unlikely(!d.has_all ||
+				!is_kernel(((const struct ts_cupti_activity *)record)->kind)) &&
+		    !decode_unless_kernel(&d, record, &plain))
+			continue;
+		decode_kernel(&d, plain.record, plain.n_bytes);
 	}
 	if (torn)
 		ts_session_count(activity->producer->control, TS_LOSS_BAD_RECORD, 1);

@@ -125,6 +125,7 @@ static void enter(struct ts_shim *shim, bool recorded, uint32_t domain, uint32_t
 		call->cbid = cbid;
 		call->stream_flags = 0;
 		call->stream_priority = 0;
+		call->is_usual = false;
 		call->left_out = ts_pause_leaves_out(&shim->pause, op_id);
 		recorded = recorded && !call->left_out;
 		call->enter = recorded ? ts_producer_ticks(&shim->producer) : 0;
@@ -426,19 +427,65 @@ static void on_state(struct ts_shim *shim, uint32_t cbid, const struct ts_cupti_
 	ts_session_refuse(shim->control, TS_EMPTY_CUPTI_ERROR, text);
 }
 
-/* A call begins. Nothing here sets errno. */
-static __attribute__((noinline)) void on_enter(struct ts_shim *shim, uint32_t domain, uint32_t cbid,
-					       const struct ts_cupti_callback_data *data)
+static __attribute__((noinline)) void enter_otherwise(struct ts_shim *shim, uint32_t domain,
+						      uint32_t cbid,
+						      const struct ts_cupti_callback_data *data)
 {
+	/* Nothing here sets errno. */
 	ts_tls.busy = TS_BUSY_IN_CALL;
 	enter(shim, ts_shim_is_recording(shim), domain, cbid, data);
 	ts_tls.busy = TS_BUSY_NOT;
 }
 
-/* A call returns. */
-static __attribute__((noinline)) void on_leave(struct ts_shim *shim, uint32_t mode, uint32_t domain,
-					       uint32_t cbid,
-					       const struct ts_cupti_callback_data *data)
+/*
+ * True if on_enter() and on_leave() record the call by themselves: a launch that is outermost, has
+ * an id of its own and reads the processor's clock, while recording goes on.
+ */
+static inline bool is_usual(const struct ts_shim *shim, const struct ts_call *call, uint32_t domain,
+			    uint32_t cbid, uint32_t correlation, uint64_t *ret_op_id)
+{
+	/* The thread's last call was often the same. Then its facts need no look-up. */
+	const bool is_same = call->is_usual && call->cbid == cbid && call->domain == domain;
+
+	return (ts_likely(is_same) || (ts_call_facts_is_launch(ts_call_facts(domain, cbid)) &&
+				       !ts_call_has_attributes(domain, cbid))) &&
+	       !call->depth && call->correlation != correlation &&
+	       ts_widen_near(&shim->widen, correlation, ret_op_id) &&
+	       *ret_op_id < TS_OP_ID_SHARED && ts_pause_records(&shim->pause, *ret_op_id) &&
+	       ts_shim_is_recording(shim) && shim->producer.clock == TS_CLOCK_TSC;
+}
+
+/* A call begins. The usual one needs no function call; all others take the long way. */
+static inline void on_enter(struct ts_shim *shim, uint32_t domain, uint32_t cbid,
+			    const struct ts_cupti_callback_data *data)
+{
+	struct ts_call *call = &ts_tls.call;
+	uint64_t op_id;
+
+	if (ts_unlikely(!is_usual(shim, call, domain, cbid, data->correlation_id, &op_id))) {
+		enter_otherwise(shim, domain, cbid, data);
+		return;
+	}
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	call->depth = 1;
+	call->generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
+	call->nested = 0;
+	call->op_id = op_id;
+	call->correlation = data->correlation_id;
+	call->domain = domain;
+	call->cbid = cbid;
+	call->stream_flags = 0;
+	call->stream_priority = 0;
+	call->is_usual = true;
+	call->left_out = false;
+	call->enter = ts_clock_ticks(TS_CLOCK_TSC);
+	__atomic_store_n(&call->recorded, 1, __ATOMIC_RELAXED);
+	ts_tls.busy = TS_BUSY_NOT;
+}
+
+static __attribute__((noinline)) void leave_otherwise(struct ts_shim *shim, uint32_t mode,
+						      uint32_t domain, uint32_t cbid,
+						      const struct ts_cupti_callback_data *data)
 {
 	int saved_errno = errno;
 
@@ -448,8 +495,48 @@ static __attribute__((noinline)) void on_leave(struct ts_shim *shim, uint32_t mo
 	errno = saved_errno;
 }
 
-static __attribute__((noinline)) void on_other(struct ts_shim *shim, uint32_t mode, uint32_t domain,
-					       uint32_t cbid, const void *data)
+/* True if the call is the one that on_enter() recorded, and its device row is certain to come. */
+static inline bool is_usual_end(const struct ts_shim *shim, const struct ts_call *call,
+				uint32_t domain, uint32_t cbid,
+				const struct ts_cupti_callback_data *data)
+{
+	const int32_t *result = data->function_return_value;
+
+	return call->is_usual && call->depth == 1 && call->correlation == data->correlation_id &&
+	       call->cbid == cbid && call->domain == domain && (!result || !*result) &&
+	       ts_tls.thread && ts_tls.epoch == shim->producer.epoch &&
+	       !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
+}
+
+/* A call returns. The usual one takes the short way; what sets errno there restores it. */
+static __attribute__((noinline)) void on_leave(struct ts_shim *shim, uint32_t domain, uint32_t cbid,
+					       const struct ts_cupti_callback_data *data)
+{
+	struct ts_call *call = &ts_tls.call;
+	struct ts_call_end end;
+
+	if (ts_unlikely(!is_usual_end(shim, call, domain, cbid, data))) {
+		leave_otherwise(shim, TS_GATE_OPEN, domain, cbid, data);
+		return;
+	}
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	call->depth = 0;
+	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
+	end = (struct ts_call_end){
+		.kind = TS_CUPTI_CLASS_LAUNCH,
+		.as_domain = shim->cupti.vendor->api_domain[domain],
+		.cbid = cbid,
+		.context = ts_renumbered_context(data->context_uid, shim->first_cuda_device),
+	};
+	ts_call_write_row(shim, ts_tls.thread, &end, TS_API_EXPECTS_DEVICE, TS_CLOCK_TSC,
+			  ts_clock_ticks(TS_CLOCK_TSC));
+	if (ts_unlikely(__atomic_load_n(&shim->producer.dirty, __ATOMIC_RELAXED) != TS_DIRTY))
+		ts_flush_notify(&shim->flush, &shim->producer.dirty);
+	ts_tls.busy = TS_BUSY_NOT;
+}
+
+static void on_other(struct ts_shim *shim, uint32_t mode, uint32_t domain, uint32_t cbid,
+		     const void *data)
 {
 	int saved_errno = errno;
 
@@ -469,8 +556,8 @@ static bool is_call(uint32_t domain)
 }
 
 /* A callback while the thread is in the shim. */
-static __attribute__((noinline)) void on_busy(struct ts_shim *shim, uint32_t domain,
-					      const struct ts_cupti_callback_data *data)
+static void on_busy(struct ts_shim *shim, uint32_t domain,
+		    const struct ts_cupti_callback_data *data)
 {
 	if (ts_tls.busy == TS_BUSY_PROBING)
 		shim->yield.probed_id = data->correlation_id;
@@ -481,32 +568,49 @@ static __attribute__((noinline)) void on_busy(struct ts_shim *shim, uint32_t dom
 		ts_session_count(shim->control, TS_LOSS_REENTERED, 1);
 }
 
-/* Only chooses a function, and needs no stack frame. */
-void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
+/* All callbacks but the usual ones. */
+static __attribute__((noinline)) void handle_otherwise(struct ts_shim *shim, uint32_t domain,
+						       uint32_t cbid, const void *data)
 {
-	struct ts_shim *shim = userdata;
 	const struct ts_cupti_callback_data *call = data;
-	/*
-	 * The kernel wipes the gate's page in a forked child, so `mode` is TS_GATE_CLOSED in the
-	 * child. The rest of the session is the parent's.
-	 */
 	const uint32_t mode = __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED);
 
-	if (ts_unlikely(!data))
+	if (!data)
 		return;
-	if (ts_unlikely(ts_tls.busy)) {
+	if (ts_tls.busy) {
 		on_busy(shim, domain, data);
 		return;
 	}
-	if (ts_unlikely(mode == TS_GATE_CLOSED))
+	if (mode == TS_GATE_CLOSED)
 		return;
-	if (ts_unlikely(!is_call(domain))) {
+	if (!is_call(domain)) {
 		on_other(shim, mode, domain, cbid, data);
 		return;
 	}
 	domain = domain == TS_CALLBACKS_LIKE_HIP ? TS_API_HIP : domain;
 	if (call->callback_site == TS_CUPTI_API_ENTER)
+		enter_otherwise(shim, domain, cbid, call);
+	else
+		leave_otherwise(shim, mode, domain, cbid, call);
+}
+
+/* Needs no stack frame: it makes no call but to functions that end it. */
+void ts_callbacks_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
+{
+	struct ts_shim *shim = userdata;
+	const struct ts_cupti_callback_data *call = data;
+
+	/*
+	 * The kernel wipes the gate's page in a forked child, so `mode` is TS_GATE_CLOSED in the
+	 * child. The rest of the session is the parent's.
+	 */
+	if (ts_unlikely(!data || ts_tls.busy ||
+			__atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) != TS_GATE_OPEN ||
+			(domain != TS_CUPTI_CB_DOMAIN_DRIVER_API &&
+			 domain != TS_CUPTI_CB_DOMAIN_RUNTIME_API)))
+		handle_otherwise(shim, domain, cbid, data);
+	else if (call->callback_site == TS_CUPTI_API_ENTER)
 		on_enter(shim, domain, cbid, call);
 	else
-		on_leave(shim, mode, domain, cbid, call);
+		on_leave(shim, domain, cbid, call);
 }

@@ -55,6 +55,14 @@ static inline bool ts_pause_leaves_out(const struct ts_pause *pause, uint64_t op
 	return ts_pause_looks_back(pause, op_id);
 }
 
+/* True if the call with this id is recorded, by the last switch. False: ts_pause_leaves_out(). */
+static inline bool ts_pause_records(const struct ts_pause *pause, uint64_t op_id)
+{
+	const uint64_t last = __atomic_load_n(&pause->last, __ATOMIC_RELAXED);
+
+	return op_id << 1 >= last && !(last & 1);
+}
+
 /*
  * Adds a stray: a nested call that began after a switch, although its outermost call began before
  * that switch.

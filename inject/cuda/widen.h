@@ -45,3 +45,17 @@ static inline uint64_t ts_widen(struct ts_widen *widen, uint32_t id)
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return wide;
 }
+
+/* Like ts_widen(), for an id that needs no change of the reference. False: use ts_widen(). */
+static inline bool ts_widen_near(const struct ts_widen *widen, uint32_t id, uint64_t *ret_id)
+{
+	const uint64_t reference = __atomic_load_n(&widen->reference, __ATOMIC_RELAXED);
+	const int32_t distance = (int32_t)(id - (uint32_t)reference);
+
+	*ret_id = reference + (uint64_t)(int64_t)distance;
+	if (ts_unlikely(!id))
+		return false;
+	if (ts_unlikely(!reference))
+		return false;
+	return distance <= TS_WIDEN_STEP;
+}

@@ -66,11 +66,13 @@ void ts_loader_watch_check(struct ts_loader_watch *watch);
 static inline uint64_t ts_loader_generation(const struct ts_loader_watch *watch)
 {
 	uint64_t generation = __atomic_load_n(watch->n_loaded, __ATOMIC_RELAXED);
-	uint32_t i;
+	uint32_t i = 0;
 
-	for (i = 0; i < watch->n_added; i++)
+	/* There is at least one candidate if the watch works. */
+	do
 		generation = ts_hash_key(generation) +
 			     __atomic_load_n(watch->added[i], __ATOMIC_RELAXED);
+	while (ts_unlikely(++i < watch->n_added));
 	return generation;
 }
 

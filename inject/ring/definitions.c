@@ -284,16 +284,9 @@ uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_defini
 	return id;
 }
 
-static size_t slot_of(const char *string)
-{
-	const uintptr_t address = (uintptr_t)string;
-
-	return (address >> 4 ^ address >> 13) % TS_STRING_CACHE_ENTRIES;
-}
-
 /* Returns the cached entry for an address if its content is unchanged; else NULL. */
 static inline const struct ts_intern_entry *recall(const struct ts_definitions *definitions,
-						   const struct ts_string_cache *cache, size_t slot,
+						   struct ts_string_cache *cache, size_t slot,
 						   const char *string,
 						   struct ts_intern_entry *ret_entry)
 {
@@ -305,6 +298,7 @@ static inline const struct ts_intern_entry *recall(const struct ts_definitions *
 	if (strncmp(string, (char *)content_at(definitions, cache->entries[slot].off), n) ||
 	    string[n])
 		return NULL;
+	cache->entries[slot].pass = cache->pass;
 	ret_entry->id = cache->entries[slot].id;
 	return ret_entry;
 }
@@ -314,7 +308,7 @@ static __attribute__((noinline)) uint32_t string_cached(struct ts_definitions *d
 							const char *string, uint32_t max_bytes,
 							uint64_t limit, bool *ret_cut)
 {
-	const size_t slot = slot_of(string);
+	const size_t slot = ts_string_cache_slot(string);
 	struct ts_intern_entry fresh;
 	const struct ts_intern_entry *entry;
 	size_t n_bytes;
@@ -339,6 +333,7 @@ static __attribute__((noinline)) uint32_t string_cached(struct ts_definitions *d
 		cache->entries[slot].off = entry->off;
 		cache->entries[slot].n_bytes = entry->n_bytes;
 		cache->entries[slot].id = entry->id;
+		cache->entries[slot].pass = cache->pass;
 	}
 	return entry->id;
 }
@@ -349,7 +344,8 @@ uint32_t ts_definitions_string_cached(struct ts_definitions *definitions,
 	struct ts_intern_entry fresh;
 	bool cut;
 
-	if (ts_likely(string && recall(definitions, cache, slot_of(string), string, &fresh)))
+	if (ts_likely(string &&
+		      recall(definitions, cache, ts_string_cache_slot(string), string, &fresh)))
 		return fresh.id;
 	return string_cached(definitions, cache, string, TS_STRING_MAX_BYTES, definitions->n_bytes,
 			     &cut);

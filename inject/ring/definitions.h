@@ -90,17 +90,48 @@ uint32_t ts_definitions_add(struct ts_definitions *definitions, struct ts_defini
 #define TS_STRING_CACHE_ENTRIES 512u
 
 struct ts_string_cache {
+	uint64_t pass; /* number of the last pass; see ts_definitions_begin_pass() */
 	struct {
 		const char *string;
 		uint64_t off;
 		uint32_t n_bytes;
 		uint32_t id;
+		uint64_t pass; /* in which the content was compared last */
 	} entries[TS_STRING_CACHE_ENTRIES];
 };
 
 /* Interns a string through the cache. NULL gives TS_ID_UNKNOWN. */
 uint32_t ts_definitions_string_cached(struct ts_definitions *definitions,
 				      struct ts_string_cache *cache, const char *string);
+
+static inline size_t ts_string_cache_slot(const char *string)
+{
+	const uintptr_t address = (uintptr_t)string;
+
+	return (address >> 4 ^ address >> 13) % TS_STRING_CACHE_ENTRIES;
+}
+
+/*
+ * Begins a pass: a time in which the caller knows that no string changes, such as the decoding of
+ * one buffer. It lasts as long as the caller calls ts_definitions_string_in_pass().
+ */
+static inline void ts_definitions_begin_pass(struct ts_string_cache *cache)
+{
+	cache->pass++;
+}
+
+/* Like ts_definitions_string_cached(); compares the content of a string once in a pass. */
+static inline uint32_t ts_definitions_string_in_pass(struct ts_definitions *definitions,
+						     struct ts_string_cache *cache,
+						     const char *string)
+{
+	const size_t slot = ts_string_cache_slot(string);
+
+	if (ts_likely(cache->entries[slot].string == string &&
+		      cache->entries[slot].pass == cache->pass))
+		return cache->entries[slot].id;
+	return ts_definitions_string_cached(definitions, cache, string);
+}
 
 /* Flags of a device (TS_DEVICE_*), which a virtual GPU's name tells. NULL: 0. */
 uint32_t ts_definitions_device_flags(const char *name);

@@ -115,6 +115,7 @@ struct ts_call {
 	uint32_t generation; /* the shim's generation at enter */
 	uint32_t recorded;   /* 1: in progress and makes a record; other threads read it */
 	bool left_out;	     /* recording was stopped at enter */
+	bool is_usual;	     /* CUDA: on_enter() of callbacks.c recorded it */
 	uint16_t events;     /* HIP: number of the pair of events around the call; 0: none */
 	/* Arguments of a nested or outer cuStreamCreate*, kept until the stream's own callback. */
 	uint32_t stream_flags;
@@ -210,9 +211,28 @@ static inline void ts_thread_count(struct ts_thread *thread, enum ts_loss_reason
 	__atomic_store_n(lost, __atomic_load_n(lost, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
 }
 
-/* Reserves a record of n_bytes and fills its header. NULL: the record is counted as lost. */
-static inline void *ts_thread_reserve(struct ts_thread *thread, enum ts_record_type type,
-				      uint32_t n_bytes, enum ts_clock clock, uint64_t time)
+/* Returns the first word of a record's header, without flags. */
+static inline uint64_t ts_record_word(enum ts_record_type type, uint32_t n_bytes,
+				      enum ts_clock clock)
+{
+	const struct ts_record record = {
+		.n_words = (uint16_t)(n_bytes / 8),
+		.n_fixed_words = (uint8_t)(n_bytes / 8),
+		.clock = (uint8_t)clock,
+		.type = (uint16_t)type,
+	};
+	uint64_t word;
+
+	memcpy(&word, &record, sizeof(word));
+	return word;
+}
+
+/*
+ * Reserves a record of n_bytes and fills its header, which begins with `word`. NULL: the record is
+ * counted as lost.
+ */
+static inline void *ts_thread_reserve_by_word(struct ts_thread *thread, uint64_t word,
+					      uint32_t n_bytes, uint64_t time)
 {
 	struct ts_record *record = (struct ts_record *)ts_ring_reserve(&thread->ring, n_bytes);
 
@@ -221,19 +241,22 @@ static inline void *ts_thread_reserve(struct ts_thread *thread, enum ts_record_t
 		if (!record)
 			return NULL;
 	}
-	record->n_words = (uint16_t)(n_bytes / 8);
-	record->n_fixed_words = (uint8_t)(n_bytes / 8);
-	record->clock = (uint8_t)clock;
-	record->type = (uint16_t)type;
-	record->flags = 0;
+	memcpy(record, &word, sizeof(word));
 	record->time = time;
 	return record;
 }
 
+/* Reserves a record of n_bytes and fills its header. NULL: the record is counted as lost. */
+static inline void *ts_thread_reserve(struct ts_thread *thread, enum ts_record_type type,
+				      uint32_t n_bytes, enum ts_clock clock, uint64_t time)
+{
+	return ts_thread_reserve_by_word(thread, ts_record_word(type, n_bytes, clock), n_bytes,
+					 time);
+}
+
 static inline void ts_thread_commit(struct ts_thread *thread, uint32_t n_bytes)
 {
-	ts_ring_commit(&thread->ring, n_bytes);
-	if (ts_unlikely(thread->ring.head >= thread->bell_at))
+	if (ts_unlikely(ts_ring_commit(&thread->ring, n_bytes) >= thread->bell_at))
 		ts_thread_ring_doorbell(thread);
 }
 

@@ -70,6 +70,12 @@ struct branch {
 
 struct ts_stack_cache {
 	uint64_t generation;
+	/*
+	 * The stack pointer of the last search and its run, because launches in a loop have the
+	 * same one. NULL: none.
+	 */
+	uintptr_t last_sp;
+	const struct ts_stack_run *last_run;
 	uint32_t n_rules, n_runs, n_slots;
 	struct ts_stack_counts counts;
 	struct ts_stack_cache *next;
@@ -110,6 +116,7 @@ static void forget_stacks(struct ts_stack_cache *cache)
 	if (cache->n_runs)
 		memset(cache->branches, 0, sizeof(cache->branches));
 	cache->n_runs = cache->n_slots = 0;
+	cache->last_run = NULL;
 }
 
 static void forget_rules(struct ts_stack_cache *cache)
@@ -143,14 +150,23 @@ static struct branch *branch_of(const struct ts_stack_cache *cache, uint32_t slo
 	}
 }
 
+/* Returns the run behind a branch; NULL: there is no such branch. */
+static const struct ts_stack_run *run_of(const struct ts_stack_cache *cache, uint32_t slot,
+					 uintptr_t value)
+{
+	const struct branch *branch = branch_of(cache, slot, value);
+
+	return branch->run ? &cache->runs[branch->run - 1] : NULL;
+}
+
 /* Returns the first slot of a run whose word no longer has the recorded value, or NULL. */
 TS_READS_STACKS
-static const struct ts_stack_slot *first_other(const struct ts_stack_slot *slot, uint32_t n_slots)
+static inline const struct ts_stack_slot *first_other(const struct ts_stack_run *run)
 {
-	const struct ts_stack_slot *end = slot + n_slots;
+	const struct ts_stack_slot *slot = run->slots;
 
 	TS_STATIC_ASSERT(STEP == 4, "as many as are looked at here");
-	for (; slot < end; slot += STEP) {
+	do {
 		if (ts_unlikely(*slot[0].address != slot[0].value))
 			return slot;
 		if (ts_unlikely(*slot[1].address != slot[1].value))
@@ -159,25 +175,34 @@ static const struct ts_stack_slot *first_other(const struct ts_stack_slot *slot,
 			return slot + 2;
 		if (ts_unlikely(*slot[3].address != slot[3].value))
 			return slot + 3;
-	}
+		slot += STEP;
+	} while (slot < run->end);
 	return NULL;
 }
 
 TS_READS_STACKS
-const struct ts_stack_run *ts_stack_cache_find(const struct ts_stack_cache *cache, uintptr_t sp)
+const struct ts_stack_run *ts_stack_cache_find(struct ts_stack_cache *cache, uint64_t generation,
+					       uintptr_t sp)
 {
-	const struct branch *branch = branch_of(cache, ROOT, sp);
+	const struct ts_stack_run *run = cache->last_run;
+	const struct ts_stack_slot *other;
 
-	while (branch->run) {
-		const struct ts_stack_run *run = &cache->runs[branch->run - 1];
-		const struct ts_stack_slot *other =
-			first_other(&cache->slots[run->first_slot], run->n_slots);
-
-		if (ts_likely(!other))
-			return run;
-		branch = branch_of(cache, (uint32_t)(other - cache->slots), *other->address);
+	if (ts_unlikely(cache->generation != generation))
+		return NULL;
+	if (ts_unlikely(!run || cache->last_sp != sp)) {
+		run = run_of(cache, ROOT, sp);
+		if (!run)
+			return NULL;
+		cache->last_sp = sp;
+		cache->last_run = run;
 	}
-	return NULL;
+	while (ts_unlikely((other = first_other(run)))) {
+		run = run_of(cache, (uint32_t)(other - cache->slots), *other->address);
+		if (!run)
+			return NULL;
+	}
+	ts_stack_count(&cache->counts.n_cached);
+	return run;
 }
 
 static struct rule *rule_of(struct ts_stack_cache *cache, uintptr_t pc)
@@ -353,10 +378,11 @@ static struct branch *find_place(struct ts_stack_cache *cache, uintptr_t sp, uin
 	*ret_key = (struct branch){sp, ROOT, 0};
 	while (branch->run) {
 		struct ts_stack_run *run = &cache->runs[branch->run - 1];
-		const struct ts_stack_slot *slots = &cache->slots[run->first_slot];
+		const struct ts_stack_slot *slots = run->slots;
+		const uint32_t n_slots = (uint32_t)(run->end - slots);
 		uint32_t i = 0;
 
-		while (i < run->n_slots && n + i < walk->n_slots &&
+		while (i < n_slots && n + i < walk->n_slots &&
 		       same_places(&slots[i], &walk->slots[n + i], 1) &&
 		       slots[i].value == walk->slots[n + i].value)
 			i++;
@@ -368,10 +394,11 @@ static struct branch *find_place(struct ts_stack_cache *cache, uintptr_t sp, uin
 		 * All values so far are equal, so by induction the places are the same. If they
 		 * were not, the stack could not be added.
 		 */
-		if (i == run->n_slots || !same_places(&slots[i], &walk->slots[n + i], 1))
+		if (i == n_slots || !same_places(&slots[i], &walk->slots[n + i], 1))
 			return NULL;
 		n += i;
-		*ret_key = (struct branch){walk->slots[n].value, run->first_slot + i, 0};
+		*ret_key = (struct branch){walk->slots[n].value,
+					   (uint32_t)(slots - cache->slots) + i, 0};
 		branch = branch_of(cache, ret_key->slot, ret_key->value);
 	}
 	*ret_n_before = n;
@@ -385,7 +412,7 @@ void ts_stack_cache_add(struct ts_stack_cache *cache, const struct ts_stack_star
 	struct ts_stack_run *run;
 	struct ts_stack_slot *slot;
 	struct branch *place, key;
-	uint32_t n_before, n, i;
+	uint32_t n_before, n, n_padded, i;
 
 	if (cache->seen[id & (N_SEEN - 1)] != id) {
 		cache->seen[id & (N_SEEN - 1)] = id;
@@ -394,18 +421,19 @@ void ts_stack_cache_add(struct ts_stack_cache *cache, const struct ts_stack_star
 	if (cache->n_runs == N_RUNS || cache->n_slots > N_SLOTS - TS_STACK_SLOTS_MAX - STEP)
 		forget_stacks(cache);
 	place = find_place(cache, start->sp, id, &key, &n_before);
-	if (!place)
+	/* A walk without a slot has nothing to recognise it by. */
+	if (!place || !walk->n_slots)
 		return;
 	run = &cache->runs[cache->n_runs++];
 	n = walk->n_slots - n_before;
-	*run = (struct ts_stack_run){cache->n_slots, (uint32_t)ts_align_up(n, STEP), id,
-				     walk->truncated};
-	slot = &cache->slots[run->first_slot];
+	slot = &cache->slots[cache->n_slots];
+	n_padded = (uint32_t)ts_align_up(n, STEP);
+	*run = (struct ts_stack_run){slot, slot + n_padded, id, walk->truncated};
 	memcpy(slot, &walk->slots[n_before], n * sizeof(*slot));
 	/* Each padding slot points to its own value, so the check never fails at it. */
-	for (i = n; i < run->n_slots; i++)
+	for (i = n; i < n_padded; i++)
 		slot[i] = (struct ts_stack_slot){&slot[i].value, 0};
-	cache->n_slots += run->n_slots;
+	cache->n_slots += n_padded;
 	key.run = cache->n_runs;
 	*place = key;
 }

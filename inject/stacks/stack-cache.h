@@ -74,10 +74,10 @@ struct ts_stack_walk {
 
 /* Consecutive slots, and the stack that is recognised if all of them hold their values. */
 struct ts_stack_run {
-	uint32_t first_slot;
-	uint32_t n_slots; /* padded with slots that always hold */
-	uint32_t id;	  /* the stack's id, of TS_DEF_STACK */
-	uint32_t truncated;
+	const struct ts_stack_slot *slots;
+	const struct ts_stack_slot *end; /* padded with slots that always hold; never empty */
+	uint32_t id;			 /* the stack's id, of TS_DEF_STACK */
+	bool truncated;
 };
 
 /* Count of stacks per method. Only the cache's thread writes the counts. */
@@ -92,6 +92,12 @@ struct ts_stack_counts {
 	 */
 	uint64_t n_differ;
 };
+
+static inline void ts_stack_count(uint64_t *counter)
+{
+	/* Only the cache's thread writes the count; the flush thread reads it relaxed. */
+	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
 
 struct ts_stack_cache;
 struct ts_python_codes;
@@ -114,10 +120,12 @@ struct ts_stack_cache **ts_stack_cache_next(struct ts_stack_cache *cache);
 bool ts_stack_cache_renew(struct ts_stack_cache *cache, uint64_t generation);
 
 /*
- * Returns the known stack that begins at `sp`, or NULL. `sp` must come from the same function as
+ * Returns the known stack that begins at `sp`, and counts it; or NULL, also if the generation
+ * differs from that of the last ts_stack_cache_renew(). `sp` must come from the same function as
  * the `sp` of earlier walks.
  */
-const struct ts_stack_run *ts_stack_cache_find(const struct ts_stack_cache *cache, uintptr_t sp);
+const struct ts_stack_run *ts_stack_cache_find(struct ts_stack_cache *cache, uint64_t generation,
+					       uintptr_t sp);
 
 /* Unwinds by cached rules. The result stays valid until the next call. */
 const struct ts_stack_walk *ts_stack_cache_walk(struct ts_stack_cache *cache,

@@ -106,20 +106,14 @@ static struct ts_stack_cache *make_cache(struct ts_stack_walker *walker)
 	return cache;
 }
 
-static inline void count(uint64_t *counter)
-{
-	/* Only this thread writes the count; the flush thread reads it relaxed. */
-	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-}
-
 struct capture {
 	struct ts_stack_walker *walker;
 	struct ts_definitions *definitions;
-	struct ts_stack_cache *cache; /* NULL: no memory for a cache */
-	bool walks;		      /* `start` is set; else only libunwind works */
-	struct ts_stack_start start;
-	const void *caller; /* return address of the capturing function */
-	uint32_t flags;	    /* TS_STACK_* */
+	struct ts_stack_cache *cache;	    /* NULL: no memory for a cache */
+	bool walks;			    /* else only libunwind works */
+	const struct ts_stack_start *start; /* in the capturing function's frame */
+	const void *caller;		    /* return address of the capturing function */
+	uint32_t flags;			    /* TS_STACK_* */
 };
 
 static uint32_t define_unwound(struct capture *capture, const struct ts_unwound *unwound)
@@ -187,7 +181,7 @@ static bool confirm(struct capture *capture, const struct ts_stack_walk *walk)
 			break;
 		by_steps = true;
 	}
-	ts_stack_cache_distrust(capture->cache, &capture->start, i);
+	ts_stack_cache_distrust(capture->cache, capture->start, i);
 	return false;
 }
 
@@ -198,19 +192,19 @@ static bool confirm(struct capture *capture, const struct ts_stack_walk *walk)
 static uint32_t capture_walked(struct capture *capture)
 {
 	struct ts_stack_counts *counts = ts_stack_cache_counts(capture->cache);
-	const struct ts_stack_walk *walk = ts_stack_cache_walk(capture->cache, &capture->start);
+	const struct ts_stack_walk *walk = ts_stack_cache_walk(capture->cache, capture->start);
 	uint32_t id;
 
 	if ((ts_unlikely(walk->learned) && !confirm(capture, walk)) || !walk->complete) {
-		count(&counts->n_unwound);
+		ts_stack_count(&counts->n_unwound);
 		return capture_unwound(capture, walk);
 	}
-	count(&counts->n_walked);
+	ts_stack_count(&counts->n_walked);
 	capture->flags |= walk->truncated ? TS_STACK_CUT : 0;
 	id = define(capture->walker, capture->definitions, walk->frames, walk->n_frames,
 		    walk->truncated);
 	if (id != TS_ID_UNKNOWN)
-		ts_stack_cache_add(capture->cache, &capture->start, id);
+		ts_stack_cache_add(capture->cache, capture->start, id);
 	return id;
 }
 
@@ -222,7 +216,7 @@ static uint32_t define_python(struct capture *capture, struct ts_python_stack *p
 	uint32_t n = ts_python_merge(&capture->walker->interpreter, python, frames, at, n_frames);
 
 	if (n) {
-		count(&ts_stack_cache_counts(capture->cache)->n_python);
+		ts_stack_count(&ts_stack_cache_counts(capture->cache)->n_python);
 		frames = python->merged;
 		truncated |= python->truncated;
 	} else {
@@ -241,51 +235,44 @@ static __attribute__((noinline)) uint32_t capture_python(struct capture *capture
 							 struct ts_python_stack *python)
 {
 	struct ts_stack_counts *counts = ts_stack_cache_counts(capture->cache);
-	const struct ts_stack_walk *walk = ts_stack_cache_walk(capture->cache, &capture->start);
+	const struct ts_stack_walk *walk = ts_stack_cache_walk(capture->cache, capture->start);
 	struct ts_unwound unwound;
 
 	if ((walk->learned && !confirm(capture, walk)) || !walk->complete) {
-		count(&counts->n_unwound);
+		ts_stack_count(&counts->n_unwound);
 		unwind(capture, walk, true, &unwound);
 		return define_python(capture, python, unwound.frames, unwound.at, unwound.n,
 				     unwound.truncated);
 	}
-	count(&counts->n_walked);
+	ts_stack_count(&counts->n_walked);
 	if (capture->walker->check && !confirm(capture, walk))
-		count(&counts->n_differ);
+		ts_stack_count(&counts->n_differ);
 	return define_python(capture, python, walk->frames, walk->at, walk->n_frames,
 			     walk->truncated);
 }
 
-/*
- * Captures a stack in all cases but the usual one, a known stack. Not inlined, so that the frame of
- * the capturing function stays small.
- */
-static __attribute__((noinline)) uint32_t capture_otherwise(struct capture *capture,
-							    const struct ts_stack_run *run)
+/* Captures a stack without Python functions. */
+static uint32_t capture_native(struct capture *capture, uint64_t generation)
 {
 	struct ts_stack_counts *counts;
+	const struct ts_stack_run *run;
 	uint32_t id, full;
 
 	if (!capture->cache)
 		return capture_unwound(capture, NULL);
 	counts = ts_stack_cache_counts(capture->cache);
 	if (!capture->walks) {
-		count(&counts->n_unwound);
+		ts_stack_count(&counts->n_unwound);
 		return capture_unwound(capture, NULL);
 	}
-	if (run) {
-		id = run->id;
-		count(&counts->n_cached);
-	} else {
-		id = capture_walked(capture);
-	}
+	run = ts_stack_cache_find(capture->cache, generation, capture->start->sp);
+	id = run ? run->id : capture_walked(capture);
 	if (!capture->walker->check)
 		return id;
 	/* Equal ids mean equal stacks. */
-	full = capture_unwound(capture, ts_stack_cache_walk(capture->cache, &capture->start));
+	full = capture_unwound(capture, ts_stack_cache_walk(capture->cache, capture->start));
 	if (full != id)
-		count(&counts->n_differ);
+		ts_stack_count(&counts->n_differ);
 	return full;
 }
 
@@ -300,6 +287,43 @@ static void notice_gone(struct ts_stack_walker *walker)
 		ts_python_look(&walker->interpreter);
 }
 
+/*
+ * Captures a stack in all cases but the usual one, a known stack. Not inlined, so that the frame of
+ * the capturing function stays small. Keeps errno.
+ */
+static __attribute__((noinline)) uint32_t capture_otherwise(struct capture *capture,
+							    struct ts_stack_cache **cache)
+{
+	struct ts_stack_walker *walker = capture->walker;
+	struct ts_python_stack *python;
+	const int saved_errno = errno;
+	uint64_t generation = 0;
+	uint32_t id;
+
+	if (!ts_stack_works(walker)) {
+		capture->flags |= TS_STACK_NONE;
+		return TS_ID_UNKNOWN;
+	}
+	if (!*cache)
+		*cache = make_cache(walker);
+	capture->cache = *cache;
+	capture->walks =
+		TS_STACK_WALKS && *cache && __atomic_load_n(&walker->watch.works, __ATOMIC_RELAXED);
+	if (capture->walks) {
+		generation = ts_loader_generation(&walker->watch);
+		if (ts_stack_cache_renew(*cache, generation))
+			notice_gone(walker);
+	}
+	if (capture->walks && ts_python_is_there(&walker->interpreter) &&
+	    ts_python_read(&walker->interpreter, capture->definitions,
+			   ts_stack_cache_python(*cache), &python))
+		id = capture_python(capture, python);
+	else
+		id = capture_native(capture, generation);
+	errno = saved_errno;
+	return id;
+}
+
 #if defined(__clang__)
 #define TS_NOCLONE
 #else
@@ -307,51 +331,39 @@ static void notice_gone(struct ts_stack_walker *walker)
 #endif
 
 /*
- * Neither inlined nor cloned: its frame, with `capture` in it, must lie at the same place for the
+ * Neither inlined nor cloned: its frame, with `start` in it, must lie at the same place for the
  * same stack pointer. A sanitizer would move it.
  */
 __attribute__((noinline, no_sanitize("address"))) TS_NOCLONE uint32_t
 ts_stack_capture(struct ts_stack_walker *walker, struct ts_definitions *definitions,
 		 struct ts_stack_cache **cache, uint32_t *ret_flags)
 {
-	struct capture capture = {
-		.walker = walker,
-		.definitions = definitions,
-		.caller = __builtin_return_address(0),
-	};
-	const struct ts_stack_run *run = NULL;
-	struct ts_python_stack *python;
+	const struct ts_stack_run *run;
+	struct ts_stack_start start;
+	struct capture capture;
 	uint32_t id;
 
-	if (!ts_stack_works(walker))
-		return TS_ID_UNKNOWN;
-	if (ts_unlikely(!*cache))
-		*cache = make_cache(walker);
-	capture.cache = *cache;
-	capture.walks =
-		TS_STACK_WALKS && *cache && __atomic_load_n(&walker->watch.works, __ATOMIC_RELAXED);
-	if (ts_likely(capture.walks)) {
-		if (ts_unlikely(ts_stack_cache_renew(*cache, ts_loader_generation(&walker->watch))))
-			notice_gone(walker);
-		TS_STACK_HERE(&capture.start);
-		/* Force `capture` into memory: the words of `start` are among the slots. */
-		__asm__ volatile("" : : "r"(&capture) : "memory");
-		if (ts_unlikely(walker->python) && ts_python_is_there(&walker->interpreter) &&
-		    ts_python_read(&walker->interpreter, definitions, ts_stack_cache_python(*cache),
-				   &python)) {
-			id = capture_python(&capture, python);
-			*ret_flags |= capture.flags;
-			return id;
-		}
-		run = ts_stack_cache_find(*cache, capture.start.sp);
-		if (ts_likely(run && !walker->check)) {
-			count(&ts_stack_cache_counts(*cache)->n_cached);
+	TS_STACK_HERE(&start);
+	/* Force `start` into memory: its words are among the slots. */
+	__asm__ volatile("" : : "r"(&start) : "memory");
+	/* Python's state is NOT_FOUND if the settings exclude Python. */
+	if (ts_likely(TS_STACK_WALKS && *cache && !walker->check &&
+		      __atomic_load_n(&walker->watch.works, __ATOMIC_RELAXED) &&
+		      !ts_python_is_there(&walker->interpreter))) {
+		run = ts_stack_cache_find(*cache, ts_loader_generation(&walker->watch), start.sp);
+		if (ts_likely(run != NULL)) {
 			if (ts_unlikely(run->truncated))
 				*ret_flags |= TS_STACK_CUT;
 			return run->id;
 		}
 	}
-	id = capture_otherwise(&capture, run);
+	capture = (struct capture){
+		.walker = walker,
+		.definitions = definitions,
+		.start = &start,
+		.caller = __builtin_return_address(0),
+	};
+	id = capture_otherwise(&capture, cache);
 	*ret_flags |= capture.flags;
 	return id;
 }

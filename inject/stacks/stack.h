@@ -51,6 +51,7 @@ static inline bool ts_stack_works(const struct ts_stack_walker *walker)
 #define TS_STACK_CUT (1u << 0) /* the stack was deeper than the limit */
 /* Python functions are missing: their place among the native frames is unknown. */
 #define TS_STACK_NO_PYTHON (1u << 1)
+#define TS_STACK_NONE	   (1u << 2) /* there is no unwinder */
 
 /*
  * Returns the id of the calling thread's stack; TS_ID_UNKNOWN: no unwinder or a full arena.

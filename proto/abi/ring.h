@@ -27,6 +27,11 @@
 struct ts_ring_producer {
 	uint64_t head;	   /* of the next record */
 	uint64_t released; /* the consumer's index at the last look */
+	/*
+	 * Up to this index a record is free and in one piece, so that reserving makes one
+	 * comparison. It lies at most at the end of the ring's memory and at released + ring_bytes.
+	 */
+	uint64_t straight_to;
 	uint64_t ring_bytes;
 	uint8_t *ring;
 	struct ts_shard *shard;
@@ -41,26 +46,16 @@ static inline void ts_ring_producer_init(struct ts_ring_producer *producer, stru
 	producer->head = __atomic_load_n(&shard->head, __ATOMIC_RELAXED);
 	/* Acquire pairs with ts_ring_consumer_release(), (B). */
 	producer->released = __atomic_load_n(&shard->released, __ATOMIC_ACQUIRE);
+	producer->straight_to = producer->head;
 }
 
-/*
- * Reserves n_bytes (a multiple of 8, at most a quarter of the ring) and returns their address.
- * NULL: the ring is full. The consumer sees nothing before ts_ring_commit() of that size.
- */
-static inline void *ts_ring_reserve(struct ts_ring_producer *producer, uint32_t n_bytes)
+/* Fills the `pad` bytes at the end of the ring's memory. The next record begins at its start. */
+static inline void ts_ring_pad(struct ts_ring_producer *producer, uint64_t pad)
 {
-	uint64_t off = producer->head & (producer->ring_bytes - 1);
-	uint64_t pad = off + n_bytes > producer->ring_bytes ? producer->ring_bytes - off : 0;
-
-	if (ts_unlikely(producer->head + pad + n_bytes - producer->released >
-			producer->ring_bytes)) {
-		/* Acquire pairs with ts_ring_consumer_release(), (B). */
-		producer->released = __atomic_load_n(&producer->shard->released, __ATOMIC_ACQUIRE);
-		if (producer->head + pad + n_bytes - producer->released > producer->ring_bytes)
-			return NULL;
-	}
-	while (ts_unlikely(pad)) {
-		struct ts_record *filler = (struct ts_record *)(producer->ring + off);
+	while (pad) {
+		struct ts_record *filler =
+			(struct ts_record *)(producer->ring +
+					     (producer->head & (producer->ring_bytes - 1)));
 		uint64_t step = pad > TS_RECORD_MAX_BYTES ? TS_RECORD_MAX_BYTES : pad;
 
 		/* If only 8 bytes are left, the PAD record is only its first word. */
@@ -70,18 +65,56 @@ static inline void *ts_ring_reserve(struct ts_ring_producer *producer, uint32_t 
 		filler->type = TS_RECORD_PAD;
 		filler->flags = 0;
 		producer->head += step;
-		off += step;
 		pad -= step;
 	}
+}
+
+/*
+ * Prepares room for n_bytes that do not fit below straight_to. Cold: it runs once in each lap of
+ * the ring, and when the consumer is behind. Returns false if the ring is full.
+ */
+static inline __attribute__((cold)) bool ts_ring_make_room(struct ts_ring_producer *producer,
+							   uint32_t n_bytes)
+{
+	const uint64_t off = producer->head & (producer->ring_bytes - 1);
+	const uint64_t pad = off + n_bytes > producer->ring_bytes ? producer->ring_bytes - off : 0;
+	uint64_t lap_end;
+
+	if (producer->head + pad + n_bytes - producer->released > producer->ring_bytes) {
+		/* Acquire pairs with ts_ring_consumer_release(), (B). */
+		producer->released = __atomic_load_n(&producer->shard->released, __ATOMIC_ACQUIRE);
+		if (producer->head + pad + n_bytes - producer->released > producer->ring_bytes)
+			return false;
+	}
+	ts_ring_pad(producer, pad);
+	lap_end = (producer->head | (producer->ring_bytes - 1)) + 1;
+	producer->straight_to = producer->released + producer->ring_bytes;
+	if (producer->straight_to > lap_end)
+		producer->straight_to = lap_end;
+	return true;
+}
+
+/*
+ * Reserves n_bytes (a multiple of 8, at most a quarter of the ring) and returns their address.
+ * NULL: the ring is full. The consumer sees nothing before ts_ring_commit() of that size.
+ */
+static inline void *ts_ring_reserve(struct ts_ring_producer *producer, uint32_t n_bytes)
+{
+	if (ts_unlikely(producer->head + n_bytes > producer->straight_to) &&
+	    !ts_ring_make_room(producer, n_bytes))
+		return NULL;
 	return producer->ring + (producer->head & (producer->ring_bytes - 1));
 }
 
-/* Makes the reserved record, and padding before it, visible to the consumer. */
-static inline void ts_ring_commit(struct ts_ring_producer *producer, uint32_t n_bytes)
+/* Makes the reserved record, and padding before it, visible to the consumer. Returns `head`. */
+static inline uint64_t ts_ring_commit(struct ts_ring_producer *producer, uint32_t n_bytes)
 {
-	producer->head += n_bytes;
+	const uint64_t head = producer->head + n_bytes;
+
+	producer->head = head;
 	/* Release pairs with ts_ring_consumer_head(), (A). */
-	__atomic_store_n(&producer->shard->head, producer->head, __ATOMIC_RELEASE);
+	__atomic_store_n(&producer->shard->head, head, __ATOMIC_RELEASE);
+	return head;
 }
 
 /* Returns whether more than half of the ring is unreleased. The daemon should then be woken. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sbt/format/short.h"
+#include "sbt/format/summary.h"
 #include "sbt/read/reader-internal.h"
 
 /* rows that are decoded at a time: their columns fit into the CPU's cache */
@@ -117,6 +118,27 @@ int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
 	*ret_rows = ts_take_ptr(rows);
 	*ret_n_rows = header.n_rows;
 	return 0;
+}
+
+int ts_sbt_reader_groups(struct ts_sbt_reader *reader, size_t i, int kind, ts_sbt_group_fn *take,
+			 void *data)
+{
+	const struct ts_row_schema *schema = ts_summary_schema(kind);
+	ts_cleanup(ts_freep) uint8_t *rows = NULL;
+	uint32_t n_rows;
+	int r = ts_sbt_reader_decode_as(reader, i, schema, (void **)(void *)&rows, &n_rows);
+
+	if (r)
+		return r < 0 ? r : 0;
+	for (uint32_t at = 0, n; !r && at < n_rows; at += n) {
+		const uint8_t *group = rows + (size_t)at * schema->row_bytes;
+		uint64_t block = ts_sbt_reader_numbered(reader, i, ts_summary_block_of(group));
+
+		n = ts_summary_group(kind, rows, n_rows, at);
+		if (block != UINT64_MAX)
+			r = take(data, block, group, n);
+	}
+	return r;
 }
 
 int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,

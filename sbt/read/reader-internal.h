@@ -202,6 +202,19 @@ int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
 			    const struct ts_row_schema *schema, void **ret_rows,
 			    uint32_t *ret_n_rows);
 
+/*
+ * Receives the rows of a summary block that describe event block `block` of the list; `n` is at
+ * least 1. A value other than 0 ends the call.
+ */
+typedef int ts_sbt_group_fn(void *data, uint64_t block, const uint8_t *rows, uint32_t n);
+/*
+ * Decodes summary block `i`, whose kind is `kind`, and calls take() for each block that it describes
+ * (reader-block.c). A damaged summary describes nothing, and an untrusted one may describe a block
+ * twice. Returns 0, the value of take(), or a negative errno.
+ */
+int ts_sbt_reader_groups(struct ts_sbt_reader *reader, size_t i, int kind, ts_sbt_group_fn *take,
+			 void *data);
+
 /* Loads the definitions of the blocks from n_loaded on. */
 int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader);
 void ts_sbt_reader_init_definitions(struct ts_sbt_reader *reader);

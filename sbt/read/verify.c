@@ -77,6 +77,7 @@ struct verifier {
 	struct ts_block_why why;   /* of the present block */
 	struct ts_spares spares;
 	struct ts_jobs *jobs;	     /* NULL: no threads */
+	int jobs_error;		     /* of a job that was taken */
 	struct session_ids *job_ids; /* in a thread: the ids of the job's session */
 };
 
@@ -100,6 +101,7 @@ struct job {
 
 static void found(struct verifier *v, int code, uint64_t off, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+static int take_jobs(struct verifier *v);
 
 static void report(struct verifier *v, const struct ts_sbt_error *error)
 {
@@ -119,6 +121,8 @@ static void found(struct verifier *v, int code, uint64_t off, const char *format
 	va_start(args, format);
 	vsnprintf(error.text, sizeof(error.text), format, args);
 	va_end(args);
+	/* The findings of the blocks before this one come first. The walk's end returns an error. */
+	(void)take_jobs(v);
 	report(v, &error);
 }
 
@@ -642,19 +646,20 @@ static int take_job(struct verifier *v)
 	v->report.counts[job->header.type] += job->n_rows;
 	v->report.n_unknown_columns += job->n_unknown_columns;
 	v->report.n_unknown_blocks += job->n_unknown_blocks;
+	/* list_block() lists the last block after its job was added. */
 	if (job->number < v->n_blocks)
 		((struct facts *)(void *)v->all_facts.bytes)[job->number] = job->facts;
+	else
+		v->facts = job->facts;
 	return job->result;
 }
 
-/* Takes the results of all jobs. */
+/* Takes the results of all jobs. Returns the first error of a job that was taken so far. */
 static int take_jobs(struct verifier *v)
 {
-	int r = 0;
-
-	while (v->jobs && !r && ts_jobs_left(v->jobs))
-		r = take_job(v);
-	return r;
+	while (v->jobs && !v->jobs_error && ts_jobs_left(v->jobs))
+		v->jobs_error = take_job(v);
+	return v->jobs_error;
 }
 
 /*
@@ -676,7 +681,7 @@ static int check_or_add(struct verifier *v, const struct ts_sbt_block_header *he
 	}
 	job = ts_jobs_slot(v->jobs);
 	if (!job) {
-		r = take_job(v);
+		r = v->jobs_error = take_job(v);
 		job = ts_jobs_slot(v->jobs);
 	}
 	if (r)

@@ -47,7 +47,8 @@ static __attribute__((noinline)) uint32_t miss(bool remember)
 
 	TS_STACK_HERE(&start);
 	__asm__ volatile("" : : "r"(&start) : "memory");
-	n_different += !remember && ts_stack_cache_find(cache, start.sp);
+	n_different += !remember &&
+		       ts_stack_cache_find(cache, ts_loader_generation(&walker.watch), start.sp);
 	walk = ts_stack_cache_walk(cache, &start);
 	if (remember)
 		ts_stack_cache_add(cache, &start, 1);

@@ -16,7 +16,7 @@
   columns   columns of 10 million launches read into NumPy by the Python package, against C
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
             and one with 20 Python functions
-  shim      time the whole shim adds to a launch on the virtual GPU, over CUDA and over HIP
+  shim      time the whole shim adds to a launch on the virtual GPU, over CUDA and over HIP; instructions of a launch
   capture   what capturing for replay adds to a launch, without and with contents; bytes a launch; the replay's time
             against the program's
   symbols   naming addresses of a large library, against eu-addr2line and binutils' addr2line with the same ones
@@ -347,8 +347,9 @@ class Bench:
 
     def emulate(self):
         result = self.json([self.path('test/bench/bench-emulate'), '20000' if self.smoke else '5000000'], timeout=3600)
-        for key, what, goal in (('read', 'made a program of, from a file', None), ('simulate', 'run in virtual time', 5),
-                                ('run', 'with figures and the critical path', None), ('edited', 'with an edit, too', None)):
+        for key, what, goal in (('first_read', 'made a program of, from a file, in fresh memory', None),
+                                ('read', 'made a program of, from a file', 5), ('simulate', 'run in virtual time', 5),
+                                ('run', 'with figures and the critical path', None), ('edited', 'with an edit, too', 8)):
             self.say('%d operations and %d calls: %s' % (result['n'], result['calls'], what),
                      '%.2f M/s' % (result[key + '_per_s'] / 1e6), 'makespan off by %.4f %%' % (100 * abs(result['error'])),
                      'at least %d M/s' % goal if goal else None)
@@ -387,6 +388,12 @@ class Bench:
             for name in ('with stacks', 'without stacks'):
                 added = [ns[vendor, name] - ns[vendor, 'plain'] for vendor in (way, 'CUDA')]
                 self.say('  %s against CUDA, %s' % (way, name), '%.2fx' % (added[0] / added[1]), goal='at most 1')
+        count = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'instructions.py'), self.build]
+        if shutil.which('valgrind'):
+            result = self.json(count + (['--launches', '500'] if self.smoke else []))
+            self.say('instructions of the shim for a launch over CUDA', '%.0f' % result['instructions'], 'by callgrind', 'at most 500')
+        else:
+            print('skipped: instructions of the shim: no valgrind')
 
     # ---- capture for replay ----
 

@@ -12,6 +12,7 @@
 #include "sbt/crc32c.h"
 #include "sbt/format/block.h"
 #include "sbt/format/short.h"
+#include "sbt/reader.h"
 
 /* Corrects the checksums of a short header, which are its last 8 bytes, if it has as many. */
 static inline void ts_fuzz_sbt_fix_short(uint8_t *at, size_t left)
@@ -88,4 +89,26 @@ static inline int ts_fuzz_sbt_file(const uint8_t *data, size_t size)
 	}
 	free(copy);
 	return fd;
+}
+
+/*
+ * Calls look() with a reader of these bytes, if they are a trace with at most max_rows rows. Larger
+ * ones take too long.
+ */
+static inline void ts_fuzz_sbt_look(const uint8_t *data, size_t size, uint64_t max_rows,
+				    void (*look)(struct ts_sbt_reader *reader))
+{
+	struct ts_sbt_reader *reader = NULL;
+	int fd = ts_fuzz_sbt_file(data, size);
+	uint64_t n_rows = 0;
+
+	if (fd >= 0 && !ts_sbt_reader_open(fd, &reader, NULL)) {
+		for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+			n_rows += ts_sbt_reader_block(reader, i)->n_rows;
+		if (n_rows <= max_rows)
+			look(reader);
+		ts_sbt_reader_free(reader);
+	}
+	if (fd >= 0)
+		close(fd);
 }

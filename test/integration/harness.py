@@ -520,8 +520,21 @@ def over_hip(case, *names, but=(), form='hip'):
     return type(case.__name__ + HIP_FORMS[form], (case,), dict(out, form=form, __module__=case.__module__, __doc__=case.__doc__))
 
 
+def choose_form():
+    """`--form cuda` or `--form hip`: without names of tests, only the classes of such programs run. meson.build runs long scripts as two tests."""
+    if '--form' not in sys.argv:
+        return
+    at = sys.argv.index('--form')
+    form = sys.argv[at + 1]
+    del sys.argv[at:at + 2]
+    if all(argument.startswith('-') for argument in sys.argv[1:]):
+        sys.argv += [name for name, case in vars(sys.modules['__main__']).items() if isinstance(case, type) and issubclass(case, Case)
+                     and case is not Case and case.form.startswith('hip') == (form == 'hip')]
+
+
 def main():
     """unittest.main() with meson's exit status for skipped tests, and their reasons as a last line."""
+    choose_form()
     for needed in (SHIM, TSCTL, DAEMON, os.path.join(VGPU, 'libcuda.so.1')):
         if not os.path.exists(needed):
             print('not built: %s (TS_BUILD names the build tree)' % needed)

@@ -149,6 +149,30 @@ TS_TEST(kernels_of_every_version)
 	}
 }
 
+/* A module is unloaded between two buffers, and another name lies at the address of its name. */
+TS_TEST(names_change_between_buffers)
+{
+	struct ts_cupti_activity_kernel in = a_kernel(500);
+	const struct ts_record_kernel *out;
+	const struct ts_definition *name;
+	char text[16] = "first";
+
+	begin(versions[TS_ARRAY_LEN(versions) - 1]);
+	in.name = text;
+	put(&in);
+	put(&in);
+	decode();
+	strcpy(text, "second");
+	decode();
+	for (unsigned i = 0; i < 4; i++) {
+		out = (const struct ts_record_kernel *)fixture_record(&f, 0, i);
+		name = out ? fixture_definition(&f, TS_DEF_STRING, out->name) : NULL;
+		ts_check(name && !memcmp(name + 1, i < 2 ? "first" : "second", name->n));
+		ts_check_int(name->n, i < 2 ? 5 : 6);
+	}
+	end();
+}
+
 TS_TEST(copies_of_every_version)
 {
 	for (size_t v = 0; v < TS_ARRAY_LEN(versions); v++) {

@@ -130,6 +130,29 @@ TS_TEST(an_address_proves_nothing)
 	fixture_deinit(&f);
 }
 
+/* In a pass the content of a string is compared once. The next pass compares it again. */
+TS_TEST(a_pass_compares_a_string_once)
+{
+	static struct ts_string_cache cache;
+	char name[32] = "kernel_a";
+	uint32_t a, b;
+
+	fixture_init(&f, 1, TS_RING_MIN_BYTES, TS_ARENA_MIN_BYTES);
+	ts_definitions_begin_pass(&cache);
+	a = ts_definitions_string_in_pass(&f.definitions, &cache, name);
+	ts_check_int(ts_definitions_string_in_pass(&f.definitions, &cache, name), a);
+	ts_check_int(ts_definitions_string_in_pass(&f.definitions, &cache, NULL), 0);
+	ts_definitions_begin_pass(&cache);
+	strcpy(name, "kernel_b");
+	b = ts_definitions_string_in_pass(&f.definitions, &cache, name);
+	ts_check(b && b != a);
+	ts_check_int(ts_definitions_string_cached(&f.definitions, &cache, "kernel_b"), b);
+	ts_definitions_begin_pass(&cache);
+	strcpy(name, "kernel_a");
+	ts_check_int(ts_definitions_string_in_pass(&f.definitions, &cache, name), a);
+	fixture_deinit(&f);
+}
+
 /* The application's texts are cut, and fill at most half of the arena; known texts stay known. */
 TS_TEST(texts_of_the_application)
 {
