@@ -44,7 +44,10 @@ CHECKS = {
     'homebrew': ('packages-homebrew', [], 3600),
     'aarch64': ('integration-aarch64', [], 14400),
     'studio': ('studio-chromium', [], 3600),
+    'studio-findings': ('studio-findings', [], 3600),
+    'studio-panels': ('studio-panels', [], 3600),
     'studio-speed': ('studio-speed', [], 7200),
+    'studio-timeline': ('studio-timeline', [], 3600),
     'studio-tiles': ('studio-tiles-outside', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }

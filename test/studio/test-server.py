@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of Studio's server that no command of tsctl prints as they are: lanes of the trace, slack, emulations, sessions that are recorded."""
+"""Answers of Studio's server that no command of tsctl prints as they are: lanes of the trace, slack, rows of a long one, emulations, sessions that are recorded."""
 import json
 import os
 import socket
@@ -130,6 +130,28 @@ class Slack(harness.Case):
             self.assertTrue(set(found['rows']['lane']) <= set(lanes))
             op = nodes[-1]['op_id']
             self.assertTrue(set(server.get('slack?op=%d&trace=1' % op)['rows']['lane']) <= set(lanes))
+
+
+class Rows(harness.Case):
+    def test_operations_of_a_long_trace(self):
+        """A trace of several blocks: the operation's row is found wherever it is."""
+        if not os.path.exists(WRITER):
+            self.skipTest('bench-large was not built')
+        path = self.path('large.sbt')
+        self.assertEqual(harness.run([WRITER, 'write', path, '150000']).status, 0)
+        with studio.Server(path) as server:
+            duration = server.get('trace')['duration_ns']
+            for part in range(5):
+                start = duration * part // 5
+                rows = studio.rows(path, '--stacks', '--from', str(start), '--to', str(start + 200000))
+                kernels = [row for row in rows if row['type'] == 'kernel']
+                self.assertTrue(kernels)
+                for row in kernels[:3]:
+                    self.assertEqual(server.get('row?op=%d' % row['op_id']), row)
+                    for arrow in server.get('arrows?op=%d' % row['op_id'])['arrows']:
+                        self.assertIn(row['op_id'], (arrow['from_op'], arrow['op']))
+            for op in (150000 * 2, 1 << 60):
+                self.assertEqual(server.ask('/api/row?op=%d' % op).status, 404)
 
 
 class WhatIf(harness.Case):

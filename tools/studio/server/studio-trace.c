@@ -35,11 +35,15 @@ static struct ts_studio_reader *open_reader(const struct ts_studio_trace *trace)
 {
 	struct ts_studio_reader *reader = calloc(1, sizeof(*reader));
 	struct ts_resolver_options options = {0};
+	int r;
 
 	if (!reader)
 		return NULL;
-	if (ts_source_open(&reader->source, trace->file, trace->session) ||
-	    ts_resolver_new(reader->source.reader, &options, &reader->resolver)) {
+	/* A session may be over, so its daemon is asked only once. */
+	r = trace->first && trace->session
+		    ? ts_source_reopen(&reader->source, &trace->first->source)
+		    : ts_source_open(&reader->source, trace->file, trace->session);
+	if (r || ts_resolver_new(reader->source.reader, &options, &reader->resolver)) {
 		free_reader(reader);
 		return NULL;
 	}
@@ -63,6 +67,7 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
 		free(tiles);
 		return TS_EXIT_BAD;
 	}
+	trace->first = reader;
 	trace->free_readers = reader;
 	trace->n_readers = 1;
 	trace->path = strdup(reader->source.path);

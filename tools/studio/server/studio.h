@@ -9,8 +9,8 @@
 #include "proto/rpc/json.h"
 #include "replay/report/names/resolver.h"
 #include "replay/report/tiles/tiles.h"
-#include "tools/studio/server/studio-layers.h"
-#include "tools/studio/server/studio-slacks.h"
+#include "tools/studio/server/kept/studio-layers.h"
+#include "tools/studio/server/kept/studio-slacks.h"
 #include "tools/tsctl/trace/source.h"
 
 #include <pthread.h>
@@ -46,6 +46,7 @@ struct ts_studio_trace {
 	pthread_mutex_t lock;
 	pthread_cond_t is_free;
 	struct ts_studio_reader *free_readers;
+	const struct ts_studio_reader *first; /* of a session: has the file */
 	struct ts_studio_tiles *tiles;
 	atomic_int is_ended;   /* a live trace has its last row */
 	atomic_ulong n_rows;   /* of a live trace */

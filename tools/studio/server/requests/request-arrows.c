@@ -7,6 +7,8 @@
 #include "tools/studio/server/requests/studio-rows.h"
 #include "tools/studio/server/studio-call.h"
 
+#include <malloc.h>
+
 #define DEFAULT_ARROWS 1000u
 #define MAX_ARROWS     20000u
 /* Nodes of a window that are read at most. */
@@ -110,6 +112,9 @@ static int draw(struct drawing *drawing, uint64_t from_ns, uint64_t to_ns)
 	drawing->graph = graph;
 	for (size_t i = 0; !r && i < graph->n_nodes && drawing->n_arrows < drawing->limit; i++)
 		draw_node(drawing, i);
+	ts_graph_free(ts_take_ptr(graph));
+	/* The system shall have the graph's memory back. */
+	malloc_trim(0);
 	return r;
 }
 

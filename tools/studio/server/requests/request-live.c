@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GET live: how far a trace has grown. POST live: stops and starts the recording of a session, or
- * opens a window of capture. http.c calls this module; it asks the session's daemon.
+ * opens or ends a window of capture. http.c calls this module; it asks the session's daemon.
  */
 #include "proto/abi/base.h"
 #include "proto/abi/clock.h"
@@ -49,11 +49,11 @@ static int send_switch(struct ts_studio_call *call, const struct ts_live_daemon 
 	if (pid)
 		TS_RPC_SET(&asked, pid, pid);
 	TS_RPC_SET(&asked, timeout_ms, TIMEOUT_MS);
-	if (!strcmp(action, "stop")) {
+	asked.capture = !strncmp(action, "capture", strlen("capture")) ? (char *)"replay" : NULL;
+	if (!strcmp(action, "stop") || !strcmp(action, "capture-end")) {
 		request.body_case = TS__RPC__REQUEST__BODY_STOP;
 		request.stop = &asked;
 	} else {
-		asked.capture = !strcmp(action, "capture") ? (char *)"replay" : NULL;
 		request.body_case = TS__RPC__REQUEST__BODY_START;
 		request.start = &asked;
 	}
@@ -101,9 +101,9 @@ int ts_request_control(struct ts_studio_call *call)
 		return -1;
 	action = json_object_object_get_ex(body, "do", &value) ? json_object_get_string(value)
 							       : NULL;
-	if (!action ||
-	    (strcmp(action, "start") && strcmp(action, "stop") && strcmp(action, "capture")))
-		r = ts_call_fail(call, 400, "\"do\" is start, stop or capture");
+	if (!action || (strcmp(action, "start") && strcmp(action, "stop") &&
+			strcmp(action, "capture") && strcmp(action, "capture-end")))
+		r = ts_call_fail(call, 400, "\"do\" is start, stop, capture or capture-end");
 	else
 		r = control(call, action);
 	json_object_put(body);

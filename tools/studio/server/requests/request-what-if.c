@@ -190,6 +190,14 @@ static int answer(struct making *making, const struct ts_emulate_result *before,
 	return 0;
 }
 
+static int fail_too_long(struct ts_studio_call *call)
+{
+	return ts_call_fail(call, 400,
+			    "the trace has more than %u calls and operations, too many to draw its "
+			    "whole emulation; `tsctl replay --what-if` computes its length",
+			    MAX_ROWS);
+}
+
 static int emulate(struct making *making, const struct edits *edits)
 {
 	struct ts_studio_call *call = making->call;
@@ -204,8 +212,12 @@ static int emulate(struct making *making, const struct edits *edits)
 	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *after = NULL;
 	char message[TS_EMULATE_TEXT_BYTES] = "";
 	struct ts_sbt_reader *reader = call->reader->source.reader;
-	int r = making->is_part ? ts_studio_part_read(reader, &options, &making->part, &program)
-				: ts_emulate_read(reader, &options, &program);
+	int r;
+
+	if (!making->is_part && ts_studio_part_count(reader, options.session) > MAX_ROWS)
+		return fail_too_long(call);
+	r = making->is_part ? ts_studio_part_read(reader, &options, &making->part, &program)
+			    : ts_emulate_read(reader, &options, &program);
 
 	r = r ? r : ts_emulate_recorded(program, &before);
 	r = r ? r
@@ -214,9 +226,7 @@ static int emulate(struct making *making, const struct edits *edits)
 	if (r == -EINVAL)
 		return ts_call_fail(call, 400, "%s", message);
 	if (r == -E2BIG)
-		return ts_call_fail(call, 400,
-				    "the trace has too many operations to draw its whole "
-				    "emulation; `tsctl replay --what-if` has no limit");
+		return fail_too_long(call);
 	return r ? ts_call_fail_with(call, r) : answer(making, before, after);
 }
 

@@ -127,6 +127,17 @@ bool ts_studio_part_choose(struct ts_sbt_reader *reader, uint32_t session, uint6
 	return true;
 }
 
+uint64_t ts_studio_part_count(struct ts_sbt_reader *reader, uint32_t session)
+{
+	const struct trace trace = {.reader = reader, .session = session};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+		if (is_wanted(&trace, ts_sbt_reader_block(reader, i)))
+			n += ts_sbt_reader_block(reader, i)->n_rows;
+	return n;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Feeds the rows of a window. Damaged blocks are left out. */

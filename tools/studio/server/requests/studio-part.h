@@ -30,6 +30,9 @@ struct ts_studio_part {
 bool ts_studio_part_choose(struct ts_sbt_reader *reader, uint32_t session, uint64_t from_ns,
 			   uint64_t to_ns, struct ts_studio_part *ret_part);
 
+/* Returns the number of calls and operations in the blocks of the trace. */
+uint64_t ts_studio_part_count(struct ts_sbt_reader *reader, uint32_t session);
+
 /*
  * Makes a program of a part, as ts_emulate_read() does with options from_ns and to_ns, but reads
  * only the part. The result is the same if no operation starts more than TS_STUDIO_MARGIN_ITEMS

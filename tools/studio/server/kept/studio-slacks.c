@@ -3,9 +3,11 @@
  * Keeps the slack of the last windows: see studio-slacks.h. request-slack.c calls this module. It
  * calls replay/report/tiles. A page asks again at each zoom, and its window stays the same.
  */
-#include "tools/studio/server/studio-slacks.h"
+#include "tools/studio/server/kept/studio-slacks.h"
 
 #include "tools/studio/server/studio-call.h"
+
+#include <malloc.h>
 
 void ts_studio_slacks_init(struct ts_studio_slacks *slacks)
 {
@@ -87,6 +89,8 @@ static struct ts_studio_slack *make(struct ts_studio_slacks *slacks, struct ts_s
 	*made = *wanted;
 	r = ts_tiles_slack_new(call->tiles->tiles, call->reader->source.reader, &options,
 			       &made->slack);
+	/* The graph's memory, several times that of the slack, goes back to the system. */
+	malloc_trim(0);
 	if (!r) {
 		keep(slacks, made);
 		return made;
