@@ -177,7 +177,10 @@ static void rows_count_halves(struct ts_rows *rows, unsigned type, union ts_row_
 	}
 }
 
-int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union ts_row_any *ret_row)
+/* Converts a record of any type and length. */
+static __attribute__((noinline)) int convert_any(struct ts_rows *rows,
+						 const struct ts_record *record,
+						 union ts_row_any *ret_row)
 {
 	int r = rows_fill(rows, record, ret_row);
 
@@ -188,6 +191,36 @@ int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union 
 	if (!r)
 		rows_count_halves(rows, record->type, ret_row);
 	return r;
+}
+
+/*
+ * Calls and kernels are nearly all records. Their path here has no switch and no copy of the
+ * record.
+ */
+int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union ts_row_any *ret_row)
+{
+	size_t n_fixed = record->n_fixed_words * (size_t)8;
+	int r;
+
+	if (ts_unlikely(!rows_clock_usable(rows, record->clock)))
+		return convert_any(rows, record, ret_row);
+	if (record->type == TS_RECORD_API && n_fixed >= sizeof(struct ts_record_api)) {
+		rows_api(rows, (const void *)record, &ret_row->api);
+		r = rows_check_times(rows, ret_row->api.start_ns, ret_row->api.end_ns);
+		if (ts_likely(!r))
+			ts_halves_api(rows->halves, ret_row->api.op_id, ret_row->api.nested_op_id,
+				      ret_row->api.flags & TS_API_EXPECTS_DEVICE);
+		return r;
+	}
+	if (record->type == TS_RECORD_KERNEL && n_fixed >= sizeof(struct ts_record_kernel)) {
+		rows_kernel(rows, (const void *)record, &ret_row->kernel);
+		r = rows_check_times(rows, ret_row->kernel.start_ns, ret_row->kernel.end_ns);
+		if (ts_likely(!r))
+			ret_row->kernel.op_id =
+				ts_halves_device(rows->halves, ret_row->kernel.op_id);
+		return r;
+	}
+	return convert_any(rows, record, ret_row);
 }
 
 int ts_rows_operation(struct ts_rows *rows, const struct ts_record_operation *from,

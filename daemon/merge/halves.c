@@ -229,8 +229,9 @@ static void add_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op
 		chunk->device[word] |= bit;
 }
 
-void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
-		   bool expects_device)
+/* Any call; ts_halves_api() has a shorter path for most. */
+static __attribute__((noinline)) void take_api(struct ts_halves *halves, uint64_t op_id,
+					       uint64_t nested_op_id, bool expects_device)
 {
 	struct ts_halves *window;
 
@@ -242,6 +243,31 @@ void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_
 	/* A nested call is of the same vendor. */
 	add_api(window, op_id, nested_op_id, expects_device);
 	take_no_memory(halves, window);
+}
+
+/*
+ * Returns true if an id lies in the chunk that was used last. Ids of the second window never do:
+ * that chunk is one of the first window.
+ */
+static inline bool is_recent(const struct ts_halves *halves, uint64_t op_id)
+{
+	return op_id && halves->recent && op_id / TS_HALVES_CHUNK_IDS == halves->recent_number;
+}
+
+void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
+		   bool expects_device)
+{
+	uint32_t word = op_id % TS_HALVES_CHUNK_IDS / 64;
+	uint64_t bit = UINT64_C(1) << op_id % 64;
+
+	if (ts_unlikely(!is_recent(halves, op_id) || op_id >= TS_OP_ID_SHARED ||
+			(nested_op_id && nested_op_id != op_id))) {
+		take_api(halves, op_id, nested_op_id, expects_device);
+		return;
+	}
+	halves->recent->api[word] |= bit;
+	if (expects_device)
+		halves->recent->expects[word] |= bit;
 }
 
 static uint64_t add_device(struct ts_halves *halves, uint64_t op_id)
@@ -259,7 +285,8 @@ static uint64_t add_device(struct ts_halves *halves, uint64_t op_id)
 	return op_id;
 }
 
-uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id)
+/* Any row; ts_halves_device() has a shorter path for most. */
+static __attribute__((noinline)) uint64_t take_device(struct ts_halves *halves, uint64_t op_id)
 {
 	struct ts_halves *window = op_id ? window_of(halves, op_id) : NULL;
 
@@ -269,6 +296,14 @@ uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id)
 	}
 	op_id = add_device(window, op_id);
 	take_no_memory(halves, window);
+	return op_id;
+}
+
+uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id)
+{
+	if (ts_unlikely(halves->nested_seen || !is_recent(halves, op_id)))
+		return take_device(halves, op_id);
+	halves->recent->device[op_id % TS_HALVES_CHUNK_IDS / 64] |= UINT64_C(1) << op_id % 64;
 	return op_id;
 }
 

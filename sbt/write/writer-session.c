@@ -22,6 +22,9 @@
 #define KEPT_BUILDER_BYTES (12u * 1024 * 1024)
 #define KEPT_BUFFER_BYTES  (4u * 1024 * 1024)
 
+/* A seal of more pending bytes does not make a small file. */
+#define MAX_SMALL_SEAL_BYTES (1024u * 1024)
+
 struct ts_sbt_session_writer {
 	struct ts_sbt_writer *writer;
 	struct ts_row_session row;
@@ -559,7 +562,8 @@ static int encode_all(struct ts_sbt_session_writer *session)
 	int r = 0;
 
 	session->encoder.is_thorough =
-		ts_sbt_writer_bytes(session->writer) < TS_SBT_SMALL_FILE_BYTES;
+		ts_sbt_writer_bytes(session->writer) < TS_SBT_SMALL_FILE_BYTES &&
+		ts_sbt_session_writer_pending_bytes(session) < MAX_SMALL_SEAL_BYTES;
 	if (session->row_changed) {
 		r = add_row(session, TS_ROW_SESSION, &session->row);
 		if (!r)

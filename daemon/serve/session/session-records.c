@@ -131,7 +131,8 @@ static int lose_record(struct ts_session *s, int error)
 }
 
 /* Takes a record of a type that has no batch. */
-static int take_alone(struct ts_session *s, const struct ts_record *record)
+static __attribute__((noinline)) int take_alone(struct ts_session *s,
+						const struct ts_record *record)
 {
 	union ts_row_any row;
 	int r = ts_rows_convert(&s->rows, record, &row);
@@ -154,30 +155,44 @@ static int take_alone(struct ts_session *s, const struct ts_record *record)
 	return record->type == TS_RECORD_COUNTER ? count_own(s, row.counter.domain) : 0;
 }
 
+/* Takes a record that could not be converted. */
+static __attribute__((noinline)) int take_bad(struct ts_session *s, struct session_shard *shard,
+					      int error, uint64_t at)
+{
+	int r = ts_session_put_batches(s);
+
+	shard->position = at;
+	return r ?: lose_record(s, error);
+}
+
+/* Takes a record of a type without a batch, or whose batch is full. */
+static __attribute__((noinline)) int take_slowly(struct ts_session *s, struct session_shard *shard,
+						 const struct ts_record *record, uint64_t at)
+{
+	int r = ts_session_put_batches(s);
+
+	if (r)
+		return r;
+	shard->position = at;
+	return has_batch(record->type) ? ts_session_take_record(s, shard, record, at)
+				       : take_alone(s, record);
+}
+
 int ts_session_take_record(struct ts_session *s, struct session_shard *shard,
 			   const struct ts_record *record, uint64_t at)
 {
 	const unsigned type = record->type;
 	union ts_row_any *row;
-	int r = 0;
+	int r;
 
 	if (ts_unlikely(!has_batch(type) || s->batches.n[type] == SESSION_BATCH_ROWS))
-		r = ts_session_put_batches(s);
-	if (ts_unlikely(r))
-		return r;
+		return take_slowly(s, shard, record, at);
 	if (!s->batches.n_all)
 		shard->position = at;
-	if (ts_unlikely(!has_batch(type)))
-		return take_alone(s, record);
 	row = row_at(s, type, s->batches.n[type]);
 	r = ts_rows_convert(&s->rows, record, row);
-	if (ts_unlikely(r)) {
-		int error = r;
-
-		r = ts_session_put_batches(s);
-		shard->position = at;
-		return r ?: lose_record(s, error);
-	}
+	if (ts_unlikely(r))
+		return take_bad(s, shard, r, at);
 	if (type == TS_RECORD_KERNEL) {
 		r = fill_kernel(s, record, &row->kernel);
 		if (ts_unlikely(r))

@@ -40,7 +40,7 @@ FOUND = {
                r'(?s:.*)TS_ASSERT_FIELD\(struct ts_record_kernel, probed_bytes, 136\);',
     'rows': r'struct ts_row_kernel \{[^}]*\tuint64_t probed_bytes; /\* bytes that were probed; since 1\.8 \*/',
     'columns': r'U\(ts_row_kernel, 28, probed_bytes, SIZE\),',
-    'convert': r'\.probed_bytes = from->probed_bytes,',
+    'convert': r'to->probed_bytes = from->probed_bytes;',
     'steps': r'\{\.field = 33, \.source = FROM_COLUMN, \.column = 27, \.has_nothing = true\},',
     'messages': r'message KernelRow \{[^}]*  optional uint64 probed_bytes = 34;  // bytes that were probed\n',
     'format': r'\| 2 \| `kernel` \| [^\n]*, 27 `channel_type` u8 enum, 28 `probed_bytes` u64 size \|\n',
