@@ -42,21 +42,38 @@ static inline void ts_hash_step(struct ts_hash128 *hash, const uint64_t words[2]
 		  hash->a;
 }
 
-static inline struct ts_hash128 ts_hash128(const void *bytes, size_t n_bytes)
+/*
+ * Hashes the bytes. With `to`, also copies them, in one pass. Each byte is read once. So the hash
+ * is the copy's, even if another thread writes to the source meanwhile.
+ */
+static inline __attribute__((always_inline)) struct ts_hash128 ts_hash128_pass(void *to,
+									       const void *bytes,
+									       size_t n_bytes)
 {
 	struct ts_hash128 hash = {n_bytes * TS_HASH_MULTIPLIER_A, ~(uint64_t)n_bytes};
 	const uint8_t *at = (const uint8_t *)bytes;
+	uint8_t *out = (uint8_t *)to;
 	uint64_t words[2];
 	size_t left;
 
 	for (left = n_bytes; left >= sizeof(words); left -= sizeof(words)) {
 		memcpy(words, at, sizeof(words));
+		if (out) {
+			/* The compiler must not read the source a second time. */
+			__asm__("" : "+r"(words[0]), "+r"(words[1]));
+			memcpy(out, words, sizeof(words));
+			out += sizeof(words);
+		}
 		ts_hash_step(&hash, words);
 		at += sizeof(words);
 	}
 	if (left) {
 		memset(words, 0, sizeof(words));
 		memcpy(words, at, left);
+		if (out) {
+			__asm__("" : "+r"(words[0]), "+r"(words[1]));
+			memcpy(out, words, left);
+		}
 		ts_hash_step(&hash, words);
 	}
 	hash.a += hash.b;
@@ -64,4 +81,15 @@ static inline struct ts_hash128 ts_hash128(const void *bytes, size_t n_bytes)
 	hash.b = ts_hash_mix(hash.b + hash.a);
 	hash.a += hash.b;
 	return hash;
+}
+
+static inline struct ts_hash128 ts_hash128(const void *bytes, size_t n_bytes)
+{
+	return ts_hash128_pass(NULL, bytes, n_bytes);
+}
+
+/* Copies the bytes and returns the hash of the copy. */
+static inline struct ts_hash128 ts_hash128_copy(void *to, const void *bytes, size_t n_bytes)
+{
+	return ts_hash128_pass(to, bytes, n_bytes);
 }
