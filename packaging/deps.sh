@@ -22,7 +22,7 @@ TS_DEPS_TEST="$TS_DEPS_BUILD $TS_DEPS_DEB abigail-tools g++ clang-format-14 doxy
 # Further packages for packaging/tarball.sh.
 TS_DEPS_TARBALL="dpkg-dev libbz2-dev make xz-utils"
 # Packages that the installed programs need, for an image (packaging/container).
-TS_DEPS_RUN="libbpf1 libdw1 libelf1 libjson-c5 liblz4-1 liblzma5 libprotobuf-c1 libseccomp2 libsystemd0 libunwind8 libzstd1 zlib1g"
+TS_DEPS_RUN="libbpf1 libdw1 libelf1 libjson-c5 liblz4-1 liblzma5 libmicrohttpd12 libprotobuf-c1 libseccomp2 libsystemd0 libunwind8 libzstd1 zlib1g"
 # Further packages for packaging/rpm.sh.
 TS_DEPS_RPM="rpm debugedit dwz binutils"
 

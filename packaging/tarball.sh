@@ -3,10 +3,11 @@
 #
 # Makes the archive for other Linux systems (glibc 2.28 and later) on a Debian 12 machine:
 #
-#	sh packaging/tarball.sh
+#	sh packaging/tarball.sh [--cross]
 #
 # It leaves build/tarball/tracesmith-VERSION-linux-MACHINE.tar.xz and beside it the unpacked folder, from which tools/python makes
-# its wheel. The same sources and packages give the same bytes. packaging/README.md (The archive) has the contents.
+# its wheel. The same sources and packages give the same bytes. packaging/README.md (The archive) has the contents. --cross makes the
+# archive for aarch64 by the cross compiler (packaging/cross); without it, MACHINE is this machine.
 #
 # SOURCE_DATE_EPOCH is the date of the archive's files (default: the date of the last commit).
 
@@ -17,23 +18,40 @@ root=$PWD
 . packaging/deps.sh
 
 out=$root/build/tarball
-build=$out/build
-machine=$(uname -m)
 prefix=/opt/tracesmith
+case "$*" in
+'')
+	machine=$(uname -m)
+	build=$out/build
+	libraries=$out
+	;;
+--cross)
+	machine=aarch64
+	build=$out/build-$machine
+	cross=$root/build/aarch64
+	# Below the root of the compiler, because pkg-config puts it before other paths.
+	libraries=$cross/sysroot/opt
+	;;
+*)
+	echo "usage: sh packaging/tarball.sh [--cross]" >&2
+	exit 2
+	;;
+esac
 # Flags from the environment would change the bytes.
 unset CFLAGS CPPFLAGS LDFLAGS
 LC_ALL=C TZ=UTC
 export LC_ALL TZ
 
 # The Debian packages whose static libraries become part of the programs, with the package that has their licence.
-static_packages="libbpf-dev libbz2-dev libdw-dev libelf-dev libiberty-dev libjson-c-dev liblz4-dev liblzma-dev libprotobuf-c-dev
-	libseccomp-dev libzstd-dev zlib1g-dev"
+static_packages="libbpf-dev libbz2-dev libdw-dev libelf-dev libiberty-dev libjson-c-dev liblz4-dev liblzma-dev libmicrohttpd-dev
+	libprotobuf-c-dev libseccomp-dev libzstd-dev zlib1g-dev"
 
 # The project, without the tests. Static libraries instead of shared ones; libsystemd has no static one.
 build_project()
 {
-	[ -f "$build/build.ninja" ] || meson setup "$build" -Dbuildtype=release -Doptimization=2 -Db_ndebug=true -Dtests=false -Dstudio=disabled \
-		-Dprefer_static=true -Dsystemd=disabled -Dpkgconfig.relocatable=true --prefix=$prefix --libdir=lib \
+	[ -f "$build/build.ninja" ] || meson setup "$build" -Dbuildtype=release -Doptimization=2 -Db_ndebug=true -Dtests=false -Dstudio=enabled \
+		-Dpkg_config_path="$libraries/libmicrohttpd/lib/pkgconfig" -Dprefer_static=true -Dsystemd=disabled -Dpkgconfig.relocatable=true \
+		--prefix=$prefix --libdir=lib ${cross:+--cross-file "$cross/machine.txt" --cross-file packaging/cross/aarch64.txt} \
 		>"$out/setup.log" 2>&1 || {
 		cat "$out/setup.log" >&2
 		exit 1
@@ -67,13 +85,20 @@ export SOURCE_DATE_EPOCH
 # tools/python packs no tree of older sources.
 rm -f "$out/$name.sources"
 sources=$(python3 packaging/sources.py)
+if [ -n "${cross:-}" ]; then
+	sh packaging/cross/setup.sh --no-tree
+fi
+# For a library of another project, which is compiled here.
+library_cc=${cross:+aarch64-linux-gnu-gcc --sysroot=$cross/sysroot}
+library_host=${cross:+aarch64-linux-gnu}
+CC=${library_cc:-gcc} TS_HOST=$library_host sh packaging/tarball/libmicrohttpd.sh "$libraries/libmicrohttpd"
 build_project
-sh packaging/tarball/libunwind.sh "$out/libunwind" "$build/packaging/glibc"
+CC=${library_cc:-gcc} TS_HOST=$library_host sh packaging/tarball/libunwind.sh "$libraries/libunwind" "$build/packaging/glibc"
 tree=$out/$name
 rm -rf "$tree"
 mv "$out/root$prefix" "$tree"
 rm -rf "$out/root"
-install -D -m 644 "$out/libunwind/libunwind.so.8" "$tree/lib/tracesmith/libunwind.so.8"
+install -D -m 644 "$libraries/libunwind/libunwind.so.8" "$tree/lib/tracesmith/libunwind.so.8"
 install -m 644 packaging/tarball/ARCHIVE.md "$tree/README.md"
 copy_licences "$tree/licenses"
 python3 test/unit/glibc/check-symbols.py packaging/glibc/moved.txt --tree "$tree"

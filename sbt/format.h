@@ -13,8 +13,9 @@ TS_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-
 #define TS_SBT_FILE_MAGIC "TSBT\r\n\x1a\n"
 #define TS_SBT_END_MAGIC  "TSBTEND\n"
 
-/* Features that a reader must know to read a file. None is defined. */
-#define TS_SBT_INCOMPATIBLE_KNOWN UINT64_C(0)
+/* Features that a reader must know to read a file. */
+#define TS_SBT_INCOMPATIBLE_SHORT (UINT64_C(1) << 0) /* blocks and the index may be short */
+#define TS_SBT_INCOMPATIBLE_KNOWN TS_SBT_INCOMPATIBLE_SHORT
 
 struct ts_sbt_file_header {
 	char magic[8];
@@ -62,7 +63,11 @@ struct ts_sbt_block_header {
 	uint64_t amount_bytes;
 	uint64_t raw_bytes;
 	uint64_t stored_bytes;
-	uint64_t reserved;
+	/*
+	 * In the file: reserved. In memory: bytes of the short header that the block has in
+	 * the file (format/short.h); 0: this struct lies in the file.
+	 */
+	uint64_t short_bytes;
 	uint32_t payload_checksum; /* CRC-32C of the stored bytes */
 	uint32_t checksum;	   /* CRC-32C of the 92 bytes before */
 };
@@ -81,7 +86,7 @@ TS_ASSERT_FIELD(struct ts_sbt_block_header, duration_ns, 48);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, amount_bytes, 56);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, raw_bytes, 64);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, stored_bytes, 72);
-TS_ASSERT_FIELD(struct ts_sbt_block_header, reserved, 80);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, short_bytes, 80);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, payload_checksum, 88);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, checksum, 92);
 
@@ -191,4 +196,4 @@ enum ts_sbt_list_column {
 #define TS_SBT_MAX_RAW_BYTES (72u * 1024 * 1024)
 #define TS_SBT_MAX_BLOCKS    (16u * 1024 * 1024)
 #define TS_SBT_HEADER_BYTES  sizeof(struct ts_sbt_file_header)
-#define TS_SBT_MIN_BLOCK     sizeof(struct ts_sbt_block_header)
+#define TS_SBT_MIN_BLOCK     19u /* a short header */

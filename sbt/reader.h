@@ -34,9 +34,9 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* Version of the written format, "SBT 1.0". Files of this major version can be read. */
+/* Version of the written format, "SBT 1.1". Files of this major version can be read. */
 #define TS_SBT_MAJOR 1
-#define TS_SBT_MINOR 0
+#define TS_SBT_MINOR 1
 
 struct ts_sbt_reader;
 struct ts_sbt_cursor;

@@ -107,7 +107,20 @@ static uint64_t search_thread(const struct ts_remote_frames *frames, uint32_t ti
 	return 0;
 }
 
-/* Returns the entry of a thread, new if needed. NULL: there is no room for one more. */
+/*
+ * Forgets all threads. Threads that ended have entries, too; those that run are found again.
+ */
+static void forget_threads(struct ts_remote_frames *frames)
+{
+	for (uint32_t i = 0; i < frames->n_threads; i++)
+		free(frames->threads[i].windows);
+	memset(frames->threads, 0, sizeof(frames->threads));
+	frames->n_threads = 0;
+	ts_map_deinit(&frames->thread_by_tid);
+	frames->thread_by_tid = (struct ts_map){0};
+}
+
+/* Returns the entry of a thread, new if needed. NULL: no memory. */
 static struct thread *find_thread(struct ts_remote_frames *frames, uint32_t tid)
 {
 	uint32_t place = (uint32_t)ts_map_get(&frames->thread_by_tid, tid);
@@ -116,7 +129,7 @@ static struct thread *find_thread(struct ts_remote_frames *frames, uint32_t tid)
 	if (place)
 		return &frames->threads[place - 1];
 	if (frames->n_threads == THREADS_MAX)
-		return NULL;
+		forget_threads(frames);
 	thread = &frames->threads[frames->n_threads];
 	thread->windows = malloc(WINDOWS_MAX * sizeof(*thread->windows));
 	if (!thread->windows || ts_map_set(&frames->thread_by_tid, tid, frames->n_threads + 1)) {
@@ -348,8 +361,6 @@ void ts_remote_frames_free(struct ts_remote_frames *frames)
 {
 	if (!frames)
 		return;
-	for (uint32_t i = 0; i < frames->n_threads; i++)
-		free(frames->threads[i].windows);
-	ts_map_deinit(&frames->thread_by_tid);
+	forget_threads(frames);
 	free(frames);
 }

@@ -414,12 +414,20 @@ static int receive_word(int ret_fds[TS_BPF_SAMPLE_FDS], bool *ret_has_fds)
 	return (int)word;
 }
 
+/* Closes all received descriptors but that of the program that runs. */
+static void close_received(const struct sampling *sampling, int fds[TS_BPF_SAMPLE_FDS])
+{
+	for (int i = 0; i < TS_BPF_SAMPLE_FDS; i++)
+		if (fds[i] != sampling->options.program_fd)
+			ts_closep(&fds[i]);
+}
+
 /*
  * Handles all words. *ret_finish is set if the daemon requests the end, or has closed the socket.
  */
 static int take_words(struct sampling *sampling, bool *ret_finish)
 {
-	int fds[TS_BPF_SAMPLE_FDS] = {-1, -1, -1}, word, r = 0;
+	int fds[TS_BPF_SAMPLE_FDS], word, r = 0;
 	bool has_fds;
 
 	while (!r && (word = receive_word(fds, &has_fds)) > 0) {
@@ -429,6 +437,8 @@ static int take_words(struct sampling *sampling, bool *ret_finish)
 			r = has_fds ? take_program(sampling, fds) : 0;
 		else
 			switch_to(sampling, word == TS_SAMPLING_ON);
+		if (has_fds)
+			close_received(sampling, fds);
 	}
 	*ret_finish |= word < 0;
 	return r;

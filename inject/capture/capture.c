@@ -500,7 +500,7 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 	if (!captured || !data || ts_tls.busy || ts_window_calls_driver() ||
 	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
 	    !ts_lane_goes_on(&shim->capture.lane)) {
-		if (facts.is_watched)
+		if (facts.is_watched || ts_tls.busy == TS_BUSY_PROBING)
 			ts_callbacks_handle(userdata, domain, cbid, data);
 		return;
 	}

@@ -5,7 +5,8 @@
 #	sh packaging/cross/setup.sh [MESON OPTION ...]
 #	ninja -C build/aarch64/tree
 #
-# Everything lies below build/aarch64: sysroot/ (sysroot.sh), lib/ (emulated.c), etc/, machine.txt, tree/.
+# Everything lies below build/aarch64: sysroot/ (sysroot.sh), lib/ (emulated.c), etc/, machine.txt, tree/. With --no-tree alone, the
+# script makes all but tree/.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,6 +30,7 @@ echo "$folder/\$LIB/libemulated.so" >"$folder/etc/ld.so.preload"
 printf "[constants]\nfolder = '%s'\ncross = '%s'\n" "$folder" "$here" >"$folder/machine.new"
 cmp -s "$folder/machine.new" "$folder/machine.txt" || cp "$folder/machine.new" "$folder/machine.txt"
 rm "$folder/machine.new"
+[ "${1:-}" != --no-tree ] || exit 0
 if [ -f "$folder/tree/build.ninja" ]; then
 	[ $# = 0 ] || meson configure "$folder/tree" "$@"
 else

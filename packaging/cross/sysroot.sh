@@ -8,11 +8,11 @@
 set -eu
 
 packages="libc6-dev libgcc-s1 libstdc++6 libzstd-dev liblz4-dev liblzma-dev zlib1g-dev libjson-c-dev libprotobuf-c-dev libsystemd-dev
-	libbpf-dev libelf-dev libdw-dev libunwind-dev libseccomp-dev libiberty-dev"
+	libbpf-dev libelf-dev libdw-dev libunwind-dev libseccomp-dev libiberty-dev libbz2-dev"
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=${1:-$here/../../build/aarch64/sysroot}
-mark=$(cksum <"$0")
+mark=$(cat "$0" "$here/apt.sh" | cksum)
 if [ -f "$root/.complete" ] && [ "$(cat "$root/.complete")" = "$mark" ]; then
 	exit 0
 fi
@@ -26,22 +26,10 @@ done
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
 rm -rf "${root:?}"/* "$root/.complete" "$root.apt"
-mkdir -p "$root.apt/lists/partial" "$root.apt/archives/partial"
-
-# Reads no package lists and no installed packages but its own, and takes no lock of the machine's apt.
-apt()
-{
-	apt-get -qq -y --no-install-recommends -oAPT::Architecture=arm64 -oAPT::Architectures::=arm64 -oAPT::Sandbox::User= \
-		-oAcquire::Languages=none -oDebug::NoLocking=true -oDir::State="$root.apt" -oDir::State::lists="$root.apt/lists" \
-		-oDir::State::status=/dev/null -oDir::State::extended_states="$root.apt/extended" -oDir::Cache="$root.apt" \
-		-oDir::Cache::archives="$root.apt/archives" -oAPT::Update::Post-Invoke-Success= -oAPT::Update::Post-Invoke= "$@"
-}
-APT_CONFIG=$root.apt/apt.conf
-export APT_CONFIG
-printf '#clear APT::Architectures;\n#clear APT::Update;\n#clear DPkg;\n' >"$APT_CONFIG"
-apt update
+. "$here/apt.sh"
+ts_arm_begin "$root.apt"
 # shellcheck disable=SC2086
-apt install --download-only $packages >/dev/null
+ts_arm_apt install --download-only $packages >/dev/null
 
 # As on an installed Debian 12, /lib is a link; without the folder /lib, the linker and qemu-user find each library once.
 mkdir -p "$root/usr/lib" "$root/usr/lib64" "$root.apt/one"

@@ -7,10 +7,12 @@ class Tracesmith < Formula
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license "Apache-2.0"
 
+  depends_on "esbuild" => :build
   depends_on "meson" => :build
   depends_on "ninja" => :build
   depends_on "pkgconf" => :build
   depends_on "json-c"
+  depends_on "libmicrohttpd"
   # The readers use functions of Linux: packaging/homebrew/README.md lists them.
   depends_on :linux
   # Its protoc-c is needed to build, its library to run.
@@ -21,7 +23,7 @@ class Tracesmith < Formula
   uses_from_macos "zlib"
 
   def install
-    system "meson", "setup", "build", "-Drecorder=disabled", "-Dstudio=disabled", "-Dtests=false", *std_meson_args
+    system "meson", "setup", "build", "-Drecorder=disabled", "-Dstudio=enabled", "-Dtests=false", *std_meson_args
     system "meson", "compile", "-C", "build", "--verbose"
     system "meson", "install", "-C", "build"
   end
@@ -30,6 +32,7 @@ class Tracesmith < Formula
     system ENV.cc, doc/"examples/write.c", "-o", "write", *shell_output("pkg-config --cflags --libs tracesmith").split
     system "./write", "written.sbt"
     assert_match "Nothing was lost", shell_output("#{bin}/tsctl info written.sbt")
+    assert_path_exists libexec/"tracesmith/tracesmith-studio"
     assert_match "readers only", shell_output("#{bin}/tsctl record -- true 2>&1", 125)
   end
 end

@@ -8,7 +8,7 @@ import markdown
 import roff
 
 # The guides in the order of the tutorial. extend.md is for those who change TraceSmith.
-GUIDES = ('record', 'idle', 'launched', 'changed', 'memory', 'deterministic', 'replay', 'service', 'library')
+GUIDES = ('record', 'idle', 'studio', 'launched', 'changed', 'memory', 'deterministic', 'replay', 'service', 'library')
 GUIDES_FOLDER = 'tools/tsctl/guides'
 
 

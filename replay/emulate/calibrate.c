@@ -40,12 +40,11 @@ enum wait_samples {
 struct calibration {
 	struct ts_emulate_program *program;
 	uint32_t *tails;
-	uint64_t over_ns;		    /* latest end of the visited predecessors */
-	const struct ts_emulate_item *item; /* the item or call whose predecessors are visited */
-	const struct ts_emulate_call *call;
-	bool is_found;	     /* an item was visited */
-	bool is_loose;	     /* in the trace, a predecessor ended after the item started */
-	uint64_t *waited_ns; /* per call: end of the item that it waited for; 0: none */
+	uint64_t over_ns; /* latest end of the visited predecessors */
+	/* the item or call whose predecessors are visited; the other one is NONE */
+	uint32_t item, call;
+	bool is_found; /* an item was visited */
+	bool is_loose; /* in the trace, a predecessor ended after the item started */
 	struct samples launch[N_TYPES], lag[N_TYPES], cost[WAIT_KINDS], wake[WAIT_KINDS];
 	struct samples graph, kernel;
 	uint32_t *eventful; /* calls that record an event or wait for one */
@@ -60,7 +59,6 @@ struct calibration {
 static void calibration_deinit(struct calibration *calibration)
 {
 	free(calibration->tails);
-	free(calibration->waited_ns);
 	free(calibration->rings);
 	free(calibration->eventful);
 	for (size_t i = 0; i < N_TYPES; i++) {
@@ -142,27 +140,28 @@ static unsigned int wait_of(const struct ts_emulate_call *call)
 static void take_end(void *user, uint32_t before)
 {
 	struct calibration *calibration = user;
-	const struct ts_emulate_item *other = &calibration->program->items[before];
+	const struct ts_emulate_program *program = calibration->program;
+	uint64_t end_ns = program->recorded_items[before].end_ns;
 
-	if (calibration->item && !ts_emulate_is_behind(calibration->item, other)) {
-		calibration->is_loose = true;
-		return;
-	}
-	if (calibration->call && other->end_ns > calibration->call->end_ns) {
+	if (calibration->call != NONE ? end_ns > program->recorded_calls[calibration->call].end_ns
+				      : !ts_emulate_is_behind(program, calibration->item, before)) {
 		calibration->is_loose = true;
 		return;
 	}
 	calibration->is_found = true;
-	calibration->over_ns = ts_emulate_more(calibration->over_ns, other->end_ns);
+	calibration->over_ns = ts_emulate_more(calibration->over_ns, end_ns);
 }
 
 /*
  * Puts the call's items into their streams, and finds the end of each item's predecessors. Returns
  * true if the call records an event.
  */
-static bool follow_items(struct calibration *calibration, const struct ts_emulate_call *call)
+static bool follow_items(struct calibration *calibration, size_t at)
 {
 	struct ts_emulate_program *program = calibration->program;
+	const struct ts_emulate_call *call = &program->calls[at];
+	uint64_t start_ns = program->recorded_calls[at].start_ns;
+	uint64_t took_ns = program->recorded_calls[at].end_ns - start_ns;
 	bool has_record = false;
 
 	for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
@@ -170,13 +169,14 @@ static bool follow_items(struct calibration *calibration, const struct ts_emulat
 
 		calibration->over_ns = 0;
 		calibration->is_found = calibration->is_loose = false;
-		calibration->item = item;
-		calibration->call = NULL;
+		calibration->item = i;
+		calibration->call = NONE;
 		ts_emulate_visit(program, calibration->tails, i, take_end, calibration);
 		if (item->kind == TS_EMULATE_OP)
 			item->lag_ns = calibration->over_ns;
 		else
-			item->end_ns = ts_emulate_more(calibration->over_ns, call->start_ns);
+			program->recorded_items[i].end_ns =
+				ts_emulate_more(calibration->over_ns, start_ns);
 		if (calibration->is_found)
 			item->flags |= TS_EMULATE_ITEM_BOUND;
 		if (calibration->is_loose) {
@@ -187,25 +187,25 @@ static bool follow_items(struct calibration *calibration, const struct ts_emulat
 			calibration->tails[item->stream] = i;
 		/* Sample the cost of launches and of graph launches. */
 		if (item->kind == TS_EMULATE_OPEN)
-			sample(calibration, &calibration->graph, call->end_ns - call->start_ns);
+			sample(calibration, &calibration->graph, took_ns);
 		else if (item->kind == TS_EMULATE_OP && !call->wait &&
 			 !(item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN)))
-			sample(calibration, &calibration->kernel, call->end_ns - call->start_ns);
+			sample(calibration, &calibration->kernel, took_ns);
 		has_record |= item->kind == TS_EMULATE_RECORD;
 	}
 	return has_record;
 }
 
 static void sample_wait(struct calibration *calibration, const struct ts_emulate_call *call,
-			uint64_t over_ns)
+			const struct ts_emulate_recorded_call *recorded, uint64_t over_ns)
 {
-	if (over_ns > call->end_ns || call->flags & TS_EMULATE_CALL_GUESSED)
+	if (over_ns > recorded->end_ns || call->flags & TS_EMULATE_CALL_GUESSED)
 		return;
-	if (over_ns > call->start_ns)
-		sample(calibration, &calibration->wake[wait_of(call)], call->end_ns - over_ns);
+	if (over_ns > recorded->start_ns)
+		sample(calibration, &calibration->wake[wait_of(call)], recorded->end_ns - over_ns);
 	else if (call->wait != TS_EMULATE_WAIT_OWN)
 		sample(calibration, &calibration->cost[wait_of(call)],
-		       call->end_ns - call->start_ns);
+		       recorded->end_ns - recorded->start_ns);
 }
 
 static void follow_wait(struct calibration *calibration, size_t i)
@@ -216,13 +216,15 @@ static void follow_wait(struct calibration *calibration, size_t i)
 		return;
 	calibration->over_ns = 0;
 	calibration->is_loose = false;
-	calibration->item = NULL;
-	calibration->call = call;
+	calibration->item = NONE;
+	calibration->call = (uint32_t)i;
 	if (call->wait_of != NONE || call->wait == TS_EMULATE_WAIT_OWN)
 		ts_emulate_visit_waited(calibration->program, calibration->tails, call, take_end,
 					calibration);
-	calibration->waited_ns[i] = calibration->over_ns;
-	sample_wait(calibration, call, calibration->over_ns);
+	/* Until set_call(), this field holds the end of the item that the call waited for. */
+	call->wake_ns = calibration->over_ns;
+	sample_wait(calibration, call, &calibration->program->recorded_calls[i],
+		    calibration->over_ns);
 	if (!calibration->is_loose)
 		return;
 	call->flags |= TS_EMULATE_CALL_LOOSE;
@@ -238,7 +240,7 @@ static int follow(struct calibration *calibration)
 	for (size_t i = 0; i < program->n_queues; i++)
 		calibration->tails[i] = NONE;
 	for (size_t i = 0; !r && i < program->n_calls; i++) {
-		bool has_record = follow_items(calibration, &program->calls[i]);
+		bool has_record = follow_items(calibration, i);
 
 		if (program->calls[i].wait != TS_EMULATE_WAIT_ITEM)
 			follow_wait(calibration, i);
@@ -277,28 +279,26 @@ static int follow_events(struct calibration *calibration)
  * *ret_full_ns: the time since which the engine had no room.
  */
 static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_emulate_item *item,
-			       uint64_t *ret_full_ns)
+			       uint64_t start_ns, uint64_t *ret_full_ns)
 {
 	const struct ts_emulate_program *program = calibration->program;
+	const struct ts_emulate_recorded_item *recorded = program->recorded_items;
 	const struct ts_emulate_engine *engine = &program->engines[item->engine];
 	const uint32_t *ring = calibration->rings[item->engine].at;
 	uint64_t n = ts_emulate_less(calibration->rings[item->engine].n, ENGINE_RING);
 	uint64_t free_ns = 0, demand = item->demand;
 
-	for (uint64_t i = 0; i < n; i++) {
-		const struct ts_emulate_item *other = &program->items[ring[i]];
-
-		if (other->end_ns <= item->start_ns)
-			free_ns = ts_emulate_more(free_ns, other->end_ns);
-	}
+	for (uint64_t i = 0; i < n; i++)
+		if (recorded[ring[i]].end_ns <= start_ns)
+			free_ns = ts_emulate_more(free_ns, recorded[ring[i]].end_ns);
 	if (!free_ns || !engine->capacity)
 		return 0;
 	for (uint64_t i = 0; i < n; i++) {
-		const struct ts_emulate_item *other = &program->items[ring[i]];
+		const struct ts_emulate_recorded_item *other = &recorded[ring[i]];
 
 		if (other->start_ns >= free_ns || other->end_ns < free_ns)
 			continue;
-		demand += other->demand;
+		demand += program->items[ring[i]].demand;
 		*ret_full_ns = ts_emulate_more(*ret_full_ns, other->start_ns);
 	}
 	return demand > engine->capacity ? free_ns : 0;
@@ -308,13 +308,11 @@ static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_
  * True if the operation started after its call began and after its predecessors ended, and no
  * engine delayed it longer than these two.
  */
-static bool is_plain(const struct ts_emulate_program *program, const struct ts_emulate_item *item)
+static bool is_plain(const struct ts_emulate_item *item, uint64_t start_ns, uint64_t call_ns)
 {
-	const struct ts_emulate_call *call = &program->calls[item->call];
-
 	return !(item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE)) &&
-	       item->start_ns >= call->start_ns && item->start_ns >= item->lag_ns &&
-	       item->engine_ns <= ts_emulate_more(item->lag_ns, call->start_ns);
+	       start_ns >= call_ns && start_ns >= item->lag_ns &&
+	       item->engine_ns <= ts_emulate_more(item->lag_ns, call_ns);
 }
 
 /*
@@ -326,18 +324,19 @@ static void follow_engines(struct calibration *calibration)
 	struct ts_emulate_program *program = calibration->program;
 
 	for (size_t i = 0; i < program->n_ops; i++) {
-		struct ts_emulate_item *item = &program->items[program->by_start[i]];
-		const struct ts_emulate_call *call = &program->calls[item->call];
+		uint32_t at = program->by_start[i];
+		struct ts_emulate_item *item = &program->items[at];
+		uint64_t start_ns = program->recorded_items[at].start_ns;
+		uint64_t call_ns = program->recorded_calls[item->call].start_ns;
 
 		/* Until the cause is known, these fields hold times and not delays. */
 		item->launch_ns = 0;
-		item->engine_ns = engine_free_ns(calibration, item, &item->launch_ns);
+		item->engine_ns = engine_free_ns(calibration, item, start_ns, &item->launch_ns);
 		calibration->rings[item->engine]
-			.at[calibration->rings[item->engine].n++ % ENGINE_RING] =
-			program->by_start[i];
-		if (is_plain(program, item) && item->lag_ns <= call->start_ns)
+			.at[calibration->rings[item->engine].n++ % ENGINE_RING] = at;
+		if (is_plain(item, start_ns, call_ns) && item->lag_ns <= call_ns)
 			sample(calibration, &calibration->launch[type_of(item)],
-			       item->start_ns - call->start_ns);
+			       start_ns - call_ns);
 	}
 	for (unsigned int i = 0; i < N_TYPES; i++)
 		find_median(&calibration->launch[i]);
@@ -353,15 +352,17 @@ static void sample_lags(struct calibration *calibration)
 	size_t n = ts_emulate_less(program->n_ops, MAX_LOOKED_AT);
 
 	for (size_t i = 0; i < n; i++) {
-		const struct ts_emulate_item *item = &program->items[program->by_start[i]];
-		const struct ts_emulate_call *call = &program->calls[item->call];
+		uint32_t at = program->by_start[i];
+		const struct ts_emulate_item *item = &program->items[at];
+		const struct ts_emulate_recorded_call *call = &program->recorded_calls[item->call];
+		uint64_t start_ns = program->recorded_items[at].start_ns;
 		uint64_t launched_ns = ts_emulate_add(call->start_ns,
 						      calibration->launch[type_of(item)].median_ns);
 
-		if (is_plain(program, item) && item->lag_ns >= launched_ns &&
+		if (is_plain(item, start_ns, call->start_ns) && item->lag_ns >= launched_ns &&
 		    item->lag_ns >= call->end_ns)
 			sample(calibration, &calibration->lag[type_of(item)],
-			       item->start_ns - item->lag_ns);
+			       start_ns - item->lag_ns);
 	}
 	for (unsigned int i = 0; i < N_TYPES; i++)
 		find_median(&calibration->lag[i]);
@@ -372,21 +373,23 @@ static void sample_lags(struct calibration *calibration)
  * that the trace shows. Every other cause gets the trace's median delay, or less if the operation
  * would otherwise start later than in the trace.
  */
-static void set_op(struct calibration *calibration, struct ts_emulate_item *item)
+static void set_op(struct calibration *calibration, uint32_t at)
 {
 	struct ts_emulate_program *program = calibration->program;
-	const struct ts_emulate_call *call = &program->calls[item->call];
+	struct ts_emulate_item *item = &program->items[at];
+	uint64_t call_ns = program->recorded_calls[item->call].start_ns;
 	uint64_t launch_ns = calibration->launch[type_of(item)].median_ns;
 	uint64_t lag_ns = calibration->lag[type_of(item)].median_ns;
 	bool is_bound = item->flags & TS_EMULATE_ITEM_BOUND;
-	uint64_t over_ns = item->lag_ns, free_ns = item->engine_ns, start_ns = item->start_ns;
+	uint64_t over_ns = item->lag_ns, free_ns = item->engine_ns;
+	uint64_t start_ns = program->recorded_items[at].start_ns;
 	uint64_t full_ns = item->launch_ns;
 	uint64_t by_launch_ns, by_other_ns, by_engine_ns;
 
 	item->flags &= (uint8_t)~TS_EMULATE_ITEM_BOUND;
-	if (start_ns < call->start_ns || (is_bound && start_ns < over_ns)) {
-		program->doubts.n_before += start_ns < call->start_ns;
-		start_ns = ts_emulate_more(start_ns, call->start_ns);
+	if (start_ns < call_ns || (is_bound && start_ns < over_ns)) {
+		program->doubts.n_before += start_ns < call_ns;
+		start_ns = ts_emulate_more(start_ns, call_ns);
 		if (is_bound)
 			start_ns = ts_emulate_more(start_ns, over_ns);
 	}
@@ -400,10 +403,10 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 		item->engine_ns = 0;
 		return;
 	}
-	by_launch_ns = ts_emulate_add(call->start_ns, launch_ns);
+	by_launch_ns = ts_emulate_add(call_ns, launch_ns);
 	by_other_ns = is_bound ? ts_emulate_add(over_ns, lag_ns) : 0;
 	by_engine_ns = free_ns;
-	item->launch_ns = ts_emulate_less(launch_ns, start_ns - call->start_ns);
+	item->launch_ns = ts_emulate_less(launch_ns, start_ns - call_ns);
 	item->lag_ns = is_bound ? ts_emulate_less(lag_ns, start_ns - over_ns) : lag_ns;
 	item->engine_ns = 0;
 	if (by_engine_ns > by_launch_ns && by_engine_ns > by_other_ns) {
@@ -414,12 +417,12 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 		if (by_other_ns > by_launch_ns && by_other_ns < full_ns)
 			item->lag_ns = full_ns - over_ns;
 		else if (by_launch_ns >= by_other_ns && by_launch_ns < full_ns)
-			item->launch_ns = full_ns - call->start_ns;
+			item->launch_ns = full_ns - call_ns;
 	} else if (by_other_ns > by_launch_ns) {
 		item->lag_ns = start_ns - over_ns;
 		item->flags |= TS_EMULATE_ITEM_BOUND;
 	} else {
-		item->launch_ns = start_ns - call->start_ns;
+		item->launch_ns = start_ns - call_ns;
 	}
 	if (start_ns >
 	    ts_emulate_add(ts_emulate_more(by_launch_ns, ts_emulate_more(by_other_ns, free_ns)),
@@ -430,13 +433,14 @@ static void set_op(struct calibration *calibration, struct ts_emulate_item *item
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static void set_call(const struct calibration *calibration, struct ts_emulate_call *call,
-		     uint64_t over_ns)
+		     const struct ts_emulate_recorded_call *recorded)
 {
-	uint64_t took_ns = call->end_ns - call->start_ns;
+	uint64_t took_ns = recorded->end_ns - recorded->start_ns, over_ns = call->wake_ns;
 	uint64_t cost_ns = calibration->cost[wait_of(call)].median_ns;
 	uint64_t wake_ns = calibration->wake[wait_of(call)].median_ns;
 
 	call->cost_ns = took_ns;
+	call->wake_ns = 0;
 	if (!call->wait)
 		return;
 	if (call->wait_of == NONE && call->wait != TS_EMULATE_WAIT_OWN) {
@@ -445,12 +449,12 @@ static void set_call(const struct calibration *calibration, struct ts_emulate_ca
 	}
 	if (call->flags & TS_EMULATE_CALL_GUESSED && call->flags & TS_EMULATE_CALL_LOOSE) {
 		call->wait = TS_EMULATE_WAIT_NONE;
-	} else if (over_ns > call->start_ns) {
+	} else if (over_ns > recorded->start_ns) {
 		call->cost_ns = ts_emulate_less(cost_ns, took_ns);
-		call->wake_ns = call->end_ns - over_ns;
+		call->wake_ns = recorded->end_ns - over_ns;
 		call->flags |= TS_EMULATE_CALL_WAITED;
 	} else {
-		call->wake_ns = ts_emulate_less(wake_ns, call->end_ns - over_ns);
+		call->wake_ns = ts_emulate_less(wake_ns, recorded->end_ns - over_ns);
 	}
 }
 
@@ -479,8 +483,8 @@ static void set(struct calibration *calibration)
 
 		for (uint32_t k = call->first_item; k < call->first_item + call->n_items; k++)
 			if (program->items[k].kind == TS_EMULATE_OP)
-				set_op(calibration, &program->items[k]);
-		set_call(calibration, call, calibration->waited_ns[i]);
+				set_op(calibration, k);
+		set_call(calibration, call, &program->recorded_calls[i]);
 	}
 }
 
@@ -490,10 +494,8 @@ int ts_emulate_calibrate(struct ts_emulate_program *program)
 	int r;
 
 	calibration.tails = calloc(program->n_queues + 1, sizeof(*calibration.tails));
-	calibration.waited_ns =
-		ts_largearray_alloc_zeroed(program->n_calls + 1, sizeof(*calibration.waited_ns));
 	calibration.rings = calloc(program->n_engines + 1, sizeof(*calibration.rings));
-	if (!calibration.tails || !calibration.waited_ns || !calibration.rings)
+	if (!calibration.tails || !calibration.rings)
 		return -ENOMEM;
 	r = follow(&calibration);
 	if (!r)

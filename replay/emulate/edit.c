@@ -354,9 +354,11 @@ static int edit_host(struct edit *e)
 		if (call->flags & TS_EMULATE_CALL_PSEUDO)
 			continue;
 		call->gap_ns = changed(e->edit, call->gap_ns);
-		call->after_gap_ns = changed(e->edit, call->after_gap_ns);
 		e->n_edited++;
 	}
+	/* A pseudo call begins no thread, so no join belongs to one. */
+	for (size_t i = 0; i < e->program->n_joins; i++)
+		e->program->joins[i].gap_ns = changed(e->edit, e->program->joins[i].gap_ns);
 	return 0;
 }
 
@@ -399,8 +401,9 @@ static int edit_sync(struct edit *e)
 		struct ts_emulate_call *call = &e->program->calls[i];
 
 		if ((!call->wait && !(call->flags & TS_EMULATE_CALL_SYNC)) ||
-		    (e->edit->kind == TS_EMULATE_NO_SYNC ? !fits_call(e, call)
-							 : call->op_id != e->edit->first))
+		    (e->edit->kind == TS_EMULATE_NO_SYNC
+			     ? !fits_call(e, call)
+			     : e->program->recorded_calls[i].op_id != e->edit->first))
 			continue;
 		if (call->flags & TS_EMULATE_CALL_SYNC)
 			call->flags |= TS_EMULATE_CALL_SKIPPED;
@@ -454,7 +457,7 @@ static int edit_graph(struct edit *e)
 
 		for (uint32_t at = program->threads[i].first_call; at != NONE; at = next) {
 			const struct ts_emulate_call *call = &program->calls[at];
-			bool goes_on = is_launch(program, call) && call->after == NONE &&
+			bool goes_on = is_launch(program, call) && call->join == NONE &&
 				       (!e->edit->first || n < e->edit->first);
 
 			next = call->next;
@@ -632,12 +635,13 @@ static void learn_pinned(const struct ts_emulate_program *program, struct pinned
 {
 	for (size_t i = 0; i < program->n_items; i++) {
 		const struct ts_emulate_item *item = &program->items[i];
-		uint32_t kind = item->copy_kind % N_COPY_KINDS, size = size_of(item->bytes);
+		uint64_t bytes = program->recorded_items[i].bytes;
+		uint32_t kind = item->copy_kind % N_COPY_KINDS, size = size_of(bytes);
 
-		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY || !item->bytes ||
+		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY || !bytes ||
 		    item->flags & TS_EMULATE_ITEM_PAGEABLE || pinned->at[kind][size].bytes)
 			continue;
-		pinned->at[kind][size].bytes = item->bytes;
+		pinned->at[kind][size].bytes = bytes;
 		pinned->at[kind][size].ns = item->duration_ns;
 	}
 }
@@ -646,10 +650,10 @@ static void learn_pinned(const struct ts_emulate_program *program, struct pinned
  * Computes the duration of a pinned copy of the same kind from the nearest size. Returns false if
  * there is none.
  */
-static bool pinned_ns(const struct pinned *pinned, const struct ts_emulate_item *item,
+static bool pinned_ns(const struct pinned *pinned, uint32_t copy_kind, uint64_t bytes,
 		      uint64_t *ret_ns)
 {
-	uint32_t kind = item->copy_kind % N_COPY_KINDS, size = size_of(item->bytes);
+	uint32_t kind = copy_kind % N_COPY_KINDS, size = size_of(bytes);
 
 	for (uint32_t apart = 0; apart < N_SIZES; apart++)
 		for (int sign = -1; sign <= 1; sign += 2) {
@@ -658,7 +662,7 @@ static bool pinned_ns(const struct pinned *pinned, const struct ts_emulate_item 
 
 			if (at >= N_SIZES || !pinned->at[kind][at].bytes)
 				continue;
-			scale = (double)item->bytes / (double)pinned->at[kind][at].bytes;
+			scale = (double)bytes / (double)pinned->at[kind][at].bytes;
 			*ret_ns = (uint64_t)((double)pinned->at[kind][at].ns * fmax(scale, 1));
 			return true;
 		}
@@ -677,15 +681,14 @@ static int edit_pinned(struct edit *e)
 	for (size_t i = 0; i < program->n_items; i++) {
 		struct ts_emulate_item *item = &program->items[i];
 		struct ts_emulate_call *call = &program->calls[item->call];
-		uint64_t ns;
+		uint64_t bytes = program->recorded_items[i].bytes, ns;
 
 		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY ||
 		    !(item->flags & TS_EMULATE_ITEM_PAGEABLE))
 			continue;
 		if (rate > 0)
-			ns = (uint64_t)fmin((double)item->bytes / rate * 1e9,
-					    (double)TS_EMULATE_MAX_NS);
-		else if (!pinned_ns(pinned, item, &ns))
+			ns = (uint64_t)fmin((double)bytes / rate * 1e9, (double)TS_EMULATE_MAX_NS);
+		else if (!pinned_ns(pinned, item->copy_kind, bytes, &ns))
 			return say(e->message,
 				   "pinned: the trace has no pinned copy in that direction; give "
 				   "the rate, like pinned=25GB/s");
@@ -762,13 +765,13 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
  * this is the number of blocks per multiprocessor. For other blocks, it is the number of waves,
  * because a wave takes equally long with fewer blocks.
  */
-static uint64_t load_of(const struct ts_emulate_item *item, uint64_t n)
+static uint64_t load_of(const struct ts_emulate_recorded_item *kernel, bool is_dense, uint64_t n)
 {
-	uint64_t taken = divide_up(item->blocks, item->blocks_each);
+	uint64_t taken = divide_up(kernel->blocks, kernel->blocks_each);
 
-	if (item->flags & TS_EMULATE_ITEM_DENSE)
-		return divide_up(item->blocks, ts_emulate_less(n, taken));
-	return divide_up(item->blocks, item->blocks_each * n);
+	if (is_dense)
+		return divide_up(kernel->blocks, ts_emulate_less(n, taken));
+	return divide_up(kernel->blocks, kernel->blocks_each * n);
 }
 
 static int edit_multiprocessors(struct edit *e)
@@ -778,16 +781,19 @@ static int edit_multiprocessors(struct edit *e)
 
 	for (size_t i = 0; i < program->n_items; i++) {
 		struct ts_emulate_item *item = &program->items[i];
+		const struct ts_emulate_recorded_item *its = &program->recorded_items[i];
+		bool is_dense = item->flags & TS_EMULATE_ITEM_DENSE;
 		uint64_t old;
 
-		if (item->kind != TS_EMULATE_OP || !item->blocks || !item->blocks_each)
+		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_KERNEL || !its->blocks ||
+		    !its->blocks_each)
 			continue;
 		old = program->engines[item->engine].capacity;
 		item->duration_ns =
-			(uint64_t)((double)item->duration_ns * (double)load_of(item, n) /
-				   (double)load_of(item, old));
+			(uint64_t)((double)item->duration_ns * (double)load_of(its, is_dense, n) /
+				   (double)load_of(its, is_dense, old));
 		item->demand =
-			(uint32_t)ts_emulate_less(n, divide_up(item->blocks, item->blocks_each));
+			(uint32_t)ts_emulate_less(n, divide_up(its->blocks, its->blocks_each));
 		e->n_edited++;
 	}
 	for (size_t i = 0; i < program->n_engines; i++)

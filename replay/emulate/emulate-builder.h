@@ -46,9 +46,13 @@ struct ts_emulate_builder {
 	struct ts_same_devices same;
 	struct ts_emulate_ids call_by_op;
 	struct ts_state_map queue_by_id, context_by_id, thread_by_id, engine_by_id;
-	/* Items before their place is known. `other` links the items of one call. */
-	struct ts_emulate_item *raws;
-	size_t n_raws, n_raws_allocated, n_opens;
+	size_t n_calls_allocated, n_recorded_calls_allocated;
+	/*
+	 * Until emulate-layout.c moves them, the program's items have the order of their rows.
+	 * `other` links the items of one call.
+	 */
+	size_t n_rows, n_items_allocated, n_recorded_items_allocated;
+	size_t n_opens;		  /* graph launches */
 	uint64_t base_ns, end_ns; /* first start and latest end of all calls and operations */
 	uint64_t last_op_ns;
 	/* some calls (operations) began before others that were added earlier */
@@ -60,8 +64,8 @@ struct ts_emulate_builder {
 };
 
 /* Orders calls by start, then by id. */
-static inline int ts_emulate_compare_calls(const struct ts_emulate_call *a,
-					   const struct ts_emulate_call *b)
+static inline int ts_emulate_compare_calls(const struct ts_emulate_recorded_call *a,
+					   const struct ts_emulate_recorded_call *b)
 {
 	if (a->start_ns != b->start_ns)
 		return a->start_ns < b->start_ns ? -1 : 1;

@@ -41,13 +41,14 @@ static inline bool ends_before(const struct running *a, const struct running *b)
 
 TS_HEAP_DEFINE(crowd, struct running, ends_before)
 
-static int join(struct crowd *crowd, const struct ts_emulate_item *item)
+static int join(struct crowd *crowd, const struct ts_emulate_item *item,
+		const struct ts_emulate_recorded_item *recorded)
 {
 	uint64_t tick_ns = ts_emulate_less(TICK_NS, item->duration_ns / 8);
-	struct running next = {item->end_ns - tick_ns, item->demand};
+	struct running next = {recorded->end_ns - tick_ns, item->demand};
 	int r;
 
-	while (crowd->n && crowd->heap[0].end_ns <= item->start_ns)
+	while (crowd->n && crowd->heap[0].end_ns <= recorded->start_ns)
 		crowd->demand -= crowd_pop(crowd->heap, &crowd->n).demand;
 	r = ts_largearray_grow(&crowd->heap, crowd->n, &crowd->n_allocated, sizeof(*crowd->heap));
 	if (r)
@@ -64,9 +65,10 @@ static int find_capacities(struct ts_emulate_program *program)
 	int r = crowds ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !r && i < program->n_ops; i++) {
-		const struct ts_emulate_item *item = &program->items[program->by_start[i]];
+		uint32_t at = program->by_start[i];
+		const struct ts_emulate_item *item = &program->items[at];
 
-		r = join(&crowds[item->engine], item);
+		r = join(&crowds[item->engine], item, &program->recorded_items[at]);
 		program->engines[item->engine].n_ops++;
 	}
 	for (size_t i = 0; !r && i < program->n_engines; i++) {
@@ -114,28 +116,30 @@ struct device {
 static bool is_one(const struct ts_emulate_program *program, const struct device *device,
 		   uint32_t a, uint32_t b)
 {
-	const struct ts_emulate_item *last[2] = {NULL, NULL};
+	uint32_t last[2] = {TS_EMULATE_NONE, TS_EMULATE_NONE};
 	uint32_t n_waited = 0;
 
 	for (size_t i = 0; i < device->n_copies; i++) {
-		const struct ts_emulate_item *item = &program->items[device->copies[i].what];
-		const struct ts_emulate_item *other;
+		uint32_t at = device->copies[i].what;
+		const struct ts_emulate_item *item = &program->items[at], *other;
 		unsigned int which = item->engine == b;
-		uint64_t ready_ns;
+		uint64_t start_ns, end_ns, ready_ns;
 
 		if (item->engine != a && item->engine != b)
 			continue;
-		other = last[!which];
-		last[which] = item;
-		if (!other)
+		last[which] = at;
+		if (last[!which] == TS_EMULATE_NONE)
 			continue;
-		if (other->end_ns >
-		    item->start_ns + ts_emulate_less(TICK_NS, other->duration_ns / 8))
+		other = &program->items[last[!which]];
+		start_ns = program->recorded_items[at].start_ns;
+		end_ns = program->recorded_items[last[!which]].end_ns;
+		if (end_ns > start_ns + ts_emulate_less(TICK_NS, other->duration_ns / 8))
 			return false;
 		/* At this time `lag_ns` still holds the end of the operation's predecessors. */
-		ready_ns = ts_emulate_more(item->lag_ns, program->calls[item->call].end_ns);
-		n_waited += other->stream != item->stream && ready_ns + NEAR_NS <= other->end_ns &&
-			    item->start_ns <= other->end_ns + NEAR_NS;
+		ready_ns =
+			ts_emulate_more(item->lag_ns, program->recorded_calls[item->call].end_ns);
+		n_waited += other->stream != item->stream && ready_ns + NEAR_NS <= end_ns &&
+			    start_ns <= end_ns + NEAR_NS;
 	}
 	return n_waited >= ENOUGH;
 }

@@ -15,40 +15,46 @@
 #define NONE TS_EMULATE_NONE
 /* Number of earlier nodes of the same graph launch that may be a node's predecessor. */
 #define NODES_BACK 64u
-#define IS_TIED	   (1u << 31)
 /* Number of a thread's calls that over_before() examines. */
 #define MAX_LOOKS 256u
 
 /* ---- layout ---------------------------------------------------------------------------------- */
+
+/*
+ * placed[row]: the place + 1 of a row's item, and IS_TIED if the operation began together with the
+ * previous one. 0: the program does not need the item.
+ */
+#define IS_TIED	 (1u << 31)
+#define IS_MOVED (1u << 30)
+#define PLACE	 (IS_MOVED - 1)
+_Static_assert(2 * TS_EMULATE_MAX_ITEMS < PLACE, "a place and its flags are one number");
+
+/* The order of the items, before they are moved. */
+struct layout {
+	struct ts_emulate_program *program;
+	uint32_t *placed;
+	uint32_t *closes; /* the places of CLOSE, in the order of the graph launches */
+	uint32_t n_closes, n_items;
+};
+
+static void layout_deinit(struct layout *layout)
+{
+	free(layout->placed);
+	free(layout->closes);
+}
 
 static uint64_t since_base(const struct ts_emulate_program *program, uint64_t time_ns)
 {
 	return ts_emulate_less(time_ns - program->base_ns, TS_EMULATE_MAX_NS);
 }
 
-/*
- * Copies a raw item to its place. placed[raw] receives the place + 1, and IS_TIED if the operation
- * began together with the previous one.
- */
-static struct ts_emulate_item *place(struct ts_emulate_builder *builder, uint32_t raw,
-				     uint32_t *placed)
+static void place(struct layout *layout, uint32_t row)
 {
-	struct ts_emulate_program *program = builder->program;
-	struct ts_emulate_item *item = &program->items[program->n_items];
+	const struct ts_emulate_item *item = &layout->program->items[row];
 
-	*item = builder->raws[raw];
-	item->other = NONE;
-	if (item->kind == TS_EMULATE_OP) {
-		item->start_ns = since_base(program, item->start_ns);
-		item->end_ns = since_base(program, item->end_ns);
-		item->duration_ns = item->end_ns - item->start_ns;
-		placed[raw] = (uint32_t)program->n_items + 1;
-		placed[raw] |= item->flags & TS_EMULATE_ITEM_TIED ? IS_TIED : 0;
-		item->flags &= (uint8_t)~TS_EMULATE_ITEM_TIED;
-		program->n_ops++;
-	}
-	program->n_items++;
-	return item;
+	layout->placed[row] = ++layout->n_items;
+	if (item->kind == TS_EMULATE_OP && item->flags & TS_EMULATE_ITEM_TIED)
+		layout->placed[row] |= IS_TIED;
 }
 
 /*
@@ -58,6 +64,7 @@ static struct ts_emulate_item *place(struct ts_emulate_builder *builder, uint32_
  */
 static void place_node(struct ts_emulate_program *program, uint32_t open, uint32_t at)
 {
+	const struct ts_emulate_recorded_item *recorded = program->recorded_items;
 	struct ts_emulate_item *items = program->items, *item = &items[at];
 	uint64_t latest_ns = 0;
 
@@ -66,61 +73,87 @@ static void place_node(struct ts_emulate_program *program, uint32_t open, uint32
 	for (uint32_t i = at; i-- > open + 1 && at - i <= NODES_BACK;) {
 		if (item->inner == NONE && items[i].stream == item->stream)
 			item->inner = i;
-		if (items[i].end_ns <= item->start_ns && items[i].end_ns > latest_ns) {
-			latest_ns = items[i].end_ns;
+		if (recorded[i].end_ns <= recorded[at].start_ns && recorded[i].end_ns > latest_ns) {
+			latest_ns = recorded[i].end_ns;
 			item->other = i;
 		}
 	}
 }
 
-static void put_graph(struct ts_emulate_builder *builder, uint32_t first, uint32_t n,
-		      const struct ts_emulate_item *launch, uint32_t *placed)
+/* Places OPEN, the nodes, CLOSE, and then the other items of the call. */
+static void place_graph(struct layout *layout, uint32_t first, uint32_t n, uint32_t launch)
 {
-	struct ts_emulate_program *program = builder->program;
-	const struct ts_emulate_item *raws = builder->raws;
-	uint32_t open = (uint32_t)program->n_items++;
+	const struct ts_emulate_item *items = layout->program->items;
 
-	program->items[open] = *launch;
-	program->items[open].other = NONE;
-	for (uint32_t i = 0, raw = first; i < n; i++, raw = raws[raw].other) {
-		if (!(raws[raw].flags & TS_EMULATE_ITEM_NODE))
-			continue;
-		place(builder, raw, placed);
-		place_node(program, open, (uint32_t)program->n_items - 1);
-	}
-	program->items[program->n_items] = *launch;
-	program->items[program->n_items].kind = TS_EMULATE_CLOSE;
-	program->items[program->n_items++].other = open;
-	for (uint32_t i = 0, raw = first; i < n; i++, raw = raws[raw].other)
-		if (!(raws[raw].flags & TS_EMULATE_ITEM_NODE) && raws[raw].kind != TS_EMULATE_OPEN)
-			place(builder, raw, placed);
+	place(layout, launch);
+	for (uint32_t i = 0, row = first; i < n; i++, row = items[row].other)
+		if (items[row].flags & TS_EMULATE_ITEM_NODE)
+			place(layout, row);
+	layout->closes[layout->n_closes++] = layout->n_items++;
+	for (uint32_t i = 0, row = first; i < n; i++, row = items[row].other)
+		if (!(items[row].flags & TS_EMULATE_ITEM_NODE) &&
+		    items[row].kind != TS_EMULATE_OPEN)
+			place(layout, row);
 }
 
-static void put_items(struct ts_emulate_builder *builder, struct ts_emulate_call *call,
-		      uint32_t *placed)
+/* Places the items of a call. Without a launch or without nodes, there is no graph. */
+static void place_items(struct layout *layout, struct ts_emulate_call *call)
 {
-	struct ts_emulate_program *program = builder->program;
-	const struct ts_emulate_item *launch = NULL;
-	uint32_t n = call->n_items, n_nodes = 0, first = call->first_item, raw = first;
+	struct ts_emulate_item *items = layout->program->items;
+	uint32_t n = call->n_items, n_nodes = 0, launch = NONE, first = call->first_item;
 
-	call->after = NONE;
-	call->first_item = (uint32_t)program->n_items;
-	if (!n)
-		return;
-	for (uint32_t i = 0; i < n; i++, raw = builder->raws[raw].other) {
-		n_nodes += (builder->raws[raw].flags & TS_EMULATE_ITEM_NODE) != 0;
-		if (builder->raws[raw].kind == TS_EMULATE_OPEN && !launch)
-			launch = &builder->raws[raw];
+	call->join = NONE;
+	call->first_item = layout->n_items;
+	for (uint32_t i = 0, row = first; i < n; i++, row = items[row].other) {
+		n_nodes += (items[row].flags & TS_EMULATE_ITEM_NODE) != 0;
+		if (items[row].kind == TS_EMULATE_OPEN && launch == NONE)
+			launch = row;
 	}
-	raw = first;
-	if (n_nodes && launch)
-		put_graph(builder, first, n, launch, placed);
-	else
-		for (uint32_t i = 0; i < n; i++, raw = builder->raws[raw].other)
-			if (builder->raws[raw].kind != TS_EMULATE_OPEN)
-				place(builder, raw, placed)->flags &=
-					(uint8_t)~TS_EMULATE_ITEM_NODE;
-	call->n_items = (uint32_t)program->n_items - call->first_item;
+	if (n_nodes && launch != NONE) {
+		place_graph(layout, first, n, launch);
+	} else {
+		for (uint32_t i = 0, row = first; i < n; i++, row = items[row].other) {
+			items[row].flags &= (uint8_t)~TS_EMULATE_ITEM_NODE;
+			if (items[row].kind != TS_EMULATE_OPEN)
+				place(layout, row);
+		}
+	}
+	call->n_items = layout->n_items - call->first_item;
+}
+
+/*
+ * Moves an item to its place, then the item that was there, and so on, until a place is free. Rows
+ * are nearly in the order of calls, so most moves are short.
+ */
+static void move_from(const struct layout *layout, uint32_t row, size_t n_rows)
+{
+	struct ts_emulate_item *items = layout->program->items, item = items[row];
+	struct ts_emulate_recorded_item *recorded = layout->program->recorded_items;
+	struct ts_emulate_recorded_item its = recorded[row];
+	uint32_t to = layout->placed[row] & PLACE;
+
+	layout->placed[row] |= IS_MOVED;
+	while (to) {
+		uint32_t at = to - 1;
+		struct ts_emulate_item other = items[at];
+		struct ts_emulate_recorded_item others = recorded[at];
+
+		items[at] = item;
+		recorded[at] = its;
+		if (at >= n_rows || layout->placed[at] & IS_MOVED)
+			return;
+		layout->placed[at] |= IS_MOVED;
+		to = layout->placed[at] & PLACE;
+		item = other;
+		its = others;
+	}
+}
+
+static void move_items(const struct layout *layout, size_t n_rows)
+{
+	for (uint32_t row = 0; row < n_rows; row++)
+		if (!(layout->placed[row] & IS_MOVED) && (layout->placed[row] & PLACE) != row + 1)
+			move_from(layout, row, n_rows);
 }
 
 static int compare_starts(const void *a, const void *b)
@@ -142,7 +175,7 @@ static int sort_ops(struct ts_emulate_program *program)
 		return -ENOMEM;
 	for (size_t i = 0; i < program->n_items; i++)
 		if (program->items[i].kind == TS_EMULATE_OP) {
-			starts[n][0] = program->items[i].start_ns;
+			starts[n][0] = program->recorded_items[i].start_ns;
 			starts[n++][1] = i;
 		}
 	qsort(starts, n, sizeof(*starts), compare_starts);
@@ -163,18 +196,21 @@ static int compare_items(const void *a, const void *b)
  * Lists the operations by start, and those with equal starts by call. The rows are mostly sorted by
  * start already; sort_ops() handles other traces.
  */
-static int order_ops(struct ts_emulate_builder *builder, const uint32_t *placed)
+static int order_ops(const struct ts_emulate_builder *builder, const struct layout *layout)
 {
 	struct ts_emulate_program *program = builder->program;
+	const uint32_t *placed = layout->placed;
 	size_t n = 0, run = 0;
 
-	program->by_start = calloc(program->n_ops + 1, sizeof(*program->by_start));
+	program->by_start = ts_largearray_alloc(program->n_ops + 1, sizeof(*program->by_start));
 	if (!program->by_start)
 		return -ENOMEM;
 	if (builder->has_late_ops)
 		return sort_ops(program);
-	for (size_t i = 0; i < builder->n_raws; i++) {
-		if (!placed[i])
+	for (size_t i = 0; i < builder->n_rows; i++) {
+		uint32_t at = (placed[i] & PLACE) - 1;
+
+		if (!(placed[i] & PLACE) || program->items[at].kind != TS_EMULATE_OP)
 			continue;
 		if (!(placed[i] & IS_TIED)) {
 			if (n > run + 1)
@@ -182,7 +218,7 @@ static int order_ops(struct ts_emulate_builder *builder, const uint32_t *placed)
 				      compare_items);
 			run = n;
 		}
-		program->by_start[n++] = (placed[i] & ~IS_TIED) - 1;
+		program->by_start[n++] = at;
 	}
 	if (n > run + 1)
 		qsort(&program->by_start[run], n - run, sizeof(*program->by_start), compare_items);
@@ -191,24 +227,20 @@ static int order_ops(struct ts_emulate_builder *builder, const uint32_t *placed)
 
 /* ---- host ------------------------------------------------------------------------------------ */
 
-static int compare_calls(const void *a, const void *b)
-{
-	return ts_emulate_compare_calls(a, b);
-}
-
 static void chain_call(struct ts_emulate_program *program, uint32_t i)
 {
-	struct ts_emulate_call *call = &program->calls[i], *before;
+	const struct ts_emulate_recorded_call *recorded = program->recorded_calls;
+	struct ts_emulate_call *call = &program->calls[i];
 	struct ts_emulate_thread *thread = &program->threads[call->thread];
+	uint32_t before = thread->last_call;
 
-	if (thread->last_call == NONE) {
+	if (before == NONE) {
 		thread->first_call = i;
-		call->gap_ns = call->start_ns;
+		call->gap_ns = recorded[i].start_ns;
 	} else {
-		before = &program->calls[thread->last_call];
-		before->next = i;
-		if (call->start_ns >= before->end_ns)
-			call->gap_ns = call->start_ns - before->end_ns;
+		program->calls[before].next = i;
+		if (recorded[i].start_ns >= recorded[before].end_ns)
+			call->gap_ns = recorded[i].start_ns - recorded[before].end_ns;
 		else
 			program->doubts.n_backwards++;
 	}
@@ -233,47 +265,63 @@ static uint32_t over_before(const struct ts_emulate_program *program, const stru
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (program->calls[of->calls[middle]].start_ns <= time_ns)
+		if (program->recorded_calls[of->calls[middle]].start_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	for (; low && n_looked < MAX_LOOKS; low--, n_looked++)
-		if (program->calls[of->calls[low - 1]].end_ns <= time_ns)
+		if (program->recorded_calls[of->calls[low - 1]].end_ns <= time_ns)
 			return of->calls[low - 1];
 	return NONE;
+}
+
+/* Lets `call` start after `after`, and no longer after the previous call of its thread. */
+static int join(struct ts_emulate_program *program, uint32_t call, uint32_t after)
+{
+	struct ts_emulate_call *its = &program->calls[call];
+	int r;
+
+	if (its->join == NONE) {
+		r = ts_largearray_grow(&program->joins, program->n_joins,
+				       &program->n_joins_allocated, sizeof(*program->joins));
+		if (r)
+			return r;
+		its->join = (uint32_t)program->n_joins++;
+	}
+	program->joins[its->join] = (struct ts_emulate_join){
+		.gap_ns = program->recorded_calls[call].start_ns -
+			  program->recorded_calls[after].end_ns,
+		.after = after,
+	};
+	its->gap_ns = 0;
+	program->doubts.n_joins++;
+	return 0;
 }
 
 /*
  * Infers which call of the main thread started the thread, and which call of the main thread waited
  * for the thread's end: see emulate.h.
  */
-static void join_thread(struct ts_emulate_program *program, const struct thread_calls *main,
-			uint32_t thread)
+static int join_thread(struct ts_emulate_program *program, const struct thread_calls *main,
+		       uint32_t thread)
 {
-	struct ts_emulate_call *first = &program->calls[program->threads[thread].first_call];
+	const struct ts_emulate_recorded_call *recorded = program->recorded_calls;
+	uint32_t first = program->threads[thread].first_call;
 	uint32_t last = program->threads[thread].last_call;
-	uint64_t end_ns = program->calls[last].end_ns;
-	uint32_t at = over_before(program, main, first->start_ns);
-	struct ts_emulate_call *next;
+	uint64_t end_ns = recorded[last].end_ns;
+	uint32_t at = over_before(program, main, recorded[first].start_ns), next;
+	int r = at != NONE ? join(program, first, at) : 0;
 
-	if (at != NONE) {
-		first->after = at;
-		first->after_gap_ns = first->start_ns - program->calls[at].end_ns;
-		first->gap_ns = 0;
-		program->doubts.n_joins++;
-	}
+	if (r)
+		return r;
 	at = over_before(program, main, end_ns);
-	if (at == NONE || program->calls[at].next == NONE)
-		return;
-	next = &program->calls[program->calls[at].next];
-	if (next->start_ns < end_ns ||
-	    (next->after != NONE && program->calls[next->after].end_ns >= end_ns))
-		return;
-	next->after = last;
-	next->after_gap_ns = next->start_ns - end_ns;
-	next->gap_ns = 0;
-	program->doubts.n_joins++;
+	next = at != NONE ? program->calls[at].next : NONE;
+	if (next == NONE || recorded[next].start_ns < end_ns ||
+	    (program->calls[next].join != NONE &&
+	     recorded[program->joins[program->calls[next].join].after].end_ns >= end_ns))
+		return 0;
+	return join(program, next, last);
 }
 
 static bool begins_with_call(const struct ts_emulate_program *program, uint32_t thread)
@@ -330,18 +378,22 @@ static void list_calls(const struct ts_emulate_program *program, const uint32_t 
 static int join_threads(struct ts_emulate_program *program)
 {
 	ts_cleanup(ts_freep) uint32_t *mains = calloc(program->n_threads + 1, sizeof(*mains));
-	ts_cleanup(ts_freep) uint32_t *calls =
-		ts_largearray_alloc(program->n_calls + 1, sizeof(*calls));
 	ts_cleanup(ts_freep) struct thread_calls *of = calloc(program->n_threads + 1, sizeof(*of));
-	int r = mains && calls && of ? find_mains(program, mains) : -ENOMEM;
+	ts_cleanup(ts_freep) uint32_t *calls = NULL;
+	int r = mains && of ? find_mains(program, mains) : -ENOMEM;
 
-	if (r)
-		return r;
-	list_calls(program, mains, of, calls);
-	for (uint32_t i = 0; i < program->n_threads; i++)
-		if (mains[i] != NONE && mains[i] != i && begins_with_call(program, i))
-			join_thread(program, &of[mains[i]], i);
-	return 0;
+	for (uint32_t i = 0; !r && i < program->n_threads; i++) {
+		if (mains[i] == NONE || mains[i] == i || !begins_with_call(program, i))
+			continue;
+		if (!calls) {
+			calls = ts_largearray_alloc(program->n_calls + 1, sizeof(*calls));
+			if (!calls)
+				return -ENOMEM;
+			list_calls(program, mains, of, calls);
+		}
+		r = join_thread(program, &of[mains[i]], i);
+	}
+	return r;
 }
 
 static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate_waited *waited)
@@ -375,7 +427,8 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
  * Lets the call wait for its own copy if the copy is synchronous, or if the driver staged it,
  * because such a call returns when the copy ends.
  */
-static void set_own_wait(const struct ts_emulate_program *program, struct ts_emulate_call *call)
+static void set_own_wait(const struct ts_emulate_program *program, struct ts_emulate_call *call,
+			 uint64_t end_ns)
 {
 	for (uint32_t i = call->first_item; i < call->first_item + call->n_items && !call->wait;
 	     i++) {
@@ -383,7 +436,7 @@ static void set_own_wait(const struct ts_emulate_program *program, struct ts_emu
 
 		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY ||
 		    item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE) ||
-		    item->end_ns > call->end_ns)
+		    program->recorded_items[i].end_ns > end_ns)
 			continue;
 		if (!(item->flags & TS_EMULATE_ITEM_ASYNC) ||
 		    item->flags & TS_EMULATE_ITEM_PAGEABLE)
@@ -417,11 +470,12 @@ static int find_records(struct ts_emulate_program *program, struct ts_state_map 
 
 	for (uint32_t i = call->first_item; !r && i < call->first_item + call->n_items; i++) {
 		struct ts_emulate_item *item = &program->items[i];
+		uint64_t event = program->recorded_items[i].bytes;
 
 		if (item->kind == TS_EMULATE_RECORD) {
-			r = ts_state_map_set(record_by_event, session, item->bytes, i);
+			r = ts_state_map_set(record_by_event, session, event, i);
 		} else if (item->kind == TS_EMULATE_WAIT) {
-			item->other = ts_state_map_find(record_by_event, session, item->bytes);
+			item->other = ts_state_map_find(record_by_event, session, event);
 			if (item->other == NONE)
 				program->doubts.n_without_record++;
 		}
@@ -429,39 +483,114 @@ static int find_records(struct ts_emulate_program *program, struct ts_state_map 
 	return r;
 }
 
+/*
+ * Completes the items of a call at their places: times from the program's start, no links, CLOSE
+ * after the nodes.
+ */
+static void put_items(struct layout *layout, const struct ts_emulate_call *call)
+{
+	struct ts_emulate_program *program = layout->program;
+	uint32_t first = call->first_item, close = NONE;
+
+	if (call->n_items && program->items[first].kind == TS_EMULATE_OPEN) {
+		close = layout->closes[layout->n_closes++];
+		program->items[close] = program->items[first];
+		program->items[close].kind = TS_EMULATE_CLOSE;
+		program->recorded_items[close] = program->recorded_items[first];
+	}
+	for (uint32_t i = first; i < first + call->n_items; i++) {
+		struct ts_emulate_item *item = &program->items[i];
+		struct ts_emulate_recorded_item *recorded = &program->recorded_items[i];
+
+		item->other = i == close ? first : NONE;
+		if (item->kind != TS_EMULATE_OP)
+			continue;
+		recorded->start_ns = since_base(program, recorded->start_ns);
+		recorded->end_ns = since_base(program, recorded->end_ns);
+		item->duration_ns = recorded->end_ns - recorded->start_ns;
+		item->flags &= (uint8_t)~TS_EMULATE_ITEM_TIED;
+		program->n_ops++;
+		if (item->flags & TS_EMULATE_ITEM_NODE)
+			place_node(program, first, i);
+	}
+}
+
+/* Makes room for one more item for each graph launch: a launch is one row and becomes two items. */
+static int make_room(struct ts_emulate_builder *builder)
+{
+	struct ts_emulate_program *program = builder->program;
+	size_t n = builder->n_rows + builder->n_opens;
+	int r = 0;
+
+	if (n > builder->n_items_allocated)
+		r = ts_largearray_resize(&program->items, n, &builder->n_items_allocated,
+					 sizeof(*program->items));
+	if (!r && n > builder->n_recorded_items_allocated)
+		r = ts_largearray_resize(&program->recorded_items, n,
+					 &builder->n_recorded_items_allocated,
+					 sizeof(*program->recorded_items));
+	return r;
+}
+
+static int order_items(struct ts_emulate_builder *builder, struct layout *layout)
+{
+	struct ts_emulate_program *program = builder->program;
+	int r = make_room(builder);
+
+	if (r)
+		return r;
+	layout->placed = ts_largearray_alloc_zeroed(builder->n_rows + 1, sizeof(*layout->placed));
+	layout->closes = calloc(builder->n_opens + 1, sizeof(*layout->closes));
+	if (!layout->placed || !layout->closes)
+		return -ENOMEM;
+	for (size_t i = 0; i < program->n_calls; i++)
+		place_items(layout, &program->calls[i]);
+	move_items(layout, builder->n_rows);
+	program->n_items = layout->n_items;
+	layout->n_closes = 0;
+	return 0;
+}
+
 /* Lays out the calls in order. All steps of a call run together, while its data is in the cache. */
 static int lay_out(struct ts_emulate_builder *builder)
 {
 	struct ts_emulate_program *program = builder->program;
 	ts_cleanup(ts_state_map_deinit) struct ts_state_map record_by_event = {0};
-	ts_cleanup(ts_freep) uint32_t *placed =
-		ts_largearray_alloc_zeroed(builder->n_raws + 1, sizeof(*placed));
-	int r = 0;
+	ts_cleanup(layout_deinit) struct layout layout = {.program = program};
+	int r = order_items(builder, &layout);
 
-	/* A graph launch is one row and becomes two items. */
-	program->items = ts_largearray_alloc(builder->n_raws + builder->n_opens + 1,
-					     sizeof(*program->items));
-	if (!placed || !program->items)
-		return -ENOMEM;
 	program->base_ns = builder->base_ns == UINT64_MAX ? 0 : builder->base_ns;
 	program->end_ns = builder->end_ns ? since_base(program, builder->end_ns) : 0;
 	program->n_ops = 0;
 	for (size_t i = 0; !r && i < program->n_calls; i++) {
 		struct ts_emulate_call *call = &program->calls[i];
+		struct ts_emulate_recorded_call *recorded = &program->recorded_calls[i];
 
-		call->start_ns = since_base(program, call->start_ns);
-		call->end_ns = since_base(program, call->end_ns);
-		put_items(builder, call, placed);
+		recorded->start_ns = since_base(program, recorded->start_ns);
+		recorded->end_ns = since_base(program, recorded->end_ns);
+		put_items(&layout, call);
 		r = find_records(program, &record_by_event, call);
 		chain_call(program, (uint32_t)i);
-		set_own_wait(program, call);
+		set_own_wait(program, call, recorded->end_ns);
 		count(program, call, builder->options.has_stream);
 	}
 	program->doubts.n_ops = program->n_ops;
-	r = r ? r : order_ops(builder, placed);
-	free(builder->raws);
-	builder->raws = NULL;
-	return r;
+	return r ? r : order_ops(builder, &layout);
+}
+
+/* A call before calls are sorted. */
+struct call_order {
+	struct ts_emulate_recorded_call recorded;
+	struct ts_emulate_call its;
+	uint32_t at;
+};
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct call_order *x = a, *y = b;
+	int order = ts_emulate_compare_calls(&x->recorded, &y->recorded);
+
+	return order ? order : x->at < y->at ? -1 : x->at > y->at;
 }
 
 /*
@@ -474,19 +603,22 @@ static int sort_calls(struct ts_emulate_builder *builder)
 
 	if (!builder->has_late_calls)
 		return 0;
-	ts_cleanup(ts_freep) uint32_t *now_at = calloc(program->n_calls, sizeof(*now_at));
-	if (!now_at)
+	ts_cleanup(ts_freep) uint32_t *now_at =
+		ts_largearray_alloc(program->n_calls, sizeof(*now_at));
+	ts_cleanup(ts_freep) struct call_order *order =
+		ts_largearray_alloc(program->n_calls, sizeof(*order));
+	if (!now_at || !order)
 		return -ENOMEM;
-	/* `next` is not in use yet and keeps the old index. */
-	for (size_t i = 0; i < program->n_calls; i++)
-		program->calls[i].next = (uint32_t)i;
-	qsort(program->calls, program->n_calls, sizeof(*program->calls), compare_calls);
-	for (size_t i = 0; i < program->n_calls; i++) {
-		now_at[program->calls[i].next] = (uint32_t)i;
-		program->calls[i].next = NONE;
+	for (uint32_t i = 0; i < program->n_calls; i++)
+		order[i] = (struct call_order){program->recorded_calls[i], program->calls[i], i};
+	qsort(order, program->n_calls, sizeof(*order), compare_calls);
+	for (uint32_t i = 0; i < program->n_calls; i++) {
+		now_at[order[i].at] = i;
+		program->recorded_calls[i] = order[i].recorded;
+		program->calls[i] = order[i].its;
 	}
-	for (size_t i = 0; i < builder->n_raws; i++)
-		builder->raws[i].call = now_at[builder->raws[i].call];
+	for (size_t i = 0; i < builder->n_rows; i++)
+		program->items[i].call = now_at[program->items[i].call];
 	for (size_t i = 0; i < builder->n_waits; i++)
 		builder->waits[i].call = now_at[builder->waits[i].call];
 	return 0;

@@ -2,6 +2,10 @@
 /*
  * A program in memory. Private to replay/emulate. Calls are ordered by start, and items by their
  * calls, which is issue order. Times are relative to the program's start.
+ *
+ * A run reads all items and calls, so these structs hold only what a run needs: an item is one line
+ * of the cache. The arrays `recorded_items` and `recorded_calls`, with the same indices, hold the
+ * facts of the trace. No edit changes them, so an edited copy of a program shares them.
  */
 #pragma once
 
@@ -43,17 +47,10 @@ enum ts_emulate_item_kind {
 
 /* An entry of a stream. */
 struct ts_emulate_item {
-	/*
-	 * Times in the trace. A trace has no times of points: calibrate.c uses the end of all their
-	 * predecessors.
-	 */
-	uint64_t start_ns, end_ns;
 	uint64_t duration_ns;
 	uint64_t launch_ns; /* minimum time from its call's start to the item's start */
 	uint64_t lag_ns;    /* time from the end of the item's predecessors to its start */
 	uint64_t engine_ns; /* time from the engine's release to the item's start */
-	uint64_t op_id;
-	uint64_t bytes; /* points: the event handle */
 	uint32_t call;
 	uint32_t stream; /* `stream` and `engine` are indices */
 	uint32_t engine;
@@ -65,9 +62,22 @@ struct ts_emulate_item {
 	uint32_t other;
 	uint32_t inner; /* nodes: a second predecessor */
 	uint32_t name;
-	/* Kernels: blocks of the grid, and blocks that fit on a multiprocessor. 0: unknown. */
-	uint32_t blocks, blocks_each;
 	uint8_t kind, type, copy_kind, flags;
+};
+
+_Static_assert(sizeof(struct ts_emulate_item) == 64, "an item is one line of the cache");
+
+struct ts_emulate_recorded_item {
+	/* A trace has no times of points: calibrate.c uses the end of all their predecessors. */
+	uint64_t start_ns, end_ns;
+	uint64_t op_id;
+	union {
+		uint64_t bytes; /* copies and memory sets; points: the event handle */
+		/* kernels: blocks of the grid, and how many fit on a multiprocessor; 0: unknown */
+		struct {
+			uint32_t blocks, blocks_each;
+		};
+	};
 };
 
 enum ts_emulate_wait_kind {
@@ -89,25 +99,32 @@ enum ts_emulate_wait_kind {
 	(1u << 6) /* in the trace, the call returned before all that it waits for had ended */
 
 struct ts_emulate_call {
-	uint64_t start_ns, end_ns; /* recorded */
 	/*
 	 * Time from the end of the thread's previous call to this call's start. For the first call:
 	 * from the program's start.
 	 */
 	uint64_t gap_ns;
-	uint64_t after_gap_ns; /* time from the end of call `after` to this call's start */
-	uint64_t cost_ns;      /* minimum duration */
+	uint64_t cost_ns; /* minimum duration */
 	/* time from the end of the last item that the call waited for to the call's return */
 	uint64_t wake_ns;
-	uint64_t op_id;
 	uint32_t thread; /* index */
 	uint32_t next;	 /* next call of the same thread */
 	uint32_t first_item, n_items;
-	/* call of another thread that must end before this call starts; NONE: no such call */
-	uint32_t after;
+	uint32_t join; /* index; NONE: the call waits only for the previous call of its thread */
 	uint32_t wait_of;
 	uint32_t name; /* domain << 16 | cbid */
 	uint8_t wait, flags;
+};
+
+struct ts_emulate_recorded_call {
+	uint64_t start_ns, end_ns;
+	uint64_t op_id;
+};
+
+/* Lets a call start after a call of another thread. */
+struct ts_emulate_join {
+	uint64_t gap_ns; /* time from the end of `after` to the call's start */
+	uint32_t after;	 /* the call of the other thread */
 };
 
 struct ts_emulate_queue {
@@ -135,9 +152,14 @@ struct ts_emulate_program {
 	uint64_t base_ns; /* absolute */
 	uint64_t end_ns;  /* recorded */
 	struct ts_emulate_call *calls;
-	size_t n_calls, n_calls_allocated;
+	struct ts_emulate_recorded_call *recorded_calls;
+	size_t n_calls;
 	struct ts_emulate_item *items;
+	struct ts_emulate_recorded_item *recorded_items;
 	size_t n_items;
+	bool is_copy; /* the recorded arrays belong to another program */
+	struct ts_emulate_join *joins;
+	size_t n_joins, n_joins_allocated;
 	struct ts_emulate_queue *queues;
 	size_t n_queues, n_queues_allocated;
 	struct ts_emulate_context *contexts;
@@ -201,10 +223,12 @@ static inline uint32_t ts_emulate_engine_of(uint32_t type, uint32_t copy_kind)
  * record the order of their items in a stream. So the emulation does not wait for an item that
  * started later in the trace.
  */
-static inline bool ts_emulate_is_behind(const struct ts_emulate_item *item,
-					const struct ts_emulate_item *before)
+static inline bool ts_emulate_is_behind(const struct ts_emulate_program *program, uint32_t item,
+					uint32_t before)
 {
-	return item->kind != TS_EMULATE_OP || before->end_ns <= item->start_ns + TS_EMULATE_TICK_NS;
+	return program->items[item].kind != TS_EMULATE_OP ||
+	       program->recorded_items[before].end_ns <=
+		       program->recorded_items[item].start_ns + TS_EMULATE_TICK_NS;
 }
 
 /*

@@ -13,7 +13,7 @@
 
 static void *copy_of(const void *from, size_t n, size_t bytes)
 {
-	void *copy = ts_largearray_alloc_zeroed(n + 1, bytes);
+	void *copy = ts_largearray_alloc(n + 1, bytes);
 
 	if (copy && n)
 		memcpy(copy, from, n * bytes);
@@ -38,7 +38,7 @@ static int copy_contexts(const struct ts_emulate_program *program, struct ts_emu
 	return 0;
 }
 
-/* Copies the parts that edits change. */
+/* Copies the parts that edits change. The recorded facts are shared with the program. */
 static int copy_program(const struct ts_emulate_program *program,
 			struct ts_emulate_program **ret_copy)
 {
@@ -52,6 +52,10 @@ static int copy_program(const struct ts_emulate_program *program,
 	copy->end_ns = program->end_ns;
 	copy->n_calls = program->n_calls;
 	copy->n_items = program->n_items;
+	copy->n_joins = program->n_joins;
+	copy->is_copy = true;
+	copy->recorded_calls = program->recorded_calls;
+	copy->recorded_items = program->recorded_items;
 	copy->n_queues = copy->n_queues_allocated = program->n_queues;
 	copy->n_threads = program->n_threads;
 	copy->n_engines = program->n_engines;
@@ -64,11 +68,13 @@ static int copy_program(const struct ts_emulate_program *program,
 	copy->step_data = program->step_data;
 	copy->calls = copy_of(program->calls, program->n_calls, sizeof(*copy->calls));
 	copy->items = copy_of(program->items, program->n_items, sizeof(*copy->items));
+	copy->joins = copy_of(program->joins, program->n_joins, sizeof(*copy->joins));
 	copy->queues = copy_of(program->queues, program->n_queues, sizeof(*copy->queues));
 	copy->threads = copy_of(program->threads, program->n_threads, sizeof(*copy->threads));
 	copy->engines = copy_of(program->engines, program->n_engines, sizeof(*copy->engines));
 	r = copy_contexts(program, copy);
-	if (r || !copy->calls || !copy->items || !copy->queues || !copy->threads || !copy->engines)
+	if (r || !copy->calls || !copy->items || !copy->joins || !copy->queues || !copy->threads ||
+	    !copy->engines)
 		return -ENOMEM;
 	*ret_copy = copy;
 	copy = NULL;
@@ -88,7 +94,7 @@ static int give_op(const struct ts_emulate_run *run, size_t i, const struct rece
 	const struct ts_emulate_queue *queue = &program->queues[item->stream];
 	struct ts_emulate_time time = {.start_ns = program->base_ns + run->items[i].start_ns,
 				       .end_ns = program->base_ns + run->items[i].end_ns,
-				       .op_id = item->op_id,
+				       .op_id = program->recorded_items[i].op_id,
 				       .session = queue->session,
 				       .type = item->type,
 				       .name = item->name,
@@ -109,7 +115,7 @@ static int give_call(const struct ts_emulate_run *run, size_t i, const struct re
 	const struct ts_emulate_thread *thread = &program->threads[call->thread];
 	struct ts_emulate_time time = {.start_ns = program->base_ns + run->calls[i].start_ns,
 				       .end_ns = program->base_ns + run->calls[i].end_ns,
-				       .op_id = call->op_id,
+				       .op_id = program->recorded_calls[i].op_id,
 				       .session = thread->session,
 				       .type = TS_ROW_API,
 				       .name = call->name,
@@ -144,9 +150,9 @@ static int run_program(const struct ts_emulate_program *program, const struct re
 		r = ts_emulate_simulate(program, &run);
 	if (!r)
 		r = ts_emulate_finish(&run, result);
-	if (!r)
-		r = ts_emulate_find_path(&run, result);
-	return r || !receiver->take ? r : give_times(&run, receiver);
+	if (r)
+		return r;
+	return receiver->take ? give_times(&run, receiver) : ts_emulate_find_path(&run, result);
 }
 
 int ts_emulate_run_times(const struct ts_emulate_program *program,
@@ -188,27 +194,21 @@ int ts_emulate_recorded(const struct ts_emulate_program *program,
 	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result =
 		calloc(1, sizeof(*result));
 	ts_cleanup(ts_emulate_run_deinit) struct ts_emulate_run run;
-	int r = ts_emulate_run_init(&run, program);
+	int r = ts_emulate_run_init_sums(&run, program);
 
 	if (r || !result)
 		return -ENOMEM;
-	for (size_t i = 0; i < program->n_calls; i++) {
-		const struct ts_emulate_call *call = &program->calls[i];
+	for (uint32_t i = 0; i < program->n_calls; i++) {
+		const struct ts_emulate_recorded_call *its = &program->recorded_calls[i];
 
-		run.calls[i].start_ns = call->start_ns;
-		run.calls[i].end_ns = call->end_ns;
-		run.calls[i].is_over = true;
-		if (!(call->flags & (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED)))
-			ts_emulate_sum_call(&run, (uint32_t)i);
+		if (!(program->calls[i].flags & (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED)))
+			ts_emulate_sum_call(&run, i, its->start_ns, its->end_ns);
 	}
 	for (size_t i = 0; i < program->n_ops; i++) {
 		uint32_t at = program->by_start[i];
-		const struct ts_emulate_item *item = &program->items[at];
+		const struct ts_emulate_recorded_item *its = &program->recorded_items[at];
 
-		run.items[at].start_ns = item->start_ns;
-		run.items[at].end_ns = item->end_ns;
-		run.items[at].is_over = true;
-		ts_emulate_sum_op(&run, at);
+		ts_emulate_sum_op(&run, at, its->start_ns, its->end_ns);
 	}
 	r = ts_emulate_finish(&run, result);
 	if (r)

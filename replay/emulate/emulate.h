@@ -40,7 +40,7 @@
 extern "C" {
 #endif
 
-/* Limit on calls plus operations, about 250 bytes each. */
+/* Limit on calls plus operations: about 100 bytes each in a program, as much again in a run. */
 #define TS_EMULATE_MAX_ITEMS ((size_t)TS_MAX_EMULATED)
 
 struct ts_emulate_options {
@@ -258,8 +258,8 @@ struct ts_emulate_time {
 };
 
 /*
- * Like ts_emulate_run(). Also passes each call and each operation of the run to `take`, in no
- * order. A value other than 0 ends the function, which then returns it.
+ * Like ts_emulate_run(). Passes each call and each operation of the run to `take`, in no order, and
+ * computes no path. A value of `take` other than 0 ends the function, which then returns it.
  */
 int ts_emulate_run_times(const struct ts_emulate_program *program,
 			 const struct ts_emulate_edit *edits, size_t n_edits,

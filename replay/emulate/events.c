@@ -38,6 +38,18 @@ struct matching {
 	uint64_t n_recent;
 };
 
+static const struct ts_emulate_recorded_item *recorded_of(const struct matching *matching,
+							  uint32_t item)
+{
+	return &matching->program->recorded_items[item];
+}
+
+static const struct ts_emulate_recorded_call *times_of(const struct matching *matching,
+						       const struct ts_emulate_call *call)
+{
+	return &matching->program->recorded_calls[call - matching->program->calls];
+}
+
 static void matching_deinit(struct matching *matching)
 {
 	ts_state_map_deinit(&matching->tally_by_both);
@@ -62,8 +74,9 @@ static uint64_t key_of(uint32_t number, uint64_t handle)
 }
 
 static int tally_one(struct matching *matching, const struct ts_emulate_call *call,
-		     const struct ts_emulate_item *record)
+		     const struct ts_emulate_recorded_item *record)
 {
+	const struct ts_emulate_recorded_call *times = times_of(matching, call);
 	uint32_t session = session_of(matching->program, call);
 	uint64_t key = key_of(call->wait_of, record->bytes);
 	uint32_t at = ts_state_map_find(&matching->tally_by_both, session, key);
@@ -83,11 +96,11 @@ static int tally_one(struct matching *matching, const struct ts_emulate_call *ca
 	}
 	tally = &matching->tallies[at];
 	tally->n_calls++;
-	if (record->end_ns > call->end_ns)
+	if (record->end_ns > times->end_ns)
 		tally->n_bad++;
 	else
 		tally->later_ns +=
-			(double)(call->end_ns - ts_emulate_more(call->start_ns, record->end_ns));
+			(double)(times->end_ns - ts_emulate_more(times->start_ns, record->end_ns));
 	return 0;
 }
 
@@ -110,8 +123,8 @@ static int tally_call(struct matching *matching, struct ts_emulate_call *call)
 
 	for (uint64_t i = 1; !r && i <= n; i++) {
 		uint32_t at = matching->recent[(matching->n_recent - i) % RECENT];
-		const struct ts_emulate_item *record = &program->items[at];
-		uint32_t session = session_of(program, &program->calls[record->call]);
+		const struct ts_emulate_recorded_item *record = recorded_of(matching, at);
+		uint32_t session = session_of(program, &program->calls[program->items[at].call]);
 
 		/* An older version of an event that was recorded again is no candidate. */
 		if (session == session_of(program, call) &&
@@ -130,8 +143,8 @@ static int choose(struct matching *matching, struct ts_emulate_call *call)
 	uint32_t before = best;
 
 	for (uint64_t i = 1; i <= n; i++) {
-		const struct ts_emulate_item *record =
-			&program->items[matching->recent[(matching->n_recent - i) % RECENT]];
+		const struct ts_emulate_recorded_item *record =
+			recorded_of(matching, matching->recent[(matching->n_recent - i) % RECENT]);
 		uint32_t at = ts_state_map_find(&matching->tally_by_both, session,
 						key_of(call->wait_of, record->bytes));
 
@@ -152,16 +165,17 @@ static uint32_t last_over(const struct matching *matching, const struct ts_emula
 {
 	const struct ts_emulate_program *program = matching->program;
 	uint64_t n = ts_emulate_less(matching->n_recent, RECENT);
+	uint64_t end_ns = times_of(matching, call)->end_ns;
 	uint32_t best = NONE;
 
 	for (uint64_t i = 1; i <= n; i++) {
 		uint32_t at = matching->recent[(matching->n_recent - i) % RECENT];
-		const struct ts_emulate_item *record = &program->items[at];
+		const struct ts_emulate_recorded_item *record = recorded_of(matching, at);
 
-		if (session_of(program, &program->calls[record->call]) ==
+		if (session_of(program, &program->calls[program->items[at].call]) ==
 			    session_of(program, call) &&
-		    record->end_ns <= call->end_ns &&
-		    (best == NONE || record->end_ns > program->items[best].end_ns))
+		    record->end_ns <= end_ns &&
+		    (best == NONE || record->end_ns > recorded_of(matching, best)->end_ns))
 			best = at;
 	}
 	return best;
@@ -176,7 +190,8 @@ static int settle(struct matching *matching, struct ts_emulate_call *call)
 	if (best != NONE)
 		record = ts_state_map_find(&matching->record_by_handle, session,
 					   matching->tallies[best].handle);
-	if (record == NONE || program->items[record].end_ns > call->end_ns)
+	if (record == NONE ||
+	    recorded_of(matching, record)->end_ns > times_of(matching, call)->end_ns)
 		record = last_over(matching, call);
 	call->wait_of = record;
 	if (record == NONE)
@@ -203,7 +218,7 @@ static int walk(struct matching *matching, const uint32_t *calls, size_t n_calls
 				continue;
 			matching->recent[matching->n_recent++ % RECENT] = k;
 			r = ts_state_map_set(&matching->record_by_handle, session_of(program, call),
-					     program->items[k].bytes, k);
+					     recorded_of(matching, k)->bytes, k);
 		}
 		if (!r && call->wait == TS_EMULATE_WAIT_ITEM)
 			r = visit(matching, call);

@@ -31,7 +31,6 @@ void ts_emulate_builder_free(struct ts_emulate_builder *builder)
 	ts_state_map_deinit(&builder->thread_by_id);
 	ts_state_map_deinit(&builder->engine_by_id);
 	ts_same_devices_deinit(&builder->same);
-	free(builder->raws);
 	free(builder->waits);
 	free(builder->last_calls);
 	free(builder);
@@ -69,6 +68,11 @@ void ts_emulate_program_free(struct ts_emulate_program *program)
 	free(program->contexts);
 	free(program->calls);
 	free(program->items);
+	if (!program->is_copy) {
+		free(program->recorded_calls);
+		free(program->recorded_items);
+	}
+	free(program->joins);
 	free(program->queues);
 	free(program->threads);
 	free(program->engines);
@@ -251,25 +255,30 @@ static int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint
 
 static bool is_full(const struct ts_emulate_builder *builder)
 {
-	return builder->program->n_calls + builder->n_raws >= TS_EMULATE_MAX_ITEMS;
+	return builder->program->n_calls + builder->n_rows >= TS_EMULATE_MAX_ITEMS;
 }
 
-static int add_call(struct ts_emulate_builder *builder, const struct ts_emulate_call *call)
+static int add_call(struct ts_emulate_builder *builder, const struct ts_emulate_call *call,
+		    const struct ts_emulate_recorded_call *recorded)
 {
 	struct ts_emulate_program *program = builder->program;
-	int r = is_full(builder)
-			? TS_E_EMULATED
-			: ts_largearray_grow(&program->calls, program->n_calls,
-					     &program->n_calls_allocated, sizeof(*program->calls));
+	size_t n = program->n_calls;
+	int r = is_full(builder) ? TS_E_EMULATED
+				 : ts_largearray_grow(&program->calls, n,
+						      &builder->n_calls_allocated, sizeof(*call));
 
+	if (!r)
+		r = ts_largearray_grow(&program->recorded_calls, n,
+				       &builder->n_recorded_calls_allocated, sizeof(*recorded));
 	if (r)
 		return r;
-	builder->base_ns = ts_emulate_less(builder->base_ns, call->start_ns);
-	builder->end_ns = ts_emulate_more(builder->end_ns, call->end_ns);
+	builder->base_ns = ts_emulate_less(builder->base_ns, recorded->start_ns);
+	builder->end_ns = ts_emulate_more(builder->end_ns, recorded->end_ns);
 	builder->has_late_calls |=
-		program->n_calls &&
-		ts_emulate_compare_calls(&program->calls[program->n_calls - 1], call) > 0;
-	program->calls[program->n_calls++] = *call;
+		n && ts_emulate_compare_calls(&program->recorded_calls[n - 1], recorded) > 0;
+	program->calls[n] = *call;
+	program->recorded_calls[n] = *recorded;
+	program->n_calls++;
 	return 0;
 }
 
@@ -306,12 +315,14 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 	uint32_t at = is_asked(&builder->options, row->op_id, row->start_ns)
 			      ? (uint32_t)program->n_calls
 			      : LEFT_OUT;
-	struct ts_emulate_call call = {
+	struct ts_emulate_recorded_call recorded = {
 		.start_ns = row->start_ns,
 		.end_ns = row->end_ns,
 		.op_id = row->op_id,
+	};
+	struct ts_emulate_call call = {
 		.next = NONE,
-		.after = NONE,
+		.join = NONE,
 		.wait_of = NONE,
 		.name = (uint32_t)row->domain << 16 | row->cbid,
 		.flags = row->flags & TS_API_EXPECTS_DEVICE ? TS_EMULATE_CALL_AWAITED : 0,
@@ -322,8 +333,8 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		r = ts_emulate_ids_set(&builder->call_by_op, session, row->nested_op_id, at);
 	if (r || at == LEFT_OUT)
 		return r;
-	if (call.end_ns < call.start_ns) {
-		call.end_ns = call.start_ns;
+	if (recorded.end_ns < recorded.start_ns) {
+		recorded.end_ns = recorded.start_ns;
 		program->doubts.n_backwards++;
 	}
 	r = get_thread(builder, session, row->thread, &call.thread);
@@ -332,40 +343,59 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		call.flags |= TS_EMULATE_CALL_GUESSED;
 		r = get_context(builder, session, row->context, &call.wait_of);
 	}
-	return r ? r : add_call(builder, &call);
+	return r ? r : add_call(builder, &call, &recorded);
+}
+
+/* An item while its row is read. */
+struct row_item {
+	struct ts_emulate_item its;
+	struct ts_emulate_recorded_item recorded;
+};
+
+static void take_times(struct ts_emulate_builder *builder, struct row_item *item)
+{
+	uint64_t start_ns = item->recorded.start_ns;
+
+	builder->base_ns = ts_emulate_less(builder->base_ns, start_ns);
+	builder->end_ns = ts_emulate_more(builder->end_ns, item->recorded.end_ns);
+	builder->has_late_ops |= start_ns < builder->last_op_ns;
+	if (start_ns == builder->last_op_ns)
+		item->its.flags |= TS_EMULATE_ITEM_TIED;
+	builder->last_op_ns = start_ns;
 }
 
 /*
  * Appends an item to its call's list. While the program is made, `first_item` holds the first of
- * the list and `after` the last.
+ * the list and `join` the last.
  */
-static int add_raw(struct ts_emulate_builder *builder, struct ts_emulate_item *raw)
+static int add_item(struct ts_emulate_builder *builder, struct row_item *item)
 {
-	uint32_t at = (uint32_t)builder->n_raws;
+	struct ts_emulate_program *program = builder->program;
+	uint32_t at = (uint32_t)builder->n_rows;
 	struct ts_emulate_call *call;
 	int r = is_full(builder)
 			? TS_E_EMULATED
-			: ts_largearray_grow(&builder->raws, builder->n_raws,
-					     &builder->n_raws_allocated, sizeof(*builder->raws));
+			: ts_largearray_grow(&program->items, at, &builder->n_items_allocated,
+					     sizeof(*program->items));
 
+	if (!r)
+		r = ts_largearray_grow(&program->recorded_items, at,
+				       &builder->n_recorded_items_allocated,
+				       sizeof(*program->recorded_items));
 	if (r)
 		return r;
-	if (raw->kind == TS_EMULATE_OP) {
-		builder->base_ns = ts_emulate_less(builder->base_ns, raw->start_ns);
-		builder->end_ns = ts_emulate_more(builder->end_ns, raw->end_ns);
-		builder->has_late_ops |= raw->start_ns < builder->last_op_ns;
-		if (raw->start_ns == builder->last_op_ns)
-			raw->flags |= TS_EMULATE_ITEM_TIED;
-		builder->last_op_ns = raw->start_ns;
-	}
-	builder->n_opens += raw->kind == TS_EMULATE_OPEN;
-	call = &builder->program->calls[raw->call];
+	if (item->its.kind == TS_EMULATE_OP)
+		take_times(builder, item);
+	builder->n_opens += item->its.kind == TS_EMULATE_OPEN;
+	call = &program->calls[item->its.call];
 	if (call->n_items++)
-		builder->raws[call->after].other = at;
+		program->items[call->join].other = at;
 	else
 		call->first_item = at;
-	call->after = at;
-	builder->raws[builder->n_raws++] = *raw;
+	call->join = at;
+	program->items[at] = item->its;
+	program->recorded_items[at] = item->recorded;
+	builder->n_rows++;
 	return 0;
 }
 
@@ -397,26 +427,26 @@ static uint32_t blocks_each(const struct ts_row_device *device, const struct ts_
 }
 
 static void size_kernel(struct ts_emulate_builder *builder, uint32_t session,
-			const struct ts_row_kernel *row, struct ts_emulate_item *item)
+			const struct ts_row_kernel *row, struct row_item *item)
 {
 	const struct ts_row_device *device = device_of(builder, session, row->device);
 	uint64_t blocks = (uint64_t)row->grid_x * row->grid_y;
-	uint64_t taken;
+	uint64_t each, taken;
 
-	item->name = row->name;
+	item->its.name = row->name;
 	if (__builtin_mul_overflow(blocks, row->grid_z, &blocks) || blocks > UINT32_MAX)
 		blocks = UINT32_MAX;
-	item->blocks = (uint32_t)blocks;
+	item->recorded.blocks = (uint32_t)blocks;
 	if (!device || !device->n_multiprocessors)
 		return;
-	builder->program->engines[item->engine].capacity = device->n_multiprocessors;
-	item->blocks_each = blocks_each(device, row);
-	if (!item->blocks_each)
+	builder->program->engines[item->its.engine].capacity = device->n_multiprocessors;
+	each = item->recorded.blocks_each = blocks_each(device, row);
+	if (!each)
 		return;
-	if (2 * item->blocks_each * warps_of(device, row) >= device->max_warps_per_multiprocessor)
-		item->flags |= TS_EMULATE_ITEM_DENSE;
-	taken = (blocks + item->blocks_each - 1) / item->blocks_each;
-	item->demand =
+	if (2 * each * warps_of(device, row) >= device->max_warps_per_multiprocessor)
+		item->its.flags |= TS_EMULATE_ITEM_DENSE;
+	taken = (blocks + each - 1) / each;
+	item->its.demand =
 		(uint32_t)ts_emulate_more(ts_emulate_less(taken, device->n_multiprocessors), 1);
 }
 
@@ -425,9 +455,10 @@ struct place {
 	uint32_t device, context, stream, graph;
 };
 
-static void place_of(const struct ts_sbt_row *row, struct place *place,
-		     struct ts_emulate_item *item)
+static void place_of(const struct ts_sbt_row *row, struct place *place, struct row_item *read)
 {
+	struct ts_emulate_item *item = &read->its;
+
 	if (row->type == TS_ROW_KERNEL) {
 		*place = (struct place){row->kernel->op_id,  row->kernel->graph_node,
 					row->kernel->device, row->kernel->context,
@@ -436,7 +467,7 @@ static void place_of(const struct ts_sbt_row *row, struct place *place,
 		*place = (struct place){row->memcpy_->op_id,  row->memcpy_->graph_node,
 					row->memcpy_->device, row->memcpy_->context,
 					row->memcpy_->stream, row->memcpy_->graph};
-		item->bytes = row->memcpy_->bytes;
+		read->recorded.bytes = row->memcpy_->bytes;
 		item->copy_kind = row->memcpy_->copy_kind;
 		item->name = item->copy_kind;
 		if (row->memcpy_->async)
@@ -448,7 +479,7 @@ static void place_of(const struct ts_sbt_row *row, struct place *place,
 		*place = (struct place){row->memset_->op_id,  row->memset_->graph_node,
 					row->memset_->device, row->memset_->context,
 					row->memset_->stream, row->memset_->graph};
-		item->bytes = row->memset_->bytes;
+		read->recorded.bytes = row->memset_->bytes;
 		item->flags |= TS_EMULATE_ITEM_ASYNC;
 	}
 	if (place->graph || place->graph_node)
@@ -458,41 +489,41 @@ static void place_of(const struct ts_sbt_row *row, struct place *place,
 static int add_pseudo(struct ts_emulate_builder *builder, uint32_t session, uint32_t queue,
 		      uint64_t time_ns, uint32_t *ret_call)
 {
-	struct ts_emulate_call call = {.start_ns = time_ns,
-				       .end_ns = time_ns,
-				       .next = NONE,
-				       .after = NONE,
+	struct ts_emulate_recorded_call recorded = {.start_ns = time_ns, .end_ns = time_ns};
+	struct ts_emulate_call call = {.next = NONE,
+				       .join = NONE,
 				       .wait_of = NONE,
 				       .flags = TS_EMULATE_CALL_PSEUDO};
 	/* The id of this pseudo thread is above the thread ids of every valid trace. */
 	int r = get_thread(builder, session, UINT32_MAX - queue, &call.thread);
 
 	*ret_call = (uint32_t)builder->program->n_calls;
-	return r ? r : add_call(builder, &call);
+	return r ? r : add_call(builder, &call, &recorded);
 }
 
 static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *row)
 {
-	struct ts_emulate_item raw = {.kind = TS_EMULATE_OP,
-				      .type = (uint8_t)row->type,
-				      .demand = 1,
-				      .other = NONE,
-				      .inner = NONE};
-	struct ts_emulate_item *item = &raw;
+	struct row_item read = {.its = {.kind = TS_EMULATE_OP,
+					.type = (uint8_t)row->type,
+					.demand = 1,
+					.other = NONE,
+					.inner = NONE}};
+	struct ts_emulate_item *item = &read.its;
+	uint64_t start_ns = ts_row_start_ns(row->any);
 	struct place place;
 	int r;
 
-	place_of(row, &place, item);
-	item->op_id = place.op_id;
-	item->start_ns = ts_row_start_ns(row->any);
-	item->end_ns = ts_row_end_ns(row->schema, row->any);
+	place_of(row, &place, &read);
+	read.recorded.op_id = place.op_id;
+	read.recorded.start_ns = start_ns;
+	read.recorded.end_ns = ts_row_end_ns(row->schema, row->any);
 	item->call = ts_emulate_ids_find(&builder->call_by_op, row->session, place.op_id);
 	if (item->call == LEFT_OUT ||
 	    (builder->options.has_stream && place.stream != builder->options.stream) ||
-	    (item->call == NONE && !is_asked(&builder->options, place.op_id, item->start_ns)))
+	    (item->call == NONE && !is_asked(&builder->options, place.op_id, start_ns)))
 		return 0;
-	if (item->end_ns < item->start_ns) {
-		item->end_ns = item->start_ns;
+	if (read.recorded.end_ns < start_ns) {
+		read.recorded.end_ns = start_ns;
 		builder->program->doubts.n_backwards++;
 	}
 	r = get_queue(builder, row->session, place.context, place.stream, &item->stream);
@@ -503,19 +534,18 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 		return r;
 	builder->program->queues[item->stream].device = place.device;
 	if (row->type == TS_ROW_KERNEL)
-		size_kernel(builder, row->session, row->kernel, item);
+		size_kernel(builder, row->session, row->kernel, &read);
 	if (item->call == NONE) {
 		item->flags |= TS_EMULATE_ITEM_ORPHAN;
 		item->flags &= (uint8_t)~TS_EMULATE_ITEM_NODE;
 		builder->program->doubts.n_without_call++;
 		item->call = builder->last_calls[item->stream];
 		if (item->call == NONE)
-			r = add_pseudo(builder, row->session, item->stream, item->start_ns,
-				       &item->call);
+			r = add_pseudo(builder, row->session, item->stream, start_ns, &item->call);
 	}
 	builder->last_calls[item->stream] = item->call;
 	builder->program->n_ops++;
-	return r ? r : add_raw(builder, &raw);
+	return r ? r : add_item(builder, &read);
 }
 
 /*
@@ -525,16 +555,17 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 static int feed_point(struct ts_emulate_builder *builder, uint32_t session, uint64_t op_id,
 		      uint32_t context, uint32_t stream, uint64_t handle, uint8_t kind)
 {
-	struct ts_emulate_item raw = {
-		.kind = kind, .op_id = op_id, .bytes = handle, .other = NONE, .inner = NONE};
+	struct row_item point = {.its = {.kind = kind, .other = NONE, .inner = NONE},
+				 .recorded = {.op_id = op_id, .bytes = handle}};
+	uint32_t call = ts_emulate_ids_find(&builder->call_by_op, session, op_id);
 	int r;
 
-	raw.call = ts_emulate_ids_find(&builder->call_by_op, session, op_id);
-	if (raw.call == NONE || raw.call == LEFT_OUT || stream == TS_NO_DEVICE ||
+	point.its.call = call;
+	if (call == NONE || call == LEFT_OUT || stream == TS_NO_DEVICE ||
 	    (builder->options.has_stream && stream != builder->options.stream))
 		return 0;
-	r = get_queue(builder, session, context, stream, &raw.stream);
-	return r ? r : add_raw(builder, &raw);
+	r = get_queue(builder, session, context, stream, &point.its.stream);
+	return r ? r : add_item(builder, &point);
 }
 
 static int feed_sync(struct ts_emulate_builder *builder, uint32_t session,
@@ -597,7 +628,7 @@ static void reserve(struct ts_emulate_builder *builder)
 {
 	const struct ts_emulate_options *options = &builder->options;
 	struct ts_emulate_program *program = builder->program;
-	uint64_t n_calls = 0, n_raws = 0;
+	uint64_t n_calls = 0, n_items = 0;
 
 	if (options->has_ops || options->has_stream || options->from_ns || options->to_ns)
 		return;
@@ -609,16 +640,27 @@ static void reserve(struct ts_emulate_builder *builder)
 		if (block->type == TS_ROW_API)
 			n_calls += block->n_rows;
 		else if (block->type < 64 && TS_ROW_BIT(block->type) & ITEM_ROWS)
-			n_raws += block->n_rows;
+			n_items += block->n_rows;
+		/* A graph launch is one row and becomes two items. */
+		if (block->type == TS_ROW_GRAPH_LAUNCH)
+			n_items += block->n_rows;
 	}
 	n_calls = ts_emulate_less(n_calls, TS_EMULATE_MAX_ITEMS);
-	n_raws = ts_emulate_less(n_raws, TS_EMULATE_MAX_ITEMS - n_calls);
-	if (n_calls)
-		(void)ts_largearray_resize(&program->calls, n_calls, &program->n_calls_allocated,
+	n_items = ts_emulate_less(n_items, TS_EMULATE_MAX_ITEMS - n_calls);
+	if (n_calls) {
+		(void)ts_largearray_resize(&program->calls, n_calls, &builder->n_calls_allocated,
 					   sizeof(*program->calls));
-	if (n_raws)
-		(void)ts_largearray_resize(&builder->raws, n_raws, &builder->n_raws_allocated,
-					   sizeof(*builder->raws));
+		(void)ts_largearray_resize(&program->recorded_calls, n_calls,
+					   &builder->n_recorded_calls_allocated,
+					   sizeof(*program->recorded_calls));
+	}
+	if (n_items) {
+		(void)ts_largearray_resize(&program->items, n_items, &builder->n_items_allocated,
+					   sizeof(*program->items));
+		(void)ts_largearray_resize(&program->recorded_items, n_items,
+					   &builder->n_recorded_items_allocated,
+					   sizeof(*program->recorded_items));
+	}
 }
 
 static int read_rows(struct ts_emulate_builder *builder)

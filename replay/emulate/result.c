@@ -22,18 +22,27 @@ const char *ts_emulate_engine_name(uint32_t kind)
 	return kind < TS_EMULATE_ENGINE_KINDS ? names[kind] : NULL;
 }
 
-int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program)
+int ts_emulate_run_init_sums(struct ts_emulate_run *run, const struct ts_emulate_program *program)
 {
 	*run = (struct ts_emulate_run){.program = program};
-	run->items = ts_largearray_alloc_zeroed(program->n_items + 1, sizeof(*run->items));
-	run->calls = ts_largearray_alloc_zeroed(program->n_calls + 1, sizeof(*run->calls));
 	run->queues = calloc(program->n_queues + 1, sizeof(*run->queues));
 	run->engines = calloc(program->n_engines + 1, sizeof(*run->engines));
-	if (!run->items || !run->calls || !run->queues || !run->engines)
+	if (!run->queues || !run->engines)
 		return -ENOMEM;
 	run->from_ns = UINT64_MAX;
 	run->last.item = run->last.call = NONE;
 	return 0;
+}
+
+int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program)
+{
+	int r = ts_emulate_run_init_sums(run, program);
+
+	if (r)
+		return r;
+	run->items = ts_largearray_alloc_zeroed(program->n_items + 1, sizeof(*run->items));
+	run->calls = ts_largearray_alloc_zeroed(program->n_calls + 1, sizeof(*run->calls));
+	return run->items && run->calls ? 0 : -ENOMEM;
 }
 
 void ts_emulate_run_deinit(struct ts_emulate_run *run)
@@ -106,15 +115,16 @@ int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result
 
 struct walk {
 	const struct ts_emulate_run *run;
-	struct ts_emulate_result *result;
-	size_t n_allocated;
+	struct ts_emulate_result *result; /* without a path: the steps are only counted */
+	size_t n_steps;
 	uint64_t time_ns;    /* the path from this time to the end is complete */
 	uint32_t item, call; /* current position: one of them, or none */
 	bool at_start;	     /* true: at the call's start; false: at its end */
 };
 
-static int step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
-		uint64_t from_ns)
+/* Puts the step before the later ones, at the end of the array's free part. */
+static void step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
+		 uint64_t from_ns)
 {
 	const struct ts_emulate_program *program = walk->run->program;
 	struct ts_emulate_result *result = walk->result;
@@ -123,20 +133,23 @@ static int step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_p
 				       .part = part,
 				       .type = TS_ROW_API,
 				       .stream = TS_NO_DEVICE};
-	int r;
 
 	if (from_ns >= walk->time_ns)
-		return 0;
+		return;
+	walk->time_ns = from_ns;
+	walk->n_steps++;
+	if (!result->path)
+		return;
 	if (item != NONE) {
 		const struct ts_emulate_item *its = &program->items[item];
 
 		call = its->call;
-		step.op_id = its->op_id;
+		step.op_id = program->recorded_items[item].op_id;
 		step.type = its->type;
 		step.name = its->name;
 		step.stream = program->queues[its->stream].stream;
 	} else if (call != NONE) {
-		step.op_id = program->calls[call].op_id;
+		step.op_id = program->recorded_calls[call].op_id;
 		step.name = program->calls[call].name;
 	}
 	if (call != NONE) {
@@ -147,14 +160,8 @@ static int step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_p
 		if (!(program->calls[call].flags & TS_EMULATE_CALL_PSEUDO))
 			step.thread = thread->thread;
 	}
-	r = ts_largearray_grow(&result->path, result->n_path, &walk->n_allocated,
-			       sizeof(*result->path));
-	if (r)
-		return r;
-	result->path[result->n_path++] = step;
-	result->parts_ns[part] += walk->time_ns - from_ns;
-	walk->time_ns = from_ns;
-	return 0;
+	result->path[result->n_path - walk->n_steps] = step;
+	result->parts_ns[part] += step.to_ns - from_ns;
 }
 
 static void go_to_call(struct walk *walk, uint32_t call, bool at_start)
@@ -171,66 +178,63 @@ static void go_to_item(struct walk *walk, uint32_t item)
 }
 
 /* Goes from an item's end to the item, call or engine that delayed it. */
-static int leave_item(struct walk *walk)
+static void leave_item(struct walk *walk)
 {
 	const struct ts_emulate_item *item = &walk->run->program->items[walk->item];
 	const struct ts_emulate_run_item *its = &walk->run->items[walk->item];
 	uint32_t at = walk->item;
 	bool is_op = item->kind == TS_EMULATE_OP;
-	int r = 0;
 
 	if (is_op)
-		r = step(walk, at, NONE,
-			 item->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE,
-			 its->start_ns);
-	if (r)
-		return r;
+		step(walk, at, NONE, item->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE,
+		     its->start_ns);
 	if (its->by_kind == TS_EMULATE_BY_CALL || its->by == NONE) {
 		go_to_call(walk, item->call, true);
-		return step(walk, is_op ? at : NONE, item->call, TS_GRAPH_LATENCY,
-			    walk->run->calls[item->call].start_ns);
+		step(walk, is_op ? at : NONE, item->call, TS_GRAPH_LATENCY,
+		     walk->run->calls[item->call].start_ns);
+		return;
 	}
 	go_to_item(walk, its->by);
-	return step(walk, is_op ? at : its->by, NONE, TS_GRAPH_WAIT,
-		    walk->run->items[its->by].end_ns);
+	step(walk, is_op ? at : its->by, NONE, TS_GRAPH_WAIT, walk->run->items[its->by].end_ns);
 }
 
 /* Goes from a call's end to its start, or to the item that it waited for. */
-static int leave_call(struct walk *walk)
+static void leave_call(struct walk *walk)
 {
 	const struct ts_emulate_run_call *its = &walk->run->calls[walk->call];
 	uint32_t at = walk->call;
 
 	if (its->waited_for != NONE) {
 		go_to_item(walk, its->waited_for);
-		return step(walk, NONE, at, TS_GRAPH_IN_CALL,
-			    walk->run->items[its->waited_for].end_ns);
+		step(walk, NONE, at, TS_GRAPH_IN_CALL, walk->run->items[its->waited_for].end_ns);
+		return;
 	}
 	go_to_call(walk, at, true);
-	return step(walk, NONE, at, TS_GRAPH_IN_CALL, its->start_ns);
+	step(walk, NONE, at, TS_GRAPH_IN_CALL, its->start_ns);
 }
 
 /*
  * Goes from a call's start to the end of the call that delayed it: the previous call of its thread,
- * or the call `after` of another thread.
+ * or a call of another thread.
  */
-static int leave_start(struct walk *walk)
+static void leave_start(struct walk *walk)
 {
 	const struct ts_emulate_call *call = &walk->run->program->calls[walk->call];
 	uint32_t at = walk->call;
 	const struct ts_emulate_run_call *its = &walk->run->calls[at];
-	uint32_t by = its->by_after ? call->after : its->before;
+	uint32_t by = its->by_after ? walk->run->program->joins[call->join].after : its->before;
 
 	go_to_call(walk, by, false);
-	if (by == NONE)
-		return step(walk, NONE, at,
-			    call->flags & TS_EMULATE_CALL_PSEUDO ? TS_GRAPH_UNKNOWN
-								 : TS_GRAPH_HOST_GAP,
-			    0);
-	return step(walk, NONE, at, TS_GRAPH_HOST_GAP, walk->run->calls[by].end_ns);
+	if (by != NONE)
+		step(walk, NONE, at, TS_GRAPH_HOST_GAP, walk->run->calls[by].end_ns);
+	else
+		step(walk, NONE, at,
+		     call->flags & TS_EMULATE_CALL_PSEUDO ? TS_GRAPH_UNKNOWN : TS_GRAPH_HOST_GAP,
+		     0);
 }
 
-int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_result *result)
+/* Returns the number of steps. */
+static size_t walk_path(const struct ts_emulate_run *run, struct ts_emulate_result *result)
 {
 	const struct ts_emulate_program *program = run->program;
 	struct walk walk = {.run = run,
@@ -240,17 +244,27 @@ int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_res
 			    .call = run->last.call};
 	/* Each position is left once, because its cause happened earlier. */
 	uint64_t n_left = 2 * (program->n_calls + program->n_items) + 2;
-	int r = 0;
 
-	while (!r && n_left-- && (walk.item != NONE || walk.call != NONE))
-		r = walk.item != NONE ? leave_item(&walk)
-		    : !walk.at_start  ? leave_call(&walk)
-				      : leave_start(&walk);
-	for (size_t i = 0; i < result->n_path / 2; i++) {
-		struct ts_emulate_step spare = result->path[i];
-
-		result->path[i] = result->path[result->n_path - 1 - i];
-		result->path[result->n_path - 1 - i] = spare;
+	while (n_left-- && (walk.item != NONE || walk.call != NONE)) {
+		if (walk.item != NONE)
+			leave_item(&walk);
+		else if (!walk.at_start)
+			leave_call(&walk);
+		else
+			leave_start(&walk);
 	}
-	return r;
+	return walk.n_steps;
+}
+
+/* Counting the steps first costs less than an array that grows. */
+int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_result *result)
+{
+	result->n_path = walk_path(run, result);
+	if (!result->n_path)
+		return 0;
+	result->path = ts_largearray_alloc(result->n_path, sizeof(*result->path));
+	if (!result->path)
+		return -ENOMEM;
+	(void)walk_path(run, result);
+	return 0;
 }

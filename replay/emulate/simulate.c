@@ -78,8 +78,7 @@ struct simulation {
 	struct edge *edges;
 	uint32_t n_edges, free_edge;
 	size_t n_edges_allocated;
-	/* last item of each stream; for each item, the next one in its engine's queue */
-	uint32_t *tails, *next_ready;
+	uint32_t *tails; /* last item of each stream */
 	struct thread *threads;
 	struct engine *engines;
 	uint32_t *points; /* points without unfinished predecessors */
@@ -143,16 +142,15 @@ static void stand_behind(struct simulation *s, uint32_t *list, uint32_t who)
 /* True if the current item or call did not wait for `before` in the trace. */
 static inline bool was_otherwise(const struct simulation *s, uint32_t before)
 {
-	const struct ts_emulate_item *other = &s->program->items[before];
-	const struct ts_emulate_call *call;
+	const struct ts_emulate_program *program = s->program;
+	uint32_t call = s->waiting & ~IS_CALL;
 
-	if (s->waiting & IS_CALL) {
-		call = &s->program->calls[s->waiting & ~IS_CALL];
-		return ts_unlikely(call->flags & TS_EMULATE_CALL_LOOSE) &&
-		       other->end_ns > call->end_ns;
-	}
-	return ts_unlikely(s->program->items[s->waiting].flags & TS_EMULATE_ITEM_LOOSE) &&
-	       !ts_emulate_is_behind(&s->program->items[s->waiting], other);
+	if (s->waiting & IS_CALL)
+		return ts_unlikely(program->calls[call].flags & TS_EMULATE_CALL_LOOSE) &&
+		       program->recorded_items[before].end_ns >
+			       program->recorded_calls[call].end_ns;
+	return ts_unlikely(program->items[s->waiting].flags & TS_EMULATE_ITEM_LOOSE) &&
+	       !ts_emulate_is_behind(program, s->waiting, before);
 }
 
 /* Makes the current item or call wait for the end of `before`. */
@@ -195,7 +193,7 @@ static void start(struct simulation *s, uint32_t at)
 
 	its->start_ns = s->now_ns;
 	its->end_ns = ts_emulate_add(s->now_ns, item->duration_ns);
-	ts_emulate_sum_op(s->run, at);
+	ts_emulate_sum_op(s->run, at, its->start_ns, its->end_ns);
 	push(s, its->end_ns, EVENT_END, at);
 }
 
@@ -219,13 +217,13 @@ static void wait_for_engine(struct simulation *s, struct engine *engine, uint32_
 		next = NONE;
 	}
 	for (; next != NONE && !ts_stream_is_more_urgent(priority, s->run->items[next].priority);
-	     next = s->next_ready[next])
+	     next = s->run->items[next].next_ready)
 		before = next;
-	s->next_ready[at] = next;
+	s->run->items[at].next_ready = next;
 	if (before == NONE)
 		engine->head = at;
 	else
-		s->next_ready[before] = at;
+		s->run->items[before].next_ready = at;
 	if (next == NONE)
 		engine->tail = at;
 }
@@ -258,7 +256,7 @@ static void leave_engine(struct simulation *s, uint32_t over)
 
 		if (!has_capacity(s, next))
 			return;
-		engine->head = s->next_ready[at];
+		engine->head = s->run->items[at].next_ready;
 		engine->used += next->demand;
 		s->run->items[at].by = over;
 		s->run->items[at].by_kind = TS_EMULATE_BY_ENGINE;
@@ -357,16 +355,17 @@ static void set_off(struct simulation *s, uint32_t thread_at, uint32_t call)
 	const struct ts_emulate_call *its = &s->program->calls[call];
 	uint64_t at_ns = thread->own_ns;
 
-	if (its->after != NONE) {
-		struct ts_emulate_run_call *after = &s->run->calls[its->after];
+	if (its->join != NONE) {
+		const struct ts_emulate_join *join = &s->program->joins[its->join];
+		struct ts_emulate_run_call *after = &s->run->calls[join->after];
 
 		if (!after->is_over) {
 			stand_behind(s, &after->behind, call);
 			thread->state = THREAD_HELD;
 			return;
 		}
-		if (ts_emulate_add(after->end_ns, its->after_gap_ns) > at_ns) {
-			at_ns = ts_emulate_add(after->end_ns, its->after_gap_ns);
+		if (ts_emulate_add(after->end_ns, join->gap_ns) > at_ns) {
+			at_ns = ts_emulate_add(after->end_ns, join->gap_ns);
 			s->run->calls[call].by_after = true;
 		}
 	}
@@ -393,7 +392,7 @@ static void return_call(struct simulation *s, uint32_t at)
 	}
 	its->is_over = true;
 	if (!(call->flags & (TS_EMULATE_CALL_PSEUDO | TS_EMULATE_CALL_SKIPPED)))
-		ts_emulate_sum_call(s->run, at);
+		ts_emulate_sum_call(s->run, at, its->start_ns, its->end_ns);
 	for (edge = its->behind; edge; edge = next) {
 		uint32_t who = s->edges[edge].who;
 
@@ -552,7 +551,6 @@ static void simulation_deinit(struct simulation *s)
 	free(s->heap);
 	free(s->edges);
 	free(s->tails);
-	free(s->next_ready);
 	free(s->threads);
 	free(s->engines);
 	free(s->points);
@@ -563,10 +561,9 @@ static int prepare(struct simulation *s)
 	const struct ts_emulate_program *program = s->program;
 
 	s->tails = malloc((program->n_queues + 1) * sizeof(*s->tails));
-	s->next_ready = malloc((program->n_items + 1) * sizeof(*s->next_ready));
 	s->threads = calloc(program->n_threads + 1, sizeof(*s->threads));
 	s->engines = calloc(program->n_engines + 1, sizeof(*s->engines));
-	if (!s->tails || !s->next_ready || !s->threads || !s->engines)
+	if (!s->tails || !s->threads || !s->engines)
 		return -ENOMEM;
 	for (size_t i = 0; i < program->n_queues; i++)
 		s->tails[i] = NONE;

@@ -15,9 +15,15 @@ enum ts_emulate_by {
 };
 
 struct ts_emulate_run_item {
-	uint64_t over_ns; /* latest end so far of the item's predecessors */
-	uint64_t start_ns, end_ns;
-	uint32_t n_pending; /* predecessors that have not ended */
+	union {
+		uint64_t over_ns;  /* until it is let go: latest end so far of its predecessors */
+		uint64_t start_ns; /* since it started */
+	};
+	uint64_t end_ns;
+	union {
+		uint32_t n_pending;  /* until it is let go: predecessors that have not ended */
+		uint32_t next_ready; /* then: the next item in its engine's queue */
+	};
 	/* list of edges to the items and calls that wait for this item's end; 0: none */
 	uint32_t behind;
 	/* The item that by_kind refers to, or NONE. Set when the item is issued, like n_pending. */
@@ -29,7 +35,7 @@ struct ts_emulate_run_item {
 
 struct ts_emulate_run_call {
 	uint64_t start_ns, end_ns;
-	uint32_t behind;     /* list of edges to the calls whose `after` is this call; 0: none */
+	uint32_t behind;     /* list of edges to the calls that join this one; 0: none */
 	uint32_t waited_for; /* the item whose end delayed this call's return; NONE: no item did */
 	uint32_t before;     /* previous call of the same thread; NONE: this call is the first */
 	bool is_over, by_after;
@@ -58,8 +64,9 @@ struct ts_emulate_run {
 	struct ts_emulate_last last;
 };
 
-/* Returns 0 or -ENOMEM. */
+/* _init_sums() prepares only the sums, without times of items and calls. Return 0 or -ENOMEM. */
 int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program);
+int ts_emulate_run_init_sums(struct ts_emulate_run *run, const struct ts_emulate_program *program);
 void ts_emulate_run_deinit(struct ts_emulate_run *run);
 /* Runs the program and fills in `run`. Returns 0, -ENOMEM or a value of `step`. */
 int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emulate_run *run);
@@ -80,6 +87,7 @@ static inline void ts_emulate_sum(struct ts_emulate_busy *busy, uint64_t start_n
 	}
 }
 
+/* Counts a call or an operation whose start and end are known. */
 static inline void ts_emulate_span(struct ts_emulate_run *run, uint64_t start_ns, uint64_t end_ns,
 				   uint32_t item, uint32_t call)
 {
@@ -90,22 +98,20 @@ static inline void ts_emulate_span(struct ts_emulate_run *run, uint64_t start_ns
 		*last = (struct ts_emulate_last){end_ns, start_ns, item, call};
 }
 
-/* Counts a call of the program whose start and end are known. */
-static inline void ts_emulate_sum_call(struct ts_emulate_run *run, uint32_t call)
+static inline void ts_emulate_sum_call(struct ts_emulate_run *run, uint32_t call, uint64_t start_ns,
+				       uint64_t end_ns)
 {
 	run->n_calls++;
-	ts_emulate_span(run, run->calls[call].start_ns, run->calls[call].end_ns, TS_EMULATE_NONE,
-			call);
+	ts_emulate_span(run, start_ns, end_ns, TS_EMULATE_NONE, call);
 }
 
-/* Counts an operation whose start and end are known. */
-static inline void ts_emulate_sum_op(struct ts_emulate_run *run, uint32_t at)
+static inline void ts_emulate_sum_op(struct ts_emulate_run *run, uint32_t at, uint64_t start_ns,
+				     uint64_t end_ns)
 {
 	const struct ts_emulate_item *item = &run->program->items[at];
-	const struct ts_emulate_run_item *its = &run->items[at];
 
 	run->n_ops++;
-	ts_emulate_span(run, its->start_ns, its->end_ns, at, TS_EMULATE_NONE);
-	ts_emulate_sum(&run->queues[item->stream], its->start_ns, its->end_ns, 1);
-	ts_emulate_sum(&run->engines[item->engine], its->start_ns, its->end_ns, item->demand);
+	ts_emulate_span(run, start_ns, end_ns, at, TS_EMULATE_NONE);
+	ts_emulate_sum(&run->queues[item->stream], start_ns, end_ns, 1);
+	ts_emulate_sum(&run->engines[item->engine], start_ns, end_ns, item->demand);
 }

@@ -39,6 +39,12 @@ const struct ts_row_schema *ts_sbt_schema(unsigned type);
  */
 #define TS_ENCODER_MAX_PARTS 320u
 
+/*
+ * A file that may have short blocks gets no summaries if it is smaller when it is finished. As long
+ * as it is smaller, its writer compresses short blocks thoroughly.
+ */
+#define TS_SBT_SMALL_FILE_BYTES (64u * 1024)
+
 /* Number of rows on which predictions are tried. */
 #define TS_ENCODER_SAMPLE 2048u
 
@@ -90,6 +96,9 @@ struct ts_part {
  * frees it with ts_encoder_deinit().
  */
 struct ts_encoder {
+	/* Kept by ts_encoder_deinit(): small blocks are short; short blocks are compressed well. */
+	bool is_short;
+	bool is_thorough;
 	struct ZSTD_CCtx_s *zstd;
 	struct ZSTD_CCtx_s *zstd_noise;
 	struct ts_buffer raw;
@@ -156,14 +165,27 @@ int ts_encoder_list(struct ts_encoder *encoder, struct ts_sbt_block_header *head
 
 /*
  * Numbers the blocks in [blocks, blocks + n_bytes) from *sequence and sets the checksum of their
- * headers. Advances *sequence.
+ * headers. Advances *sequence. No block is short; layout.h is for all blocks.
  */
 void ts_block_number(uint8_t *blocks, size_t n_bytes, uint64_t *sequence);
 
-/* Returns the bytes of a block in the file: header, payload and padding. */
-static inline uint64_t ts_block_bytes(const struct ts_sbt_block_header *header)
+/* Returns the bytes of an encoded block in memory: header, payload and padding. */
+static inline uint64_t ts_block_held_bytes(const struct ts_sbt_block_header *header)
 {
 	return sizeof(*header) + ts_align_up(header->stored_bytes, 8);
+}
+
+/* Returns the bytes of a block's header in the file. */
+static inline uint64_t ts_block_head_bytes(const struct ts_sbt_block_header *header)
+{
+	return header->short_bytes ? header->short_bytes : sizeof(*header);
+}
+
+/* Returns the bytes of a block in the file: header and payload, and padding unless it is short. */
+static inline uint64_t ts_block_bytes(const struct ts_sbt_block_header *header)
+{
+	return header->short_bytes ? header->short_bytes + header->stored_bytes
+				   : ts_block_held_bytes(header);
 }
 
 /* Fills the index row of the block whose header lies at `off` in the file. */
@@ -177,12 +199,15 @@ void ts_block_describe(const struct ts_sbt_block_header *header, uint64_t off,
 void ts_end_marker_fill(struct ts_sbt_end_marker *marker, uint64_t index_off, uint64_t index_bytes,
 			uint64_t n_blocks);
 
+/* An index of at most this many blocks is short, if blocks may be short. */
+#define TS_INDEX_MAX_SHORT 256u
+
 /*
  * Appends index blocks for these entries and the end marker to `out`. The index blocks are numbered
- * from n_blocks. Returns 0 or -ENOMEM.
+ * from n_blocks; they may be short if `is_short`. Returns 0 or -ENOMEM.
  */
 int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t index_off,
-		    struct ts_buffer *out);
+		    bool is_short, struct ts_buffer *out);
 
 /*
  * An open block that rows are added to and that is encoded column by column. Added rows are staged
@@ -273,9 +298,6 @@ int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, ui
  * Decoding. `why` is a sentence without a full stop; it is a literal, or text in the caller's
  * struct.
  */
-
-/* Checks the limits of a header. Returns NULL, or the reason why the header is invalid. */
-const char *ts_block_header_check(const struct ts_sbt_block_header *header);
 
 /* Returns true if the checksum of the stored payload is right. */
 bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored);

@@ -10,29 +10,9 @@
 
 #include "sbt/crc32c.h"
 #include "sbt/format/block-columns.h"
+#include "sbt/format/short.h"
 
 #define CHUNK_ROWS 64u
-
-const char *ts_block_header_check(const struct ts_sbt_block_header *header)
-{
-	if (header->magic != TS_SBT_BLOCK_MAGIC)
-		return "no block starts at this offset";
-	if (header->checksum != ts_crc32c(header, offsetof(struct ts_sbt_block_header, checksum)))
-		return "a block header's checksum is wrong";
-	if (header->n_rows > TS_SBT_MAX_ROWS)
-		return "a block has too many rows";
-	if (header->n_columns > TS_SBT_MAX_COLUMNS)
-		return "a block has too many columns";
-	if (header->raw_bytes > TS_SBT_MAX_RAW_BYTES)
-		return "a block is too large";
-	if (header->stored_bytes > header->raw_bytes)
-		return "a block stores more than it holds";
-	if (!(header->flags & TS_SBT_BLOCK_ZSTD) && header->stored_bytes != header->raw_bytes)
-		return "an uncompressed block has two sizes";
-	if (header->raw_bytes < header->n_columns * sizeof(struct ts_sbt_column_header))
-		return "a block is too small for its columns";
-	return NULL;
-}
 
 bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored)
 {
@@ -61,12 +41,33 @@ static uint64_t max_raw_bytes(const struct ts_sbt_block_header *header, bool is_
 	return header->n_columns * sizeof(struct ts_sbt_column_header) + header->n_rows * row_bytes;
 }
 
+/* Decompresses the payload, and restores the columns' directory if it is short. */
+static const char *unpack(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
+			  const uint8_t *stored, uint8_t *packed, uint8_t *raw)
+{
+	bool is_compressed = header->flags & TS_SBT_BLOCK_ZSTD;
+	uint8_t *to = header->short_bytes ? packed : raw;
+	size_t n = header->stored_bytes;
+
+	if (is_compressed) {
+		n = ZSTD_decompressDCtx(zstd, to, header->raw_bytes, stored, n);
+		if (ZSTD_isError(n) || (!header->short_bytes && n != header->raw_bytes))
+			return "a block does not decompress to its size";
+	}
+	if (header->short_bytes)
+		return ts_short_payload_expand(header, is_compressed ? packed : stored, n, raw);
+	if (!is_compressed && n)
+		memcpy(raw, stored, n);
+	return NULL;
+}
+
 int ts_block_payload_in(struct ts_spares *spares, struct ZSTD_DCtx_s *zstd,
 			const struct ts_sbt_block_header *header, bool is_newer,
 			const uint8_t *stored, uint8_t **ret_raw, const char **ret_why)
 {
+	ts_cleanup(ts_freep) uint8_t *packed = NULL;
+	const char *why;
 	uint8_t *raw;
-	size_t n;
 
 	if (header->raw_bytes > max_raw_bytes(header, is_newer)) {
 		*ret_why = "a block is larger than the largest size of its rows";
@@ -77,18 +78,19 @@ int ts_block_payload_in(struct ts_spares *spares, struct ZSTD_DCtx_s *zstd,
 		*ret_why = "a block's checksum is wrong";
 		return TS_SBT_E_CORRUPT;
 	}
+	if (header->short_bytes) {
+		packed = malloc(header->raw_bytes + 1);
+		if (!packed)
+			return -ENOMEM;
+	}
 	raw = ts_spares_take(spares, header->raw_bytes);
 	if (!raw)
 		return -ENOMEM;
-	if (header->flags & TS_SBT_BLOCK_ZSTD) {
-		n = ZSTD_decompressDCtx(zstd, raw, header->raw_bytes, stored, header->stored_bytes);
-		if (ZSTD_isError(n) || n != header->raw_bytes) {
-			free(raw);
-			*ret_why = "a block does not decompress to its size";
-			return TS_SBT_E_CORRUPT;
-		}
-	} else if (header->stored_bytes) {
-		memcpy(raw, stored, header->stored_bytes);
+	why = unpack(zstd, header, stored, packed, raw);
+	if (why) {
+		free(raw);
+		*ret_why = why;
+		return TS_SBT_E_CORRUPT;
 	}
 	*ret_raw = raw;
 	return 0;

@@ -60,32 +60,23 @@ static bool fits(const struct ts_sbt_cursor_options *options, int kind, const ui
 	       (!(options->filter & TS_SBT_BY_STREAM) || stream->stream == options->stream);
 }
 
-/*
- * Rules out the blocks that summary block `i` describes and that have no matching row. A damaged
- * summary rules out nothing.
- */
-static int rule_out(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
-		    size_t i, int kind, uint8_t *chosen)
+struct choice {
+	const struct ts_sbt_cursor_options *options;
+	int kind; /* of the summary */
+	uint8_t *chosen;
+};
+
+/* Rules out a block that has no matching row. */
+static int rule_out(void *data, uint64_t block, const uint8_t *rows, uint32_t n)
 {
-	size_t row_bytes = ts_summary_schema(kind)->row_bytes;
-	ts_cleanup(ts_freep) uint8_t *rows = NULL;
-	uint32_t n_rows;
-	int r = ts_sbt_reader_decode_as(reader, i, ts_summary_schema(kind), (void **)(void *)&rows,
-					&n_rows);
+	const struct choice *choice = data;
+	size_t row_bytes = ts_summary_schema(choice->kind)->row_bytes;
+	bool any = false;
 
-	if (r)
-		return r < 0 ? r : 0;
-	for (uint32_t at = 0, n; at < n_rows; at += n) {
-		const uint8_t *group = rows + at * row_bytes;
-		uint64_t block = ts_sbt_reader_numbered(reader, i, ts_summary_block_of(group));
-		bool any = false;
-
-		n = ts_summary_group(kind, rows, n_rows, at);
-		for (uint32_t k = 0; !any && k < n; k++)
-			any = fits(options, kind, group + k * row_bytes);
-		if (!any && block != UINT64_MAX)
-			chosen[block] = 0;
-	}
+	for (uint32_t k = 0; !any && k < n; k++)
+		any = fits(choice->options, choice->kind, rows + k * row_bytes);
+	if (!any)
+		choice->chosen[block] = 0;
 	return 0;
 }
 
@@ -94,6 +85,7 @@ int ts_sbt_reader_choose(struct ts_sbt_reader *reader, const struct ts_sbt_curso
 {
 	const uint32_t by_stream = TS_SBT_BY_DEVICE | TS_SBT_BY_CONTEXT | TS_SBT_BY_STREAM;
 	ts_cleanup(ts_freep) uint8_t *chosen = malloc(reader->n_blocks + 1);
+	struct choice choice = {.options = options, .chosen = chosen};
 	int r = 0;
 
 	if (!chosen)
@@ -101,11 +93,10 @@ int ts_sbt_reader_choose(struct ts_sbt_reader *reader, const struct ts_sbt_curso
 	for (size_t i = 0; i < reader->n_blocks; i++)
 		chosen[i] = ts_sbt_may_have(options, &reader->blocks[i]);
 	for (size_t i = 0; !r && i < reader->n_blocks; i++) {
-		int kind = ts_summary_kind_of(reader->blocks[i].type);
-
-		if ((kind == TS_SUMMARY_STREAMS && options->filter & by_stream) ||
-		    (kind == TS_SUMMARY_THREADS && options->filter & TS_SBT_BY_THREAD))
-			r = rule_out(reader, options, i, kind, chosen);
+		choice.kind = ts_summary_kind_of(reader->blocks[i].type);
+		if ((choice.kind == TS_SUMMARY_STREAMS && options->filter & by_stream) ||
+		    (choice.kind == TS_SUMMARY_THREADS && options->filter & TS_SBT_BY_THREAD))
+			r = ts_sbt_reader_groups(reader, i, choice.kind, rule_out, &choice);
 	}
 	if (r)
 		return r;
@@ -113,22 +104,13 @@ int ts_sbt_reader_choose(struct ts_sbt_reader *reader, const struct ts_sbt_curso
 	return 0;
 }
 
-/* Stores the operation spans of summary block `i`. A damaged summary stores nothing. */
-static int note_operations(struct ts_sbt_reader *reader, size_t i, struct ts_operation_span *spans)
+/* Stores the span of a block. An untrusted summary may have several: the last one counts. */
+static int note_operations(void *data, uint64_t block, const uint8_t *rows, uint32_t n)
 {
-	ts_cleanup(ts_freep) struct ts_block_ops *rows = NULL;
-	uint32_t n_rows;
-	int r = ts_sbt_reader_decode_as(reader, i, ts_summary_schema(TS_SUMMARY_OPERATIONS),
-					(void **)(void *)&rows, &n_rows);
+	struct ts_operation_span *spans = data;
+	const struct ts_block_ops *last = (const struct ts_block_ops *)(const void *)rows + n - 1;
 
-	if (r)
-		return r < 0 ? r : 0;
-	for (uint32_t at = 0; at < n_rows; at++) {
-		uint64_t block = ts_sbt_reader_numbered(reader, i, rows[at].block);
-
-		if (block != UINT64_MAX)
-			spans[block] = (struct ts_operation_span){rows[at].first, rows[at].last};
-	}
+	spans[block] = (struct ts_operation_span){last->first, last->last};
 	return 0;
 }
 
@@ -144,7 +126,8 @@ int ts_sbt_reader_operations(struct ts_sbt_reader *reader, struct ts_operation_s
 		spans[i].last = UINT64_MAX;
 	for (size_t i = 0; !r && i < reader->n_blocks; i++)
 		if (reader->blocks[i].type == TS_ROW_BLOCK_OPERATION)
-			r = note_operations(reader, i, spans);
+			r = ts_sbt_reader_groups(reader, i, TS_SUMMARY_OPERATIONS, note_operations,
+						 spans);
 	if (r)
 		return r;
 	*ret_spans = ts_take_ptr(spans);

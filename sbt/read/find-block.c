@@ -6,11 +6,13 @@
  * search has a budget of bytes.
  */
 
+#include "sbt/format/short.h"
 #include "sbt/read/reader-internal.h"
 
 /* Windows start small, because damage is mostly short and may occur in many places. */
 #define MIN_WINDOW_BYTES (4u * 1024)
 #define MAX_WINDOW_BYTES (256u * 1024)
+#define MAGIC_BYTES	 4u
 
 /*
  * Limits of a search. In a valid file, a search reads each byte once, and each block that it finds
@@ -19,7 +21,7 @@
 #define WORK_PER_BYTE  4
 #define MIN_WORK_BYTES (4ull * 1024 * 1024)
 
-void ts_sbt_search_init(struct ts_sbt_search *search, int fd, uint64_t file_bytes)
+void ts_sbt_search_init(struct ts_sbt_search *search, int fd, bool is_short, uint64_t file_bytes)
 {
 	uint64_t work_bytes;
 
@@ -27,6 +29,7 @@ void ts_sbt_search_init(struct ts_sbt_search *search, int fd, uint64_t file_byte
 		work_bytes = UINT64_MAX;
 	*search = (struct ts_sbt_search){
 		.fd = fd,
+		.is_short = is_short,
 		.file_bytes = file_bytes,
 		.left_bytes = work_bytes < MIN_WORK_BYTES ? MIN_WORK_BYTES : work_bytes,
 	};
@@ -35,12 +38,13 @@ void ts_sbt_search_init(struct ts_sbt_search *search, int fd, uint64_t file_byte
 int ts_sbt_read_stored(int fd, const struct ts_sbt_block_header *header, uint64_t off,
 		       uint8_t **ret_bytes)
 {
+	uint64_t n_head = ts_block_head_bytes(header);
 	ts_cleanup(ts_freep) uint8_t *bytes = malloc(header->stored_bytes + 8);
 	int r;
 
 	if (!bytes)
 		return -ENOMEM;
-	r = ts_sbt_pread(fd, bytes, ts_align_up(header->stored_bytes, 8), off + sizeof(*header));
+	r = ts_sbt_pread(fd, bytes, ts_block_bytes(header) - n_head, off + n_head);
 	if (r)
 		return r;
 	*ret_bytes = ts_take_ptr(bytes);
@@ -65,21 +69,18 @@ static int is_block(struct ts_sbt_search *search, uint64_t off, uint64_t sequenc
 {
 	ts_cleanup(ts_freep) uint8_t *stored = NULL;
 	struct ts_sbt_block_header header;
-	int r;
+	const char *why;
+	int r = spend(search, sizeof(header));
 
-	if (search->file_bytes - off < sizeof(header))
-		return TS_SBT_E_NOT_FOUND;
-	r = spend(search, sizeof(header));
 	if (r)
 		return r;
-	r = ts_sbt_pread(search->fd, &header, sizeof(header), off);
+	r = ts_sbt_read_header(search->fd, off, search->file_bytes, &header, &why);
 	if (r)
 		return r < 0 ? r : TS_SBT_E_NOT_FOUND;
 	/*
 	 * A block with a lower number is not a successor; it lies in the payload of another block.
 	 */
-	if (ts_block_header_check(&header) || header.sequence < sequence ||
-	    ts_block_bytes(&header) > search->file_bytes - off)
+	if (header.sequence < sequence || ts_block_bytes(&header) > search->file_bytes - off)
 		return TS_SBT_E_NOT_FOUND;
 	r = spend(search, header.stored_bytes);
 	if (r)
@@ -101,11 +102,8 @@ static int search_window(struct ts_sbt_search *search, uint8_t *window, uint64_t
 	r = ts_sbt_pread(search->fd, window, n, off);
 	if (r)
 		return r < 0 ? r : TS_SBT_E_NOT_FOUND;
-	for (uint64_t i = 0; i + 4 <= n; i += 8) {
-		uint32_t magic;
-
-		memcpy(&magic, window + i, sizeof(magic));
-		if (magic != TS_SBT_BLOCK_MAGIC)
+	for (uint64_t i = 0; i + MAGIC_BYTES <= n; i += search->is_short ? 1 : 8) {
+		if (!ts_block_is_magic(window + i))
 			continue;
 		r = is_block(search, off + i, sequence);
 		if (!r)
@@ -119,7 +117,8 @@ static int search_window(struct ts_sbt_search *search, uint8_t *window, uint64_t
 int ts_sbt_search_block(struct ts_sbt_search *search, uint64_t from, uint64_t sequence,
 			uint64_t *ret_off)
 {
-	uint64_t off = ts_align_up(from, 8), window_bytes = MIN_WINDOW_BYTES;
+	uint64_t off = search->is_short ? from : ts_align_up(from, 8);
+	uint64_t window_bytes = MIN_WINDOW_BYTES;
 	ts_cleanup(ts_freep) uint8_t *window = NULL;
 
 	if (off >= search->file_bytes)
@@ -135,7 +134,8 @@ int ts_sbt_search_block(struct ts_sbt_search *search, uint64_t from, uint64_t se
 
 		if (r != TS_SBT_E_NOT_FOUND)
 			return r;
-		off += n;
+		/* If blocks begin anywhere, a window repeats the bytes that may begin a magic. */
+		off += search->is_short && n < left ? n - (MAGIC_BYTES - 1) : n;
 		if (window_bytes < MAX_WINDOW_BYTES)
 			window_bytes *= 2;
 	}

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "sbt/format/short.h"
+#include "sbt/format/summary.h"
 #include "sbt/read/reader-internal.h"
 
 /* rows that are decoded at a time: their columns fit into the CPU's cache */
@@ -50,6 +52,24 @@ int ts_sbt_pread(int fd, void *to, size_t n, uint64_t off)
 		n -= (size_t)got;
 	}
 	return 0;
+}
+
+int ts_sbt_read_header(int fd, uint64_t off, uint64_t end, struct ts_sbt_block_header *ret_header,
+		       const char **ret_why)
+{
+	uint8_t bytes[sizeof(*ret_header)];
+	size_t n = sizeof(bytes);
+	int r;
+
+	TS_STATIC_ASSERT(sizeof(bytes) >= TS_SHORT_MAX_HEADER, "one read gets any header");
+	if (off >= end)
+		return TS_SBT_E_END;
+	if (end - off < n)
+		n = (size_t)(end - off);
+	r = ts_sbt_pread(fd, bytes, n, off);
+	if (r)
+		return r < 0 ? r : TS_SBT_E_END;
+	return ts_block_header_parse(bytes, n, ret_header, ret_why);
 }
 
 int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
@@ -100,6 +120,27 @@ int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
 	return 0;
 }
 
+int ts_sbt_reader_groups(struct ts_sbt_reader *reader, size_t i, int kind, ts_sbt_group_fn *take,
+			 void *data)
+{
+	const struct ts_row_schema *schema = ts_summary_schema(kind);
+	ts_cleanup(ts_freep) uint8_t *rows = NULL;
+	uint32_t n_rows;
+	int r = ts_sbt_reader_decode_as(reader, i, schema, (void **)(void *)&rows, &n_rows);
+
+	if (r)
+		return r < 0 ? r : 0;
+	for (uint32_t at = 0, n; !r && at < n_rows; at += n) {
+		const uint8_t *group = rows + (size_t)at * schema->row_bytes;
+		uint64_t block = ts_sbt_reader_numbered(reader, i, ts_summary_block_of(group));
+
+		n = ts_summary_group(kind, rows, n_rows, at);
+		if (block != UINT64_MAX)
+			r = take(data, block, group, n);
+	}
+	return r;
+}
+
 int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw)
 {
@@ -116,11 +157,12 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	 * The size of the read is bounded by header.stored_bytes. The header is checked, and must
 	 * equal the block's entry.
 	 */
-	r = ts_sbt_pread(fd, &header, sizeof(header), TS_SBT_OFF(block->off));
-	if (r)
-		return ts_sbt_reader_fail(reader, r, block->off, "%s",
+	why = NULL;
+	r = ts_sbt_read_header(fd, TS_SBT_OFF(block->off), TS_SBT_OFF(block->off) + block->bytes,
+			       &header, &why);
+	if (r && !why)
+		return ts_sbt_reader_fail(reader, r < 0 ? r : TS_SBT_E_CORRUPT, block->off, "%s",
 					  r < 0 ? strerror(-r) : "the file ends inside a block");
-	why = ts_block_header_check(&header);
 	if (!why) {
 		ts_block_describe(&header, block->off, &described);
 		if (memcmp(&described, block, sizeof(described)))
@@ -136,7 +178,8 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	bytes = ts_spares_take(&reader->spares, header.stored_bytes);
 	if (!bytes)
 		return ts_sbt_reader_fail(reader, -ENOMEM, block->off, "no memory for a block");
-	r = ts_sbt_pread(fd, bytes, header.stored_bytes, TS_SBT_OFF(block->off) + sizeof(header));
+	r = ts_sbt_pread(fd, bytes, header.stored_bytes,
+			 TS_SBT_OFF(block->off) + ts_block_head_bytes(&header));
 	if (r) {
 		free(bytes);
 		return ts_sbt_reader_fail(reader, r, block->off, "%s",
@@ -146,8 +189,8 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 				ret_raw, &why);
 	ts_spares_put(&reader->spares, bytes);
 	if (r)
-		return ts_sbt_reader_fail(reader, r, block->off + sizeof(header), "%s",
-					  r < 0 ? strerror(-r) : why);
+		return ts_sbt_reader_fail(reader, r, block->off + ts_block_head_bytes(&header),
+					  "%s", r < 0 ? strerror(-r) : why);
 	*ret_header = header;
 	if (reader->on_rows)
 		reader->on_rows(header.n_rows, reader->on_rows_data);

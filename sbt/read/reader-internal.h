@@ -62,6 +62,7 @@ struct ts_sbt_reader {
 	enum ts_sbt_file_state state;
 	bool has_index; /* the list of blocks comes from the index */
 	bool is_newer;	/* the file has a later minor version */
+	bool is_short;	/* blocks and the index may be short */
 	char format[32];
 	uint64_t file_bytes;
 	uint64_t whole_bytes; /* up to the end of the last whole block, or of the end marker */
@@ -169,6 +170,13 @@ bool ts_sbt_check_end_marker(const struct ts_sbt_end_marker *marker, uint64_t fi
 /* Returns true if a writer holds the file. */
 bool ts_sbt_is_locked(int fd);
 
+/*
+ * Reads and checks the header of the block at `off`, which must end before `end`. Returns 0, a
+ * negative errno, TS_SBT_E_END if no header ends before `end`, or TS_SBT_E_CORRUPT with *ret_why.
+ */
+int ts_sbt_read_header(int fd, uint64_t off, uint64_t end, struct ts_sbt_block_header *ret_header,
+		       const char **ret_why);
+
 /* Reads block `i`: its header and its decompressed payload. The caller frees *ret_raw. */
 int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw);
@@ -193,6 +201,19 @@ void ts_block_columns_put(const struct ts_block_columns *columns, const struct t
 int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
 			    const struct ts_row_schema *schema, void **ret_rows,
 			    uint32_t *ret_n_rows);
+
+/*
+ * Receives the rows of a summary block that describe event block `block` of the list; `n` is at
+ * least 1. A value other than 0 ends the call.
+ */
+typedef int ts_sbt_group_fn(void *data, uint64_t block, const uint8_t *rows, uint32_t n);
+/*
+ * Decodes summary block `i`, whose kind is `kind`, and calls take() for each block that it describes
+ * (reader-block.c). A damaged summary describes nothing, and an untrusted one may describe a block
+ * twice. Returns 0, the value of take(), or a negative errno.
+ */
+int ts_sbt_reader_groups(struct ts_sbt_reader *reader, size_t i, int kind, ts_sbt_group_fn *take,
+			 void *data);
 
 /* Loads the definitions of the blocks from n_loaded on. */
 int ts_sbt_reader_load_definitions(struct ts_sbt_reader *reader);
@@ -234,11 +255,12 @@ const char *ts_sbt_list_offsets(const uint32_t *lengths, uint32_t n_rows, uint32
  */
 struct ts_sbt_search {
 	int fd;
+	bool is_short; /* blocks begin at any offset */
 	uint64_t file_bytes;
 	uint64_t left_bytes; /* bytes that the search may still read; 0: the search was given up */
 };
 
-void ts_sbt_search_init(struct ts_sbt_search *search, int fd, uint64_t file_bytes);
+void ts_sbt_search_init(struct ts_sbt_search *search, int fd, bool is_short, uint64_t file_bytes);
 
 /*
  * Finds the next whole block at or after `from` with a valid header, a valid checksum and a number

@@ -123,15 +123,11 @@ static int read_marker(struct ts_sbt_reader *reader, struct ts_sbt_end_marker *r
 static int next_header(struct ts_sbt_reader *reader, uint64_t off,
 		       struct ts_sbt_block_header *ret_header)
 {
-	const char *why;
-	int r;
+	const char *why = NULL;
+	int r = ts_sbt_read_header(reader->fd, off, reader->file_bytes, ret_header, &why);
 
-	if (reader->file_bytes - off < sizeof(*ret_header))
-		return TS_SBT_E_END;
-	r = ts_sbt_pread(reader->fd, ret_header, sizeof(*ret_header), off);
-	if (r)
-		return r < 0 ? r : TS_SBT_E_END;
-	why = ts_block_header_check(ret_header);
+	if (r && !why)
+		return r;
 	if (!why && ret_header->sequence != reader->first_sequence + reader->n_blocks)
 		why = "a block is out of sequence";
 	if (!why && ts_block_bytes(ret_header) > reader->file_bytes - off)
@@ -186,20 +182,45 @@ static int drop_torn_blocks(struct ts_sbt_reader *reader)
 }
 
 /*
+ * Completes a row of a short index, which has only the block's bytes, from the block's header. If
+ * the header is damaged, the entry is one of an unknown type, which all users skip.
+ */
+static int complete_entry(struct ts_sbt_reader *reader, uint64_t off, struct ts_sbt_block *entry)
+{
+	struct ts_sbt_block damaged = {.off = off, .bytes = entry->bytes};
+	struct ts_sbt_block_header header;
+	const char *why;
+	int r = ts_sbt_read_header(reader->fd, off, reader->file_bytes, &header, &why);
+
+	if (r < 0)
+		return r;
+	if (!r)
+		ts_block_describe(&header, off, entry);
+	if (r || entry->bytes != damaged.bytes || header.sequence != reader->n_blocks)
+		*entry = damaged;
+	return 0;
+}
+
+/*
  * Appends entries of the index. Entries must follow each other without a gap, from the file header
  * to the index.
  */
-static int take_entries(struct ts_sbt_reader *reader, const struct ts_sbt_block *entries,
-			uint32_t n, uint64_t *off, uint64_t index_off)
+static int take_entries(struct ts_sbt_reader *reader, struct ts_sbt_block *entries, uint32_t n,
+			uint64_t *off, uint64_t index_off)
 {
 	int r;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct ts_sbt_block *entry = &entries[i];
+		struct ts_sbt_block *entry = &entries[i];
 
-		if (entry->off != *off || entry->bytes < TS_SBT_MIN_BLOCK || entry->bytes % 8 ||
-		    entry->bytes > index_off - *off || entry->n_rows > TS_SBT_MAX_ROWS ||
-		    entry->raw_bytes > TS_SBT_MAX_RAW_BYTES ||
+		if (reader->is_short && !entry->off) {
+			r = complete_entry(reader, *off, entry);
+			if (r)
+				return r;
+		}
+		if (entry->off != *off || entry->bytes < TS_SBT_MIN_BLOCK ||
+		    (!reader->is_short && entry->bytes % 8) || entry->bytes > index_off - *off ||
+		    entry->n_rows > TS_SBT_MAX_ROWS || entry->raw_bytes > TS_SBT_MAX_RAW_BYTES ||
 		    entry->flags & TS_SBT_BLOCK_REQUIRED || entry->type == TS_ROW_INDEX)
 			return TS_SBT_E_CORRUPT;
 		r = add_block(reader, entry);
@@ -229,6 +250,7 @@ static int walk_index(struct ts_sbt_reader *reader, struct ts_sbt_reader *index,
 	index->fd = reader->fd;
 	index->zstd = reader->zstd;
 	index->is_newer = reader->is_newer;
+	index->is_short = reader->is_short;
 	index->file_bytes = marker->index_off + marker->index_bytes;
 	index->whole_bytes = marker->index_off;
 	index->first_sequence = marker->n_blocks;
@@ -362,6 +384,7 @@ int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_
 		snprintf(reader->format, sizeof(reader->format), "SBT %u.%u", header.major,
 			 header.minor);
 		reader->is_newer = header.minor > TS_SBT_MINOR;
+		reader->is_short = header.incompatible_flags & TS_SBT_INCOMPATIBLE_SHORT;
 		memcpy(reader->uuid, header.uuid, sizeof(reader->uuid));
 		reader->whole_bytes = sizeof(header);
 		r = list_blocks(reader);

@@ -57,6 +57,7 @@ struct verifier {
 	uint64_t file_bytes;
 	bool locked;
 	bool is_newer; /* the file has a later minor version */
+	bool is_short; /* blocks and the index may be short */
 	const struct ts_sbt_verify_options *options;
 	struct ts_sbt_verify_report report;
 	struct ZSTD_DCtx_s *zstd;
@@ -76,6 +77,7 @@ struct verifier {
 	struct ts_block_why why;   /* of the present block */
 	struct ts_spares spares;
 	struct ts_jobs *jobs;	     /* NULL: no threads */
+	int jobs_error;		     /* of a job that was taken */
 	struct session_ids *job_ids; /* in a thread: the ids of the job's session */
 };
 
@@ -99,6 +101,7 @@ struct job {
 
 static void found(struct verifier *v, int code, uint64_t off, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+static int take_jobs(struct verifier *v);
 
 static void report(struct verifier *v, const struct ts_sbt_error *error)
 {
@@ -118,6 +121,8 @@ static void found(struct verifier *v, int code, uint64_t off, const char *format
 	va_start(args, format);
 	vsnprintf(error.text, sizeof(error.text), format, args);
 	va_end(args);
+	/* The findings of the blocks before this one come first. The walk's end returns an error. */
+	(void)take_jobs(v);
 	report(v, &error);
 }
 
@@ -204,11 +209,16 @@ static void add_up(struct ts_sbt_block_header *sums, const struct ts_row_schema 
 static const char *check_entry(struct verifier *v, const struct ts_sbt_block *entry)
 {
 	const struct ts_sbt_block *blocks = (const void *)v->blocks.bytes;
+	struct ts_sbt_block same;
 	uint64_t i = v->n_entries++;
 
 	if (v->list_broken)
 		return NULL;
-	if (i >= v->n_blocks || memcmp(entry, &blocks[i], sizeof(*entry)))
+	if (i < v->n_blocks && v->is_short && !entry->off)
+		same = (struct ts_sbt_block){.bytes = blocks[i].bytes};
+	else if (i < v->n_blocks)
+		same = blocks[i];
+	if (i >= v->n_blocks || memcmp(entry, &same, sizeof(*entry)))
 		return "the index differs from the blocks";
 	return NULL;
 }
@@ -534,7 +544,7 @@ static int check_block(struct verifier *v, const struct ts_sbt_block_header *hea
 {
 	ts_cleanup(ts_freep) uint8_t *stored = NULL;
 	uint8_t *raw = NULL;
-	uint64_t payload_off = off + sizeof(*header);
+	uint64_t payload_off = off + ts_block_head_bytes(header);
 	const char *why = NULL;
 	int r = ts_sbt_read_stored(v->fd, header, off, &stored);
 
@@ -545,7 +555,8 @@ static int check_block(struct verifier *v, const struct ts_sbt_block_header *hea
 	}
 	if (r)
 		return r;
-	if (!all_zero(stored + header->stored_bytes,
+	if (!header->short_bytes &&
+	    !all_zero(stored + header->stored_bytes,
 		      ts_align_up(header->stored_bytes, 8) - header->stored_bytes))
 		found(v, TS_SBT_E_CORRUPT, payload_off + header->stored_bytes,
 		      "the padding after a block is not zero");
@@ -635,19 +646,20 @@ static int take_job(struct verifier *v)
 	v->report.counts[job->header.type] += job->n_rows;
 	v->report.n_unknown_columns += job->n_unknown_columns;
 	v->report.n_unknown_blocks += job->n_unknown_blocks;
+	/* list_block() lists the last block after its job was added. */
 	if (job->number < v->n_blocks)
 		((struct facts *)(void *)v->all_facts.bytes)[job->number] = job->facts;
+	else
+		v->facts = job->facts;
 	return job->result;
 }
 
-/* Takes the results of all jobs. */
+/* Takes the results of all jobs. Returns the first error of a job that was taken so far. */
 static int take_jobs(struct verifier *v)
 {
-	int r = 0;
-
-	while (v->jobs && !r && ts_jobs_left(v->jobs))
-		r = take_job(v);
-	return r;
+	while (v->jobs && !v->jobs_error && ts_jobs_left(v->jobs))
+		v->jobs_error = take_job(v);
+	return v->jobs_error;
 }
 
 /*
@@ -669,7 +681,7 @@ static int check_or_add(struct verifier *v, const struct ts_sbt_block_header *he
 	}
 	job = ts_jobs_slot(v->jobs);
 	if (!job) {
-		r = take_job(v);
+		r = v->jobs_error = take_job(v);
 		job = ts_jobs_slot(v->jobs);
 	}
 	if (r)
@@ -746,7 +758,7 @@ static int check_end(struct verifier *v, uint64_t off, bool *ret_is_end)
 /* After damage at `off`: sets *ret_off to the next whole block, or to the end of the file. */
 static int resume(struct verifier *v, uint64_t off, uint64_t *ret_off)
 {
-	int r = ts_sbt_search_block(&v->search, off + 8, v->sequence, ret_off);
+	int r = ts_sbt_search_block(&v->search, off + (v->is_short ? 1 : 8), v->sequence, ret_off);
 
 	if (r <= 0)
 		return r;
@@ -758,10 +770,9 @@ static int resume(struct verifier *v, uint64_t off, uint64_t *ret_off)
 }
 
 /* Checks the header at `off`. Returns false if the walk cannot continue from it. */
-static bool check_header(struct verifier *v, const struct ts_sbt_block_header *header, uint64_t off)
+static bool check_header(struct verifier *v, const struct ts_sbt_block_header *header, uint64_t off,
+			 const char *why)
 {
-	const char *why = ts_block_header_check(header);
-
 	if (!why && ts_block_bytes(header) > v->file_bytes - off) {
 		if (!v->locked)
 			found(v, TS_SBT_E_CORRUPT, off, "the file ends inside a block");
@@ -772,7 +783,8 @@ static bool check_header(struct verifier *v, const struct ts_sbt_block_header *h
 		return false;
 	}
 	if (header->sequence != v->sequence && !v->list_broken)
-		found(v, TS_SBT_E_CORRUPT, off + 24, "a block is out of sequence");
+		found(v, TS_SBT_E_CORRUPT, off + (header->short_bytes ? 0 : 24),
+		      "a block is out of sequence");
 	v->sequence = header->sequence;
 	return true;
 }
@@ -785,20 +797,22 @@ static int walk(struct verifier *v)
 
 	while (!r && off < v->file_bytes) {
 		struct ts_sbt_block_header header;
+		const char *why = NULL;
 
 		progress(v, off);
 		r = check_end(v, off, &is_end);
 		if (r || is_end)
 			return r ? r : take_jobs(v);
-		if (v->file_bytes - off < sizeof(header)) {
+		r = ts_sbt_read_header(v->fd, off, v->file_bytes, &header, &why);
+		if (r < 0)
+			return r;
+		if (r == TS_SBT_E_END) {
+			r = 0;
 			if (!v->locked)
 				found(v, TS_SBT_E_CORRUPT, off, "the file ends inside a block");
 			break;
 		}
-		r = ts_sbt_pread(v->fd, &header, sizeof(header), off);
-		if (r)
-			return r < 0 ? r : take_jobs(v);
-		if (!check_header(v, &header, off)) {
+		if (!check_header(v, &header, off, why)) {
 			v->list_broken = v->definitions_broken = true;
 			r = resume(v, off, &off);
 			continue;
@@ -833,13 +847,14 @@ int ts_sbt_verify(int fd, const struct ts_sbt_verify_options *options,
 	if (!r) {
 		v.file_bytes = (uint64_t)st.st_size;
 		v.report.file_bytes = v.file_bytes;
-		ts_sbt_search_init(&v.search, fd, v.file_bytes);
 		v.report.state = v.locked ? TS_SBT_GROWING : TS_SBT_TRUNCATED;
 		r = ts_sbt_check_file_header(fd, v.file_bytes, &header, &v.report.first);
 		if (r)
 			v.report.n_findings = 1;
 		else
 			v.is_newer = header.minor > TS_SBT_MINOR;
+		v.is_short = !r && header.incompatible_flags & TS_SBT_INCOMPATIBLE_SHORT;
+		ts_sbt_search_init(&v.search, fd, v.is_short, v.file_bytes);
 	}
 	if (!r) {
 		v.zstd = ZSTD_createDCtx();

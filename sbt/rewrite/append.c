@@ -138,6 +138,8 @@ int ts_sbt_append_new(int fd, struct ts_sbt_append **ret_append, struct ts_sbt_e
 	if (getrandom(&seed, sizeof(seed), 0) < 0)
 		seed = (uintptr_t)append;
 	ts_intern_init(&append->strings, seed);
+	append->encoder.is_short = append->reader->is_short;
+	append->encoder.is_thorough = append->file_bytes < TS_SBT_SMALL_FILE_BYTES;
 	r = r ?: ts_builder_new(ts_row_schema(TS_ROW_IMAGE), &append->images);
 	r = r ?: ts_builder_new(ts_row_schema(TS_ROW_SYMBOL), &append->symbols);
 	if (r)
@@ -280,6 +282,11 @@ int ts_sbt_append_item(struct ts_sbt_append *append, unsigned type, uint64_t tim
 	return r ?: ts_buffer_append(&items->bytes, bytes, n);
 }
 
+static int list_block(void *data, const struct ts_sbt_block *block)
+{
+	return ts_buffer_append(data, block, sizeof(*block));
+}
+
 /*
  * Encodes everything that was added, in file order: strings first, because rows refer to them.
  * Numbers the blocks and appends the index.
@@ -289,33 +296,28 @@ static int put_together(struct ts_sbt_append *append, struct ts_buffer *new)
 	struct ts_buffer *parts[] = {&append->string_blocks, &append->image_blocks,
 				     &append->symbol_blocks, &append->item_blocks};
 	uint64_t sequence = append->n_kept, off = append->end;
-	struct ts_sbt_block_header header;
-	struct ts_buffer index = {0};
-	struct ts_sbt_block block;
+	ts_cleanup(ts_buffer_deinit) struct ts_buffer index = {0};
+	ts_cleanup(ts_layout_deinit) struct ts_layout layout = {0};
+	size_t n_entries;
 	int r = encode_strings(append);
 
 	r = r ?: ts_builder_encode(append->images, &append->encoder, 0, &append->image_blocks);
 	r = r ?: ts_builder_encode(append->symbols, &append->encoder, 0, &append->symbol_blocks);
 	for (unsigned kind = 0; !r && kind < N_ITEMS; kind++)
 		r = encode_items(append, kind);
+	r = r ?: ts_buffer_append(&index, append->kept.bytes, append->kept.n);
 	for (size_t i = 0; !r && i < TS_ARRAY_LEN(parts); i++)
-		r = ts_buffer_append(new, parts[i]->bytes, parts[i]->n);
-	if (r || !new->n)
+		r = ts_layout_add(&layout, parts[i]->bytes, parts[i]->n, &off, &sequence,
+				  list_block, &index);
+	if (r || off == append->end)
 		return r;
-	ts_block_number(new->bytes, new->n, &sequence);
-	r = ts_buffer_append(&index, append->kept.bytes, append->kept.n);
-	for (size_t at = 0; !r && at < new->n; at += ts_block_bytes(&header)) {
-		memcpy(&header, new->bytes + at, sizeof(header));
-		ts_block_describe(&header, off + at, &block);
-		r = ts_buffer_append(&index, &block, sizeof(block));
-	}
-	if (!r && index.n / sizeof(block) > TS_SBT_MAX_BLOCKS)
+	r = ts_layout_append(&layout, new);
+	n_entries = index.n / sizeof(*append->reader->blocks);
+	if (!r && n_entries > TS_SBT_MAX_BLOCKS)
 		r = -EFBIG;
-	r = r
-		    ?: ts_index_encode((const void *)index.bytes, index.n / sizeof(block),
-				       off + new->n, new);
-	ts_buffer_deinit(&index);
-	return r;
+	return r
+		       ?: ts_index_encode((const void *)index.bytes, n_entries, off,
+					  append->encoder.is_short, new);
 }
 
 int ts_sbt_append_commit(struct ts_sbt_append *append, struct ts_sbt_error *ret_error)

@@ -121,15 +121,17 @@ static int summarise_block(struct ts_sbt_reader *reader, size_t i, unsigned ther
 	return r;
 }
 
-/* Encodes the missing summaries of the first `n` blocks. */
-static int summarise(struct ts_sbt_reader *reader, size_t n, struct ts_buffer *out)
+/* Encodes the missing summaries of the first `n` blocks, which end at `end`. */
+static int summarise(struct ts_sbt_reader *reader, size_t n, uint64_t end, struct ts_buffer *out)
 {
 	ts_cleanup(ts_freep) uint8_t *there = calloc(n + 1, 1);
-	ts_cleanup(ts_encoder_deinit) struct ts_encoder encoder = {0};
+	ts_cleanup(ts_encoder_deinit) struct ts_encoder encoder = {.is_short = reader->is_short};
 	ts_cleanup(ts_summaries_deinit) struct ts_summaries summaries = {0};
-	uint64_t sequence = n;
 	int r = there ? find_summaries(reader, n, there) : -ENOMEM;
 
+	/* A writer gives a file of this size none. */
+	if (!r && reader->is_short && end < TS_SBT_SMALL_FILE_BYTES)
+		return 0;
 	for (size_t i = 0; !r && i < n && out->n < MAX_SUMMARY_BYTES; i++) {
 		unsigned kinds = ts_summary_kinds(ts_row_schema(reader->blocks[i].type),
 						  reader->blocks[i].n_rows);
@@ -139,10 +141,12 @@ static int summarise(struct ts_sbt_reader *reader, size_t n, struct ts_buffer *o
 		if (!r && ts_summaries_bytes(&summaries) >= SUMMARY_BYTES)
 			r = ts_summaries_encode(&summaries, &encoder, out);
 	}
-	r = r ?: ts_summaries_encode(&summaries, &encoder, out);
-	if (!r && out->n)
-		ts_block_number(out->bytes, out->n, &sequence);
-	return r;
+	return r ?: ts_summaries_encode(&summaries, &encoder, out);
+}
+
+static int list_block(void *data, const struct ts_sbt_block *block)
+{
+	return ts_buffer_append(data, block, sizeof(*block));
 }
 
 /*
@@ -152,21 +156,23 @@ static int summarise(struct ts_sbt_reader *reader, size_t n, struct ts_buffer *o
 static int make_end(struct ts_sbt_reader *reader, size_t n, uint64_t end, struct ts_buffer *out)
 {
 	ts_cleanup(ts_buffer_deinit) struct ts_buffer index = {0};
-	struct ts_sbt_block_header header;
-	struct ts_sbt_block block;
-	int r = summarise(reader, n, out);
+	ts_cleanup(ts_buffer_deinit) struct ts_buffer blocks = {0};
+	ts_cleanup(ts_layout_deinit) struct ts_layout layout = {0};
+	uint64_t sequence = n, off = end;
+	size_t n_entries;
+	int r = summarise(reader, n, end, &blocks);
 
-	r = r ?: ts_buffer_append(&index, reader->blocks, n * sizeof(block));
-	for (size_t at = 0; !r && at < out->n; at += ts_block_bytes(&header)) {
-		memcpy(&header, out->bytes + at, sizeof(header));
-		ts_block_describe(&header, end + at, &block);
-		r = ts_buffer_append(&index, &block, sizeof(block));
-	}
-	if (!r && index.n / sizeof(block) > TS_SBT_MAX_BLOCKS)
+	r = r ?: ts_buffer_append(&index, reader->blocks, n * sizeof(*reader->blocks));
+	r = r
+		    ?: ts_layout_add(&layout, blocks.bytes, blocks.n, &off, &sequence, list_block,
+				     &index);
+	r = r ?: ts_layout_append(&layout, out);
+	n_entries = index.n / sizeof(*reader->blocks);
+	if (!r && n_entries > TS_SBT_MAX_BLOCKS)
 		r = -EFBIG;
 	return r
-		       ?: ts_index_encode((const void *)index.bytes, index.n / sizeof(block),
-					  end + out->n, out);
+		       ?: ts_index_encode((const void *)index.bytes, n_entries, off,
+					  reader->is_short, out);
 }
 
 static int rebuild(int fd, struct ts_sbt_reader *reader, struct ts_sbt_repair_report *report,
@@ -180,7 +186,7 @@ static int rebuild(int fd, struct ts_sbt_reader *reader, struct ts_sbt_repair_re
 	int r;
 
 	/* Searches for a whole block behind the damage that ended the list. */
-	ts_sbt_search_init(&search, fd, reader->file_bytes);
+	ts_sbt_search_init(&search, fd, reader->is_short, reader->file_bytes);
 	r = ts_sbt_search_block(&search, reader->whole_bytes, reader->n_blocks, &found);
 	if (!r)
 		return set_error(ret_error, TS_SBT_E_CORRUPT, reader->whole_bytes,

@@ -9,65 +9,69 @@
 #include "sbt/format/summary.h"
 #include "sbt/read/reader-internal.h"
 
-static int add(struct ts_sbt_places *places, size_t *capacity, const struct ts_sbt_place *place)
+struct listing {
+	struct ts_sbt_places places;
+	size_t capacity;
+	int kind; /* of the summary */
+};
+
+static int add(struct listing *listing, const struct ts_sbt_place *place)
 {
-	if (TS_GROW(places->at, *capacity, places->n + 1))
+	struct ts_sbt_places *places = &listing->places;
+
+	if (TS_GROW(places->at, listing->capacity, places->n + 1))
 		return -ENOMEM;
 	places->at[places->n++] = *place;
 	return 0;
 }
 
-/* Adds the rows of summary block `i`. */
-static int add_summary(struct ts_sbt_reader *reader, size_t i, int kind,
-		       struct ts_sbt_places *places, size_t *capacity)
+/*
+ * Adds the places of a block. A block of a valid file is described once, by few rows: otherwise it
+ * stays unknown, so the memory is bounded by the number of blocks.
+ */
+static int add_places(void *data, uint64_t block, const uint8_t *rows, uint32_t n)
 {
-	const struct ts_row_schema *schema = ts_summary_schema(kind);
-	ts_cleanup(ts_freep) uint8_t *rows = NULL;
-	uint32_t n_rows;
-	int r = ts_sbt_reader_decode_as(reader, i, schema, (void **)(void *)&rows, &n_rows);
+	struct listing *listing = data;
+	bool is_thread = listing->kind == TS_SUMMARY_THREADS;
+	uint8_t bit = is_thread ? TS_SBT_PLACES_THREADS : TS_SBT_PLACES_STREAMS;
+	size_t row_bytes = ts_summary_schema(listing->kind)->row_bytes;
+	int r = 0;
 
-	if (r)
-		return r < 0 ? r : 0;
-	for (uint32_t at = 0; !r && at < n_rows; at++) {
-		const uint8_t *row = rows + (size_t)at * schema->row_bytes;
+	if (n > TS_SUMMARY_MAX_PLACES || listing->places.known[block] & bit)
+		return 0;
+	listing->places.known[block] |= bit;
+	for (uint32_t k = 0; !r && k < n; k++) {
+		const uint8_t *row = rows + k * row_bytes;
 		const struct ts_block_stream *stream = (const void *)row;
-		struct ts_sbt_place place = {
-			.block = ts_sbt_reader_numbered(reader, i, ts_summary_block_of(row))};
+		struct ts_sbt_place place = {.block = block, .is_thread = is_thread};
 
-		if (place.block == UINT64_MAX)
-			continue;
-		if (kind == TS_SUMMARY_THREADS) {
-			place.is_thread = 1;
+		if (is_thread) {
 			place.thread = ((const struct ts_block_thread *)(const void *)row)->thread;
 		} else {
 			place.device = stream->device;
 			place.context = stream->context;
 			place.stream = stream->stream;
 		}
-		places->known[place.block] |=
-			kind == TS_SUMMARY_THREADS ? TS_SBT_PLACES_THREADS : TS_SBT_PLACES_STREAMS;
-		r = add(places, capacity, &place);
+		r = add(listing, &place);
 	}
 	return r;
 }
 
 int ts_sbt_reader_places(struct ts_sbt_reader *reader, struct ts_sbt_places *ret_places)
 {
-	struct ts_sbt_places places = {.known = calloc(reader->n_blocks + 1, 1)};
-	size_t capacity = 0;
-	int r = places.known ? 0 : -ENOMEM;
+	struct listing listing = {.places.known = calloc(reader->n_blocks + 1, 1)};
+	int r = listing.places.known ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !r && i < reader->n_blocks; i++) {
-		int kind = ts_summary_kind_of(reader->blocks[i].type);
-
-		if (kind == TS_SUMMARY_STREAMS || kind == TS_SUMMARY_THREADS)
-			r = add_summary(reader, i, kind, &places, &capacity);
+		listing.kind = ts_summary_kind_of(reader->blocks[i].type);
+		if (listing.kind == TS_SUMMARY_STREAMS || listing.kind == TS_SUMMARY_THREADS)
+			r = ts_sbt_reader_groups(reader, i, listing.kind, add_places, &listing);
 	}
 	if (r) {
-		ts_sbt_places_deinit(&places);
+		ts_sbt_places_deinit(&listing.places);
 		return r;
 	}
-	*ret_places = places;
+	*ret_places = listing.places;
 	return 0;
 }
 
@@ -78,34 +82,28 @@ void ts_sbt_places_deinit(struct ts_sbt_places *places)
 	*places = (struct ts_sbt_places){0};
 }
 
-/* Rules out the blocks that summary block `i` describes. A damaged summary rules out nothing. */
-static int rule_out(struct ts_sbt_reader *reader, size_t i,
-		    bool (*is_wanted)(void *data, const struct ts_sbt_total *total), void *data,
-		    uint8_t *chosen)
+struct choice {
+	struct ts_sbt_reader *reader;
+	bool (*is_wanted)(void *data, const struct ts_sbt_total *total);
+	void *data;
+	uint8_t *chosen;
+};
+
+/* Rules out a block without a wanted name. */
+static int rule_out(void *data, uint64_t block, const uint8_t *rows, uint32_t n)
 {
-	ts_cleanup(ts_freep) struct ts_block_sum *sums = NULL;
-	uint32_t n_rows;
-	int r = ts_sbt_reader_decode_as(reader, i, ts_summary_schema(TS_SUMMARY_SUMS),
-					(void **)(void *)&sums, &n_rows);
+	const struct choice *choice = data;
+	const struct ts_block_sum *sums = (const void *)rows;
+	bool any = false;
 
-	if (r)
-		return r < 0 ? r : 0;
-	for (uint32_t at = 0, n; at < n_rows; at += n) {
-		uint64_t block = ts_sbt_reader_numbered(reader, i, sums[at].block);
-		bool any = false;
+	for (uint32_t k = 0; !any && k < n; k++) {
+		struct ts_sbt_total total = {.type = choice->reader->blocks[block].type,
+					     .key = sums[k].key};
 
-		n = ts_summary_group(TS_SUMMARY_SUMS, (const uint8_t *)sums, n_rows, at);
-		if (block == UINT64_MAX)
-			continue;
-		for (uint32_t k = 0; !any && k < n; k++) {
-			struct ts_sbt_total total = {.type = reader->blocks[block].type,
-						     .key = sums[at + k].key};
-
-			any = is_wanted(data, &total);
-		}
-		if (!any)
-			chosen[block] = 0;
+		any = choice->is_wanted(choice->data, &total);
 	}
+	if (!any)
+		choice->chosen[block] = 0;
 	return 0;
 }
 
@@ -114,13 +112,17 @@ int ts_sbt_reader_with_sums(struct ts_sbt_reader *reader,
 			    void *data, uint8_t **ret_chosen)
 {
 	ts_cleanup(ts_freep) uint8_t *chosen = malloc(reader->n_blocks + 1);
+	struct choice choice = {.reader = reader,
+				.is_wanted = is_wanted,
+				.data = data,
+				.chosen = chosen};
 	int r = chosen ? 0 : -ENOMEM;
 
 	if (!r)
 		memset(chosen, 1, reader->n_blocks + 1);
 	for (size_t i = 0; !r && i < reader->n_blocks; i++)
 		if (ts_summary_kind_of(reader->blocks[i].type) == TS_SUMMARY_SUMS)
-			r = rule_out(reader, i, is_wanted, data, chosen);
+			r = ts_sbt_reader_groups(reader, i, TS_SUMMARY_SUMS, rule_out, &choice);
 	if (r)
 		return r;
 	*ret_chosen = ts_take_ptr(chosen);

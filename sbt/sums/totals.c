@@ -86,28 +86,25 @@ static bool adds_up(const struct ts_sbt_block *block, const struct ts_block_sum 
 	       bytes == block->amount_bytes;
 }
 
-/* Adds the sums of summary block `i` for blocks in state SUM_UP. */
-static int add_summary(struct ts_sbt_reader *reader, struct ts_sbt_totals *totals, size_t i,
-		       uint8_t *to_do)
+struct summing {
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_totals *totals;
+	uint8_t *to_do;
+};
+
+/* Adds the sums of a block in state SUM_UP. */
+static int add_sums(void *data, uint64_t block, const uint8_t *rows, uint32_t n)
 {
-	ts_cleanup(ts_freep) struct ts_block_sum *sums = NULL;
-	uint32_t n_rows;
-	int r = ts_sbt_reader_decode_as(reader, i, ts_summary_schema(TS_SUMMARY_SUMS),
-					(void **)(void *)&sums, &n_rows);
+	const struct summing *summing = data;
+	const struct ts_block_sum *sums = (const void *)rows;
+	const struct ts_sbt_block *described = &summing->reader->blocks[block];
+	int r = 0;
 
-	if (r)
-		return r < 0 ? r : 0;
-	for (uint32_t at = 0, n; !r && at < n_rows; at += n) {
-		uint64_t block = ts_sbt_reader_numbered(reader, i, sums[at].block);
-
-		n = ts_summary_group(TS_SUMMARY_SUMS, (const uint8_t *)sums, n_rows, at);
-		if (block == UINT64_MAX || to_do[block] != SUM_UP ||
-		    !adds_up(&reader->blocks[block], &sums[at], n))
-			continue;
-		for (uint32_t k = 0; !r && k < n; k++)
-			r = add(totals, reader->blocks[block].type, &sums[at + k]);
-		to_do[block] = DONE;
-	}
+	if (summing->to_do[block] != SUM_UP || !adds_up(described, sums, n))
+		return 0;
+	for (uint32_t k = 0; !r && k < n; k++)
+		r = add(summing->totals, described->type, &sums[k]);
+	summing->to_do[block] = DONE;
 	return r;
 }
 
@@ -161,6 +158,7 @@ static int compare(const void *a, const void *b)
 static int add_all(struct ts_sbt_reader *reader, struct ts_sbt_totals *totals,
 		   const struct ts_sbt_cursor_options *options, uint8_t *to_do)
 {
+	struct summing summing = {reader, totals, to_do};
 	int r = 0;
 
 	for (size_t i = 0; i < reader->n_blocks; i++)
@@ -170,7 +168,7 @@ static int add_all(struct ts_sbt_reader *reader, struct ts_sbt_totals *totals,
 			to_do[i] = DECODE;
 	for (size_t i = 0; !r && i < reader->n_blocks; i++)
 		if (reader->blocks[i].type == TS_ROW_BLOCK_SUM)
-			r = add_summary(reader, totals, i, to_do);
+			r = ts_sbt_reader_groups(reader, i, TS_SUMMARY_SUMS, add_sums, &summing);
 	for (size_t i = 0; !r && i < reader->n_blocks; i++)
 		if (to_do[i])
 			r = add_block(reader, totals, options, i);

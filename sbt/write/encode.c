@@ -12,6 +12,7 @@
 
 #include "sbt/crc32c.h"
 #include "sbt/format/block.h"
+#include "sbt/format/short.h"
 
 /*
  * Measured on launches: higher levels take several times the time for a few percent, because
@@ -19,8 +20,16 @@
  */
 #define ZSTD_LEVEL 1
 
+/*
+ * Level of short blocks at the begin of a file: up to half a millisecond for 8 KiB, and 5 % fewer
+ * bytes.
+ */
+#define ZSTD_THOROUGH_LEVEL 15
+#define MAX_THOROUGH_BYTES  (16u * 1024)
+
 /* A smaller payload stays uncompressed: it could gain less than a frame header takes. */
 #define MIN_COMPRESS_BYTES 256u
+#define MIN_SHORT_BYTES	   64u /* the same, of a short block */
 
 /*
  * A stored frame: bytes of its header and of its block header, the most bytes of its only block,
@@ -219,6 +228,37 @@ static int begin_zstd(struct ts_encoder *encoder)
 	return 0;
 }
 
+/*
+ * Compresses the whole payload as one frame into the room behind the `n` bytes of frames at `to`,
+ * and replaces these frames if the one is smaller. `n` is 0 if there are none. Returns the bytes.
+ */
+static size_t compress_thoroughly(struct ts_encoder *encoder, uint8_t *to, size_t n,
+				  size_t capacity)
+{
+	size_t n_raw = encoder->raw.n, n_whole;
+
+	ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_THOROUGH_LEVEL);
+	n_whole = compress_part(encoder->zstd, to + n, capacity - n, encoder->raw.bytes, n_raw);
+	ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	if (!n_whole || n_whole >= (n ? n : n_raw))
+		return n;
+	memmove(to, to + n, n_whole);
+	return n_whole;
+}
+
+/* Makes the payload short, if the block may be short and is small. */
+static void shorten(struct ts_encoder *encoder, struct ts_sbt_block_header *header)
+{
+	size_t saved;
+
+	if (!encoder->is_short || encoder->raw.n > TS_SHORT_MAX_RAW_BYTES ||
+	    !ts_short_payload_put(&encoder->raw, header->n_columns, header->n_rows, &saved))
+		return;
+	for (uint32_t i = 0; i < encoder->n_parts; i++)
+		encoder->parts[i].end -= saved;
+	header->short_bytes = 1; /* ts_short_header_put() sets the number */
+}
+
 int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
 		   struct ts_buffer *out)
 {
@@ -231,8 +271,14 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 	r = r ?: ts_buffer_reserve(out, sizeof(*header) + capacity + 8, &at);
 	if (r)
 		return r;
-	if (n_raw >= MIN_COMPRESS_BYTES)
+	header->raw_bytes = n_raw;
+	shorten(encoder, header);
+	n_raw = encoder->raw.n;
+	if (n_raw >= (header->short_bytes ? MIN_SHORT_BYTES : MIN_COMPRESS_BYTES))
 		n = compress(encoder, at + sizeof(*header), capacity);
+	if (header->short_bytes && encoder->is_thorough && n_raw >= MIN_SHORT_BYTES &&
+	    n_raw <= MAX_THOROUGH_BYTES)
+		n = compress_thoroughly(encoder, at + sizeof(*header), n, capacity);
 	if (n) {
 		header->flags |= TS_SBT_BLOCK_ZSTD;
 	} else {
@@ -242,12 +288,11 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 	}
 	header->magic = TS_SBT_BLOCK_MAGIC;
 	header->version = TS_SBT_BLOCK_VERSION;
-	header->raw_bytes = n_raw;
 	header->stored_bytes = n;
 	header->payload_checksum = ts_crc32c(at + sizeof(*header), n);
 	memcpy(at, header, sizeof(*header));
 	memset(at + sizeof(*header) + n, 0, ts_align_up(n, 8) - n);
-	out->n += ts_block_bytes(header);
+	out->n += ts_block_held_bytes(header);
 	return 0;
 }
 
@@ -280,7 +325,7 @@ void ts_block_number(uint8_t *blocks, size_t n_bytes, uint64_t *sequence)
 {
 	struct ts_sbt_block_header header;
 
-	for (size_t off = 0; off < n_bytes; off += ts_block_bytes(&header)) {
+	for (size_t off = 0; off < n_bytes; off += ts_block_held_bytes(&header)) {
 		memcpy(&header, blocks + off, sizeof(header));
 		header.sequence = (*sequence)++;
 		header.checksum =

@@ -12,6 +12,7 @@
 #include <zstd.h>
 
 #include "sbt/crc32c.h"
+#include "sbt/write/layout.h"
 
 TS_STATIC_ASSERT(TS_INDEX_FOLD_BLOCKS <= TS_SBT_MAX_ROWS, "a fold is one block");
 
@@ -65,8 +66,13 @@ static int fold(struct ts_index *index, struct ts_encoder *encoder)
 	const size_t n_taken = TS_INDEX_FOLD_BLOCKS * sizeof(struct ts_sbt_block);
 	ts_cleanup(ts_buffer_deinit) struct ts_buffer block = {0};
 	struct ts_index_fold fold = {0};
-	int r = encode_entries(index, TS_INDEX_FOLD_BLOCKS, encoder, &block);
+	bool is_short = encoder->is_short;
+	int r;
 
+	/* A fold is written as it is, so it is not short. */
+	encoder->is_short = false;
+	r = encode_entries(index, TS_INDEX_FOLD_BLOCKS, encoder, &block);
+	encoder->is_short = is_short;
 	if (r)
 		return r;
 	fold.n_bytes = block.n;
@@ -146,9 +152,40 @@ int ts_index_each(const struct ts_index *index,
 				  look, data);
 }
 
+/*
+ * Encodes the rows of `n` entries, which are all of a file. The reader of a short index finds all
+ * facts but the bytes in the blocks' headers.
+ */
+static int encode_short(const struct ts_sbt_block *entries, size_t n, struct ts_encoder *encoder,
+			struct ts_buffer *out)
+{
+	ts_cleanup(builder_freep) struct ts_builder *builder = NULL;
+	int r = ts_builder_new(&ts_sbt_index_schema, &builder);
+
+	for (size_t i = 0; !r && i < n; i++) {
+		const struct ts_sbt_block entry = {.bytes = entries[i].bytes};
+
+		r = ts_builder_add(builder, &entry);
+	}
+	return r ?: ts_builder_encode(builder, encoder, 0, out);
+}
+
+/* Numbers encoded index blocks and appends them to `out` as they lie in the file. */
+static int lay_out(struct ts_buffer *blocks, uint64_t *sequence, struct ts_buffer *out)
+{
+	struct ts_layout layout = {0};
+	uint64_t off = 0;
+	int r = ts_layout_add(&layout, blocks->bytes, blocks->n, &off, sequence, NULL, NULL);
+
+	r = r ?: ts_layout_append(&layout, out);
+	ts_layout_deinit(&layout);
+	return r;
+}
+
 int ts_index_end(struct ts_index *index, struct ts_encoder *encoder, uint64_t index_off,
 		 struct ts_buffer *out)
 {
+	ts_cleanup(ts_buffer_deinit) struct ts_buffer blocks = {0};
 	uint64_t sequence = index->n_blocks, n_bytes;
 	struct ts_sbt_end_marker marker;
 	size_t before = out->n, n;
@@ -159,14 +196,21 @@ int ts_index_end(struct ts_index *index, struct ts_encoder *encoder, uint64_t in
 	folds = folds_of(index, &n);
 	if (index->open.n >= TS_INDEX_FOLD_BLOCKS * sizeof(struct ts_sbt_block))
 		return -ENOMEM;
-	r = encode_entries(index, (uint32_t)(index->open.n / sizeof(struct ts_sbt_block)), encoder,
-			   out);
+	if (encoder->is_short && index->n_blocks <= TS_INDEX_MAX_SHORT)
+		r = encode_short((const void *)index->open.bytes, index->n_blocks, encoder,
+				 &blocks);
+	else
+		r = encode_entries(index, (uint32_t)(index->open.n / sizeof(struct ts_sbt_block)),
+				   encoder, &blocks);
 	if (r)
 		return r;
 	for (size_t i = 0; i < n; i++)
 		ts_block_number(folds[i].bytes, folds[i].n_bytes, &sequence);
-	if (out->n > before)
-		ts_block_number(out->bytes + before, out->n - before, &sequence);
+	r = lay_out(&blocks, &sequence, out);
+	if (r) {
+		out->n = before;
+		return r;
+	}
 	n_bytes = index->fold_bytes + out->n - before;
 	ts_end_marker_fill(&marker, index_off, n_bytes, index->n_blocks);
 	r = ts_buffer_append(out, &marker, sizeof(marker));
@@ -194,27 +238,31 @@ void ts_end_marker_fill(struct ts_sbt_end_marker *marker, uint64_t index_off, ui
 }
 
 int ts_index_encode(const struct ts_sbt_block *blocks, size_t n_blocks, uint64_t index_off,
-		    struct ts_buffer *out)
+		    bool is_short, struct ts_buffer *out)
 {
 	ts_cleanup(builder_freep) struct ts_builder *builder = NULL;
-	ts_cleanup(ts_encoder_deinit) struct ts_encoder encoder = {0};
+	ts_cleanup(ts_encoder_deinit) struct ts_encoder encoder = {.is_short = is_short};
+	ts_cleanup(ts_buffer_deinit) struct ts_buffer encoded = {0};
 	struct ts_sbt_end_marker marker;
 	uint64_t sequence = n_blocks;
 	size_t before = out->n;
 	int r;
 
 	r = ts_builder_new(&ts_sbt_index_schema, &builder);
+	if (!r && is_short && n_blocks <= TS_INDEX_MAX_SHORT) {
+		r = encode_short(blocks, n_blocks, &encoder, &encoded);
+		n_blocks = 0;
+	}
 	for (size_t i = 0; !r && i < n_blocks; i++) {
 		r = ts_builder_add(builder, &blocks[i]);
 		if (!r && ts_builder_rows(builder) == TS_SBT_MAX_ROWS)
-			r = ts_builder_encode(builder, &encoder, 0, out);
+			r = ts_builder_encode(builder, &encoder, 0, &encoded);
 	}
-	if (!r)
-		r = ts_builder_encode(builder, &encoder, 0, out);
+	r = r ?: ts_builder_encode(builder, &encoder, 0, &encoded);
+	n_blocks = sequence;
+	r = r ?: lay_out(&encoded, &sequence, out);
 	if (r)
 		return r;
-	if (out->n > before)
-		ts_block_number(out->bytes + before, out->n - before, &sequence);
 	ts_end_marker_fill(&marker, index_off, out->n - before, n_blocks);
 	return ts_buffer_append(out, &marker, sizeof(marker));
 }

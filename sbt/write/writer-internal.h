@@ -10,6 +10,7 @@
 #include "sbt/format/summary.h"
 #include "sbt/intern.h"
 #include "sbt/write/index.h"
+#include "sbt/write/layout.h"
 #include "sbt/writer.h"
 
 /* The space of the file's end includes so many bytes for metadata that a full file gets. */
@@ -24,6 +25,7 @@ struct ts_sbt_writer {
 	int fd;
 	bool is_file;
 	bool finished;
+	bool is_short;	 /* blocks and the index may be short */
 	bool no_reserve; /* the file system cannot reserve space */
 	int error;
 	/*
@@ -55,17 +57,17 @@ struct ts_sbt_writer {
 	struct ts_builder *images, *symbols; /* NULL: no row yet */
 
 	struct ts_encoder encoder;
-	struct ts_buffer ready; /* encoded blocks of the file itself, not written */
+	struct ts_buffer ready;	 /* encoded blocks of the file itself, not written */
+	struct ts_layout layout; /* of the blocks that are being written */
 };
 
-struct iovec;
-
-/* Writes all bytes. Waits if the descriptor is non-blocking. */
-int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov);
-/* Writes all bytes at an offset of a regular file. */
-int ts_sbt_write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off);
-/* Writes a file header with a random UUID and the present time. */
-int ts_sbt_write_file_header(int fd, uint8_t ret_uuid[16]);
+/*
+ * Writes a file header with a random UUID and the present time. `is_short`: blocks and the index
+ * may be short.
+ */
+int ts_sbt_write_file_header(int fd, bool is_short, uint8_t ret_uuid[16]);
+/* As ts_sbt_writer_new(), for a file of SBT 1.0: nothing in it is short. */
+int ts_sbt_writer_new_plain(int fd, struct ts_sbt_writer **ret_writer);
 /*
  * Checks a new output file. Accepts a stream, or an empty regular file, which the function locks.
  * -EINVAL: a directory, or a file with content. -EAGAIN: another writer holds the file.

@@ -7,8 +7,6 @@
  * Order: commit pending data; write the new file's header, the definitions and the `part` row; take
  * the space; finish the old file; switch to the new one.
  */
-#include <sys/uio.h>
-
 #include "sbt/read/reader-internal.h"
 #include "sbt/write/writer-internal.h"
 
@@ -22,22 +20,21 @@ struct next {
 	struct ts_buffer block; /* encoded blocks, to be written next */
 };
 
+static int list_block(void *data, const struct ts_sbt_block *block)
+{
+	struct next *next = data;
+
+	return ts_index_add(&next->index, block);
+}
+
 static int put_blocks(struct next *next)
 {
-	struct iovec iov = {.iov_base = next->block.bytes, .iov_len = next->block.n};
-	struct ts_sbt_block_header header;
-	struct ts_sbt_block block;
-	int r = 0;
+	struct ts_layout *layout = &next->writer->layout;
+	int r = ts_layout_add(layout, next->block.bytes, next->block.n, &next->bytes,
+			      &next->n_blocks, list_block, next);
 
-	ts_block_number(next->block.bytes, next->block.n, &next->n_blocks);
-	for (size_t off = 0; !r && off < next->block.n; off += block.bytes) {
-		memcpy(&header, next->block.bytes + off, sizeof(header));
-		ts_block_describe(&header, next->bytes + off, &block);
-		r = ts_index_add(&next->index, &block);
-	}
-	if (!r && next->block.n)
-		r = ts_sbt_write_all(next->fd, &iov, 1);
-	next->bytes += next->block.n;
+	r = r ?: ts_layout_write(layout, next->fd);
+	ts_layout_clear(layout);
 	next->block.n = 0;
 	return r;
 }
@@ -50,17 +47,27 @@ static bool is_carried(unsigned type)
 
 static int carry(void *data, const struct ts_sbt_block *block)
 {
+	ts_cleanup(ts_freep) uint8_t *stored = NULL;
+	struct ts_sbt_block_header header;
 	struct next *next = data;
+	const char *why;
+	uint64_t n_held;
 	uint8_t *at;
 	int r;
 
 	if (!is_carried(block->type))
 		return 0;
-	r = ts_buffer_reserve(&next->block, block->bytes, &at);
-	r = r ?: ts_sbt_pread(next->writer->fd, at, block->bytes, block->off);
+	r = ts_sbt_read_header(next->writer->fd, block->off, block->off + block->bytes, &header,
+			       &why);
+	r = r ?: ts_sbt_read_stored(next->writer->fd, &header, block->off, &stored);
+	n_held = ts_block_held_bytes(&header);
+	r = r ?: ts_buffer_reserve(&next->block, n_held, &at);
 	if (r)
 		return r < 0 ? r : -EIO;
-	next->block.n += block->bytes;
+	memset(at, 0, n_held);
+	memcpy(at, &header, sizeof(header));
+	memcpy(at + sizeof(header), stored, header.stored_bytes);
+	next->block.n += n_held;
 	r = put_blocks(next);
 	ts_index_fold(&next->index, &next->writer->encoder);
 	return r;
@@ -91,7 +98,7 @@ static int begin(struct ts_sbt_writer *writer, struct next *next, uint32_t numbe
 		r = -EINVAL;
 	/* Definitions that are pending must be copied, too. */
 	r = r ?: ts_sbt_writer_commit(writer, TS_COMMIT_ROWS, NULL, 0, NULL);
-	r = r ?: ts_sbt_write_file_header(next->fd, uuid);
+	r = r ?: ts_sbt_write_file_header(next->fd, writer->is_short, uuid);
 	next->bytes = TS_SBT_HEADER_BYTES;
 	r = r ?: ts_index_each(&writer->index, carry, next);
 	return r ?: put_part(writer, next, number);

@@ -72,6 +72,7 @@ int ts_sbt_session_writer_new(struct ts_sbt_writer *writer, const struct ts_row_
 	pthread_mutex_lock(&writer->mutex);
 	session->row.session = ++writer->n_sessions;
 	session->quantum_ns = writer->quantum_ns;
+	session->encoder.is_short = writer->is_short;
 	writer->n_open++;
 	pthread_mutex_unlock(&writer->mutex);
 	ts_sbt_session_writer_update(session, row);
@@ -557,6 +558,8 @@ static int encode_all(struct ts_sbt_session_writer *session)
 {
 	int r = 0;
 
+	session->encoder.is_thorough =
+		ts_sbt_writer_bytes(session->writer) < TS_SBT_SMALL_FILE_BYTES;
 	if (session->row_changed) {
 		r = add_row(session, TS_ROW_SESSION, &session->row);
 		if (!r)
@@ -609,7 +612,7 @@ static void count_blocks(const struct ts_buffer *blocks, uint64_t *counts)
 {
 	struct ts_sbt_block_header header;
 
-	for (size_t off = 0; off < blocks->n; off += ts_block_bytes(&header)) {
+	for (size_t off = 0; off < blocks->n; off += ts_block_held_bytes(&header)) {
 		memcpy(&header, blocks->bytes + off, sizeof(header));
 		if (ts_row_is_event(header.type))
 			counts[header.type] += header.n_rows;

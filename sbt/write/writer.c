@@ -15,7 +15,6 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -39,59 +38,6 @@
  * last blocks.
  */
 #define SUMMARY_BYTES (128u * 1024)
-
-/* Waits until a non-blocking descriptor accepts more bytes. */
-static int wait_writable(int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLOUT};
-
-	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
-}
-
-int ts_sbt_write_all(int fd, struct iovec *iov, int n_iov)
-{
-	while (n_iov > 0) {
-		ssize_t n = writev(fd, iov, n_iov);
-
-		if (n < 0 && errno == EAGAIN) {
-			int r = wait_writable(fd);
-
-			if (r)
-				return r;
-			continue;
-		}
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		while (n_iov > 0 && (size_t)n >= iov->iov_len) {
-			n -= (ssize_t)iov->iov_len;
-			iov++;
-			n_iov--;
-		}
-		if (n_iov > 0) {
-			iov->iov_base = (uint8_t *)iov->iov_base + n;
-			iov->iov_len -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
-int ts_sbt_write_at(int fd, const uint8_t *bytes, size_t n, uint64_t off)
-{
-	while (n) {
-		ssize_t put = pwrite(fd, bytes, n, (off_t)off);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		bytes += put;
-		off += (uint64_t)put;
-		n -= (size_t)put;
-	}
-	return 0;
-}
 
 static int become_full(struct ts_sbt_writer *writer, int error)
 {
@@ -117,23 +63,14 @@ static int fail(struct ts_sbt_writer *writer, int error, enum ts_commit_kind kin
 	return error;
 }
 
-/* Adds the blocks of one part to the index. */
-static int list_blocks(struct ts_sbt_writer *writer, struct ts_buffer *part, uint64_t part_off)
+/* Adds a block to the index. */
+static int list_block(void *data, const struct ts_sbt_block *block)
 {
-	struct ts_sbt_block_header header;
-	struct ts_sbt_block block;
-	int r;
+	struct ts_sbt_writer *writer = data;
 
-	for (size_t off = 0; off < part->n; off += ts_block_bytes(&header)) {
-		if (writer->index.n_blocks == TS_SBT_MAX_BLOCKS)
-			return fail(writer, -EFBIG, TS_COMMIT_FINISH);
-		memcpy(&header, part->bytes + off, sizeof(header));
-		ts_block_describe(&header, part_off + off, &block);
-		r = ts_index_add(&writer->index, &block);
-		if (r)
-			return r;
-	}
-	return 0;
+	if (writer->index.n_blocks == TS_SBT_MAX_BLOCKS)
+		return fail(writer, -EFBIG, TS_COMMIT_FINISH);
+	return ts_index_add(&writer->index, block);
 }
 
 static int encode_strings(struct ts_sbt_writer *writer)
@@ -171,8 +108,10 @@ static int take_summaries(struct ts_sbt_writer *writer, const struct ts_summarie
 /* Encodes the pending data of the file itself. */
 static int encode_pending(struct ts_sbt_writer *writer)
 {
-	int r = encode_strings(writer);
+	int r;
 
+	writer->encoder.is_thorough = writer->bytes < TS_SBT_SMALL_FILE_BYTES;
+	r = encode_strings(writer);
 	r = r ?: ts_builder_encode(writer->metadata, &writer->encoder, 0, &writer->ready);
 	if (!r && writer->images)
 		r = ts_builder_encode(writer->images, &writer->encoder, 0, &writer->ready);
@@ -201,9 +140,8 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 {
 	uint64_t bytes = writer->bytes, n_blocks = writer->n_blocks;
 	struct ts_buffer *all[MAX_PARTS] = {&writer->ready};
-	struct iovec iov[MAX_PARTS];
 	struct listed listed;
-	int n_iov = 0, r;
+	int r;
 
 	if (writer->error)
 		return writer->error;
@@ -218,26 +156,25 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 	for (size_t i = 0; i < n_parts; i++)
 		all[i + 1] = parts[i];
 	for (size_t i = 0; !r && i <= n_parts; i++) {
-		if (!all[i]->n)
-			continue;
-		r = list_blocks(writer, all[i], bytes);
-		if (!r && summaries && i == n_parts)
+		if (summaries && i == n_parts)
 			r = take_summaries(writer, summaries, n_blocks);
-		ts_block_number(all[i]->bytes, all[i]->n, &n_blocks);
-		iov[n_iov].iov_base = all[i]->bytes;
-		iov[n_iov++].iov_len = all[i]->n;
-		bytes += all[i]->n;
+		r = r
+			    ?: ts_layout_add(&writer->layout, all[i]->bytes, all[i]->n, &bytes,
+					     &n_blocks, list_block, writer);
 	}
 	if (r) {
+		ts_layout_clear(&writer->layout);
 		unlist(writer, &listed);
 		return r;
 	}
 	r = ts_sbt_writer_reserve(writer, bytes - writer->bytes, kind);
 	if (r) {
+		ts_layout_clear(&writer->layout);
 		unlist(writer, &listed);
 		return become_full(writer, r);
 	}
-	r = ts_sbt_write_all(writer->fd, iov, n_iov);
+	r = ts_layout_write(&writer->layout, writer->fd);
+	ts_layout_clear(&writer->layout);
 	if (r) {
 		unlist(writer, &listed);
 		return fail(writer, r, kind);
@@ -255,11 +192,12 @@ int ts_sbt_writer_commit(struct ts_sbt_writer *writer, enum ts_commit_kind kind,
 	return 0;
 }
 
-int ts_sbt_write_file_header(int fd, uint8_t ret_uuid[16])
+int ts_sbt_write_file_header(int fd, bool is_short, uint8_t ret_uuid[16])
 {
 	struct ts_sbt_file_header header = {
 		.major = TS_SBT_MAJOR,
-		.minor = TS_SBT_MINOR,
+		.minor = is_short ? TS_SBT_MINOR : 0,
+		.incompatible_flags = is_short ? TS_SBT_INCOMPATIBLE_SHORT : 0,
 		.n_bytes = sizeof(header),
 		.created_realtime_ns = ts_clock_realtime_ns(),
 	};
@@ -295,7 +233,7 @@ int ts_sbt_check_new_file(int fd, bool *ret_is_file)
 	return 0;
 }
 
-int ts_sbt_writer_new(int fd, struct ts_sbt_writer **ret_writer)
+static int new_writer(int fd, bool is_short, struct ts_sbt_writer **ret_writer)
 {
 	ts_cleanup(ts_sbt_writer_freep) struct ts_sbt_writer *writer = NULL;
 	uint64_t seed;
@@ -305,6 +243,7 @@ int ts_sbt_writer_new(int fd, struct ts_sbt_writer **ret_writer)
 	if (!writer)
 		return -ENOMEM;
 	writer->fd = fd;
+	writer->is_short = writer->encoder.is_short = is_short;
 	writer->first_pending_string = 1;
 	pthread_mutex_init(&writer->mutex, NULL);
 	r = ts_builder_new(ts_row_schema(TS_ROW_METADATA), &writer->metadata);
@@ -313,7 +252,7 @@ int ts_sbt_writer_new(int fd, struct ts_sbt_writer **ret_writer)
 	if (!r && getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		r = -errno;
 	if (!r)
-		r = ts_sbt_write_file_header(fd, writer->recording);
+		r = ts_sbt_write_file_header(fd, is_short, writer->recording);
 	if (r) {
 		writer->fd = -1; /* the caller's again */
 		return r;
@@ -323,6 +262,16 @@ int ts_sbt_writer_new(int fd, struct ts_sbt_writer **ret_writer)
 	ts_intern_init(&writer->strings, seed);
 	*ret_writer = ts_take_ptr(writer);
 	return 0;
+}
+
+int ts_sbt_writer_new(int fd, struct ts_sbt_writer **ret_writer)
+{
+	return new_writer(fd, true, ret_writer);
+}
+
+int ts_sbt_writer_new_plain(int fd, struct ts_sbt_writer **ret_writer)
+{
+	return new_writer(fd, false, ret_writer);
 }
 
 void ts_sbt_writer_free(struct ts_sbt_writer *writer)
@@ -343,6 +292,7 @@ void ts_sbt_writer_free(struct ts_sbt_writer *writer)
 	ts_index_deinit(&writer->index);
 	ts_summaries_deinit(&writer->summaries);
 	ts_buffer_deinit(&writer->ready);
+	ts_layout_deinit(&writer->layout);
 	ts_encoder_deinit(&writer->encoder);
 	free(writer);
 }
@@ -484,12 +434,21 @@ static int write_index(struct ts_sbt_writer *writer)
 	return r ?: ts_sbt_write_all(writer->fd, &last, 1);
 }
 
+/*
+ * Returns true if a reader decodes the whole file in no time. Such a file gets no summaries, which
+ * would be a tenth of it. In a larger file, some may be written already.
+ */
+static bool is_small(const struct ts_sbt_writer *writer)
+{
+	return writer->is_short && writer->bytes + writer->ready.n < TS_SBT_SMALL_FILE_BYTES;
+}
+
 int ts_sbt_writer_end(struct ts_sbt_writer *writer)
 {
 	uint64_t n_bytes;
 	int r = 0;
 
-	if (!writer->error && !writer->finished)
+	if (!writer->error && !writer->finished && !is_small(writer))
 		r = ts_summaries_encode(&writer->summaries, &writer->encoder, &writer->ready);
 	r = r ?: ts_sbt_writer_commit(writer, TS_COMMIT_LAST, NULL, 0, NULL);
 
@@ -533,7 +492,8 @@ uint64_t ts_sbt_writer_memory(struct ts_sbt_writer *writer)
 	n = sizeof(*writer) + ts_index_memory(&writer->index) +
 	    ts_summaries_memory(&writer->summaries) + ts_encoder_memory(&writer->encoder) +
 	    writer->string_lengths.capacity + writer->string_bytes.capacity +
-	    writer->ready.capacity + ts_builder_memory(writer->metadata);
+	    writer->ready.capacity + ts_layout_memory(&writer->layout) +
+	    ts_builder_memory(writer->metadata);
 	if (writer->images)
 		n += ts_builder_memory(writer->images);
 	if (writer->symbols)

@@ -3,7 +3,7 @@
  * bench-emulate [OPERATIONS]: operations of a training job per second, on one core, by processor
  * time. Measures four parts of replay/emulate:
  *
- * - reading a file into a program;
+ * - reading a file into a program: the first time, and with memory that this process used before;
  * - the simulation in virtual time alone;
  * - a run with its figures and the critical path;
  * - a run with an edit.
@@ -37,6 +37,26 @@ static struct ts_emulate_program *read_program(struct ts_sbt_reader *reader)
 	struct ts_emulate_program *program;
 
 	ts_bench_check(ts_emulate_read(reader, &options, &program), "program");
+	return program;
+}
+
+/* Returns a program. *ret_first_s: the time of the first pass, *ret_best_s: the best of PASSES. */
+static struct ts_emulate_program *time_read(struct ts_sbt_reader *reader, double *ret_first_s,
+					    double *ret_best_s)
+{
+	struct ts_emulate_program *program = NULL;
+
+	for (int i = 0; i < PASSES; i++) {
+		double start_s, s;
+
+		ts_emulate_program_free(program);
+		start_s = ts_bench_cpu_s();
+		program = read_program(reader);
+		s = ts_bench_cpu_s() - start_s;
+		if (!i)
+			*ret_first_s = s;
+		*ret_best_s = !i || s < *ret_best_s ? s : *ret_best_s;
+	}
 	return program;
 }
 
@@ -89,17 +109,18 @@ int main(int argc, char **argv)
 {
 	uint64_t n_wanted = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
 	struct ts_sbt_reader *reader = make(n_wanted);
-	double start_s = ts_bench_cpu_s(), read_s;
-	struct ts_emulate_program *program = read_program(reader);
 	struct ts_emulate_result *result, *recorded;
+	struct ts_emulate_program *program;
+	double first_s, read_s = 0;
 
-	read_s = ts_bench_cpu_s() - start_s;
+	program = time_read(reader, &first_s, &read_s);
 	ts_bench_check(ts_emulate_run(program, NULL, 0, NULL, &result, NULL), "run");
 	ts_bench_check(ts_emulate_recorded(program, &recorded), "recorded");
-	printf("{\"n\": %zu, \"calls\": %" PRIu64 ", \"error\": %.6f, \"read_per_s\": %.0f",
+	printf("{\"n\": %zu, \"calls\": %" PRIu64 ", \"error\": %.6f, \"first_read_per_s\": %.0f, "
+	       "\"read_per_s\": %.0f",
 	       program->n_ops, result->n_calls,
 	       (double)result->makespan_ns / (double)recorded->makespan_ns - 1,
-	       (double)program->n_ops / read_s);
+	       (double)program->n_ops / first_s, (double)program->n_ops / read_s);
 	time_pass("simulate", simulate, program);
 	time_pass("run", run, program);
 	time_pass("edited", run_edited, program);

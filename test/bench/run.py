@@ -13,6 +13,8 @@
   large     a trace of 100 million launches, made and removed again (TS_BENCH_LARGE: of so many): to open it, a millisecond
             of it, totals by kernel, the reader's memory
   studio    that trace in `tsctl studio`: the first picture, random steps, the server's memory
+  perfetto  the same of exported traces in Perfetto's trace_processor (in PATH, or TS_BENCH_TRACE_PROCESSOR), as its UI asks it;
+            TS_BENCH_PERFETTO: numbers of launches, TS_BENCH_MEMORY: bytes that it may have
   columns   columns of 10 million launches read into NumPy by the Python package, against C
   stacks    a host stack of 35 frames: recognised and not, against libunwind's unw_backtrace() and glibc's backtrace();
             and one with 20 Python functions
@@ -318,6 +320,35 @@ class Bench:
                  'median 50 ms, worst 150 ms')
         self.say('  memory of the server, at its peak', '%.0f MB' % (result['peak_bytes'] / 1e6), goal='less than 300 MB')
 
+    def perfetto(self):
+        program = os.environ.get('TS_BENCH_TRACE_PROCESSOR') or shutil.which('trace_processor_shell')
+        if not program:
+            raise Skip('no trace_processor_shell in PATH, and no TS_BENCH_TRACE_PROCESSOR')
+        self.path('tools/studio/server/tracesmith-studio')
+        here = os.path.dirname(os.path.abspath(__file__))
+        steps = '5' if self.smoke else '50'
+        for n in ['20000'] if self.smoke else os.environ.get('TS_BENCH_PERFETTO', '1000000,10000000').split(','):
+            with tempfile.TemporaryDirectory(dir=os.environ.get('TS_BENCH_FOLDER')) as folder:
+                path, exported = os.path.join(folder, 'large.sbt'), os.path.join(folder, 'large.pftrace')
+                self.json([self.path('test/bench/bench-large'), 'write', path, n], timeout=3600)
+                subprocess.run([self.path('tools/tsctl/tsctl'), 'export', '--format', 'perfetto', '-o', exported, path], check=True,
+                               stdout=subprocess.DEVNULL, timeout=3600)
+                size = os.path.getsize(exported) / os.path.getsize(path)
+                ours = self.json([sys.executable, os.path.join(here, 'studio.py'), self.path('tools/tsctl/tsctl'), path, steps], timeout=3600)
+                theirs = self.json([sys.executable, os.path.join(here, 'perfetto.py'), program, exported, steps], timeout=7200)
+            self.say('%s launches in Studio against trace_processor: the file' % n, '1/%.1f' % size)
+            if not theirs['opened']:
+                self.say('  first picture', '%.0f ms' % ours['first_ms'], 'trace_processor did not open the file')
+                continue
+            ours_ms = ours['start_ms'] + ours['first_ms']
+            self.say('  first picture, opened from nothing', '1/%.1f' % (theirs['first_ms'] / ours_ms),
+                     '%.0f ms against %.0f ms, %.0f ms of them until the file is open' % (ours_ms, theirs['first_ms'], theirs['open_ms']))
+            for key, what in (('median_ms', 'a random step, the median'), ('worst_ms', 'a random step, the worst')):
+                self.say('  ' + what, '1/%.2f' % (theirs[key] / ours[key]), '%.1f ms for %d lanes against %.1f ms for %d tracks' % (
+                    ours[key], ours['lanes'], theirs[key], theirs['tracks']))
+            self.say('  memory, at its peak', '1/%.1f' % (theirs['peak_bytes'] / ours['peak_bytes']),
+                     '%.0f MB against %.0f MB' % (ours['peak_bytes'] / 1e6, theirs['peak_bytes'] / 1e6))
+
     def state(self):
         result = self.json([self.path('test/bench/bench-state'), '20000' if self.smoke else '10000000'], timeout=3600)
         walk = result['walk_per_s']
@@ -347,8 +378,9 @@ class Bench:
 
     def emulate(self):
         result = self.json([self.path('test/bench/bench-emulate'), '20000' if self.smoke else '5000000'], timeout=3600)
-        for key, what, goal in (('read', 'made a program of, from a file', None), ('simulate', 'run in virtual time', 5),
-                                ('run', 'with figures and the critical path', None), ('edited', 'with an edit, too', None)):
+        for key, what, goal in (('first_read', 'made a program of, from a file, in fresh memory', None),
+                                ('read', 'made a program of, from a file', 5), ('simulate', 'run in virtual time', 5),
+                                ('run', 'with figures and the critical path', None), ('edited', 'with an edit, too', 8)):
             self.say('%d operations and %d calls: %s' % (result['n'], result['calls'], what),
                      '%.2f M/s' % (result[key + '_per_s'] / 1e6), 'makespan off by %.4f %%' % (100 * abs(result['error'])),
                      'at least %d M/s' % goal if goal else None)
@@ -930,7 +962,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'studio', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'studio', 'perfetto', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

@@ -11,11 +11,40 @@
 
 #include "sbt/crc32c.h"
 #include "sbt/format/block.h"
+#include "sbt/format/short.h"
+#include "sbt/reader.h"
+
+/* Corrects the checksums of a short header, which are its last 8 bytes, if it has as many. */
+static inline void ts_fuzz_sbt_fix_short(uint8_t *at, size_t left)
+{
+	size_t n = at[2];
+	struct ts_sbt_block_header header;
+	const char *why;
+	uint32_t crc;
+
+	if (n < 13 || n > left)
+		return;
+	for (int pass = 0; pass < 2; pass++) {
+		crc = ts_crc32c(at, n - 4);
+		memcpy(at + n - 4, &crc, sizeof(crc));
+		if (pass || ts_block_header_parse(at, left, &header, &why) ||
+		    header.stored_bytes > left - n)
+			return;
+		crc = ts_crc32c(at + n, header.stored_bytes);
+		memcpy(at + n - 8, &crc, sizeof(crc));
+	}
+}
 
 static inline void ts_fuzz_sbt_fix_block(uint8_t *at, size_t left)
 {
 	struct ts_sbt_block_header header;
 
+	if (at[0] == 'T' && at[1] == 'b') {
+		ts_fuzz_sbt_fix_short(at, left);
+		return;
+	}
+	if (left < sizeof(header))
+		return;
 	memcpy(&header, at, sizeof(header));
 	if (header.stored_bytes <= left - sizeof(header))
 		header.payload_checksum = ts_crc32c(at + sizeof(header), header.stored_bytes);
@@ -26,14 +55,14 @@ static inline void ts_fuzz_sbt_fix_block(uint8_t *at, size_t left)
 /* Corrects the checksums of everything that looks like a header. */
 static inline void ts_fuzz_sbt_fix(uint8_t *bytes, size_t size)
 {
-	uint32_t magic = TS_SBT_BLOCK_MAGIC, crc;
+	uint32_t crc;
 
 	if (size < TS_SBT_HEADER_BYTES)
 		return;
 	crc = ts_crc32c(bytes, offsetof(struct ts_sbt_file_header, checksum));
 	memcpy(bytes + offsetof(struct ts_sbt_file_header, checksum), &crc, sizeof(crc));
-	for (size_t i = TS_SBT_HEADER_BYTES; i + TS_SBT_MIN_BLOCK <= size; i += 8)
-		if (!memcmp(bytes + i, &magic, sizeof(magic)))
+	for (size_t i = TS_SBT_HEADER_BYTES; i + TS_SBT_MIN_BLOCK <= size; i++)
+		if (ts_block_is_magic(bytes + i))
 			ts_fuzz_sbt_fix_block(bytes + i, size - i);
 	if (size >= TS_SBT_HEADER_BYTES + sizeof(struct ts_sbt_end_marker)) {
 		uint8_t *marker = bytes + size - sizeof(struct ts_sbt_end_marker);
@@ -60,4 +89,26 @@ static inline int ts_fuzz_sbt_file(const uint8_t *data, size_t size)
 	}
 	free(copy);
 	return fd;
+}
+
+/*
+ * Calls look() with a reader of these bytes, if they are a trace with at most max_rows rows. Larger
+ * ones take too long.
+ */
+static inline void ts_fuzz_sbt_look(const uint8_t *data, size_t size, uint64_t max_rows,
+				    void (*look)(struct ts_sbt_reader *reader))
+{
+	struct ts_sbt_reader *reader = NULL;
+	int fd = ts_fuzz_sbt_file(data, size);
+	uint64_t n_rows = 0;
+
+	if (fd >= 0 && !ts_sbt_reader_open(fd, &reader, NULL)) {
+		for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+			n_rows += ts_sbt_reader_block(reader, i)->n_rows;
+		if (n_rows <= max_rows)
+			look(reader);
+		ts_sbt_reader_free(reader);
+	}
+	if (fd >= 0)
+		close(fd);
 }

@@ -97,18 +97,6 @@ static void look_at_all(struct ts_sbt_reader *reader)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ts_sbt_reader *reader = NULL;
-	int fd = ts_fuzz_sbt_file(data, size);
-	uint64_t n_rows = 0;
-
-	if (fd >= 0 && !ts_sbt_reader_open(fd, &reader, NULL)) {
-		for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
-			n_rows += ts_sbt_reader_block(reader, i)->n_rows;
-		if (n_rows <= MAX_ROWS)
-			look_at_all(reader);
-		ts_sbt_reader_free(reader);
-	}
-	if (fd >= 0)
-		close(fd);
+	ts_fuzz_sbt_look(data, size, MAX_ROWS, look_at_all);
 	return 0;
 }

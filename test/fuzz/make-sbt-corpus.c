@@ -12,7 +12,7 @@
 
 #include "sbt/crc32c.h"
 #include "sbt/read/reader-internal.h"
-#include "sbt/writer.h"
+#include "sbt/write/writer-internal.h"
 
 static void fill(const struct ts_row_schema *schema, uint64_t seed, void *row)
 {
@@ -76,7 +76,9 @@ static int make(const char *directory, const char *name, uint64_t types, unsigne
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
-	r = ts_sbt_writer_new(fd, &writer);
+	/* The names of the other files are older than short blocks. */
+	r = strncmp(name, "short", 5) ? ts_sbt_writer_new_plain(fd, &writer)
+				      : ts_sbt_writer_new(fd, &writer);
 	if (r) {
 		close(fd);
 		return r;
@@ -114,6 +116,7 @@ static int open_block(struct ts_sbt_reader *reader, size_t i, uint64_t *sequence
 		return -EBADMSG;
 	header.flags &= (uint16_t)~TS_SBT_BLOCK_ZSTD;
 	header.stored_bytes = header.raw_bytes;
+	header.short_bytes = 0;
 	header.payload_checksum = ts_crc32c(raw, header.raw_bytes);
 	r = ts_buffer_append(out, &header, sizeof(header));
 	r = r ?: ts_buffer_append(out, raw, header.raw_bytes);
@@ -149,7 +152,7 @@ static int make_open(const char *directory, const char *from, const char *name)
 	for (; !r && n_blocks < reader->n_blocks && reader->blocks[n_blocks].type != TS_ROW_INDEX;
 	     n_blocks++)
 		r = open_block(reader, n_blocks, &sequence, &out, &index);
-	r = r ?: ts_index_encode((void *)index.bytes, n_blocks, out.n, &out);
+	r = r ?: ts_index_encode((void *)index.bytes, n_blocks, out.n, false, &out);
 	close(fd);
 	if (r)
 		return r;
@@ -197,6 +200,16 @@ int main(int argc, char **argv)
 	if (!r)
 		r = make(argv[1], "cut", TS_ROW_BIT(TS_ROW_COUNTER) | TS_ROW_BIT(TS_ROW_RANGE), 4,
 			 true, 150);
+	if (!r)
+		r = make(argv[1], "short", TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_KERNEL), 8,
+			 true, 0);
+	if (!r)
+		r = make(argv[1], "short-everything", TS_ROW_EVENTS, 2, true, 0);
+	if (!r)
+		r = make(argv[1], "short-planes", TS_ROW_BIT(TS_ROW_KERNEL), 260, true, 0);
+	if (!r)
+		r = make(argv[1], "short-cut",
+			 TS_ROW_BIT(TS_ROW_COUNTER) | TS_ROW_BIT(TS_ROW_RANGE), 4, true, 60);
 	if (r)
 		fprintf(stderr, "make-sbt-corpus: %s\n", strerror(-r));
 	return r ? 1 : 0;

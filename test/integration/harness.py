@@ -247,16 +247,35 @@ def tsctl(*arguments, **kwargs):
     return run([TSCTL] + [str(argument) for argument in arguments], **kwargs)
 
 
+def varints(data, n):
+    """The first n numbers of data, in LEB128."""
+    values = [0]
+    shift = 0
+    for byte in data:
+        values[-1] |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            if len(values) == n:
+                break
+            values.append(0)
+            shift = 0
+    return values
+
+
 def damage_blocks(data, wanted):
     """The file with a bit of the payload of each block of that type turned over."""
     data, at, n = bytearray(data), 64, 0
-    while at + 96 <= len(data) and data[at:at + 4] == b'TSBK':
-        type_, = struct.unpack_from('<H', data, at + 4)
-        stored, = struct.unpack_from('<Q', data, at + 72)
+    while data[at:at + 4] == b'TSBK' or data[at:at + 2] == b'Tb':
+        if data[at:at + 2] == b'Tb':
+            head, (type_, _, _, _, _, _, stored) = data[at + 2], varints(data[at + 4:], 7)
+            size = head + stored
+        else:
+            head, (type_,), (stored,) = 96, struct.unpack_from('<H', data, at + 4), struct.unpack_from('<Q', data, at + 72)
+            size = head + (stored + 7) // 8 * 8
         if type_ == wanted:
-            data[at + 96 + stored // 2] ^= 1
+            data[at + head + stored // 2] ^= 1
             n += 1
-        at += 96 + (stored + 7) // 8 * 8
+        at += size
     assert n
     return data
 
@@ -501,8 +520,21 @@ def over_hip(case, *names, but=(), form='hip'):
     return type(case.__name__ + HIP_FORMS[form], (case,), dict(out, form=form, __module__=case.__module__, __doc__=case.__doc__))
 
 
+def choose_form():
+    """`--form cuda` or `--form hip`: without names of tests, only the classes of such programs run. meson.build runs long scripts as two tests."""
+    if '--form' not in sys.argv:
+        return
+    at = sys.argv.index('--form')
+    form = sys.argv[at + 1]
+    del sys.argv[at:at + 2]
+    if all(argument.startswith('-') for argument in sys.argv[1:]):
+        sys.argv += [name for name, case in vars(sys.modules['__main__']).items() if isinstance(case, type) and issubclass(case, Case)
+                     and case is not Case and case.form.startswith('hip') == (form == 'hip')]
+
+
 def main():
     """unittest.main() with meson's exit status for skipped tests, and their reasons as a last line."""
+    choose_form()
     for needed in (SHIM, TSCTL, DAEMON, os.path.join(VGPU, 'libcuda.so.1')):
         if not os.path.exists(needed):
             print('not built: %s (TS_BUILD names the build tree)' % needed)

@@ -23,6 +23,7 @@ PLACE, SITE = 65520, 65521
 RAW, CONSTANT, VARINTS, PLANES = range(4)
 NONE, COLUMN, LAST, GROUPED = range(4)
 SIGNED, INDEXED, CENTRED, ZSTD, REQUIRED = 1, 2, 4, 1, 2  # flags of columns, then flags of blocks
+FIRST_ID, TIMES = 4, 8  # flags of short headers
 TYPECODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 # The columns of the types that are decoded here: name and bytes, in the order of their ids, which begin with 1. None is signed.
@@ -34,7 +35,7 @@ KNOWN = {kind: [(name, int(width)) for name, width in (column.split(":") for col
     STRINGS: "length:4 bytes:1",
     INDEX: "off:8 bytes:8 raw:8 earliest:8 latest:8 duration:8 amount:8 rows:4 session:4 first_id:4 type:2 flags:2"}.items()}
 Header = namedtuple("Header", "magic type version flags columns session rows first_id number earliest latest duration amount raw "
-                              "stored reserved payload_crc crc off bytes")
+                              "stored reserved payload_crc crc off bytes head short")
 Column = namedtuple("Column", "id width encoding flags predictor trend base key context planes reserved count size data")
 
 zstd_decompress = ctypes.CDLL("libzstd.so.1").ZSTD_decompress
@@ -69,6 +70,57 @@ def varints(data):
             yield value
             value = shift = 0
     need(shift == 0, "a varint has no end")
+
+
+def short_header(data, off):
+    """The header of a short block, or None if it is not valid."""
+    size, flags = data[2], data[3]
+    if not 13 <= size <= 96 or int.from_bytes(data[size - 4:size], "little") != crc32c(data[:size - 4]) or flags > 15:
+        return None
+    values = list(varints(data[4:size - 8]))
+    need(len(values) == 7 + bool(flags & FIRST_ID) + (4 if flags & TIMES else 0), "a short header has other fields")
+    kind, columns, session, rows, number, raw, stored = values[:7]
+    first = values[7] if flags & FIRST_ID else 0
+    earliest, span, duration, amount = values[-4:] if flags & TIMES else (0, 0, 0, 0)
+    return Header(0x4B425354, kind, 3, flags & 3, columns, session, rows, first, number, earliest, earliest + span & MASK, duration,
+                  amount, raw, stored, 0, int.from_bytes(data[size - 8:size - 4], "little"), 0, off, size + stored, size, True)
+
+
+def restore(header, data):
+    """The payload of a short block, with entries of 24 bytes. `data` is the short payload."""
+    entries, last, pos = b"", 0, 0
+
+    def byte():
+        nonlocal pos
+        need(pos < len(data), "a short directory has no end")
+        pos += 1
+        return data[pos - 1]
+
+    def number():
+        octets = [byte()]
+        while octets[-1] > 127:
+            octets.append(byte())
+        return next(varints(octets))
+
+    for _ in range(header.columns):
+        step, a = number(), byte()
+        need(step, "a short directory repeats a column")
+        last, encoding, predictor, width = last + step, a & 3, a >> 2 & 3, a >> 4 & 7
+        width = number() if width == 7 else 1 << width
+        b = byte() if a & 128 else 0
+        base = number() if b & 8 else {NONE: 0, COLUMN: 1, LAST: last, GROUPED: 0}[predictor]
+        key = number() + PLACE & 65535 if b & 16 else 0
+        context = number() + PLACE & 65535 if b & 32 else 0
+        trend = number() if b & 64 else 0
+        count = number() if b & 128 else header.rows
+        planes = number() if encoding == PLANES else 0
+        size = number() if encoding > CONSTANT else width * (count if encoding == RAW else 1)
+        try:
+            entries += struct.pack("<HHBBBBHHHBBII", last, width, encoding, b & 7, predictor, trend, base, key, context, planes, 0,
+                                   count, size)
+        except struct.error:
+            raise Damage("a short directory has a number that is too large")
+    return entries + data[pos:]
 
 
 def zigzag(value):
@@ -175,7 +227,8 @@ class Trace:
         need(magic == b"TSBT\r\n\x1a\n", "this is not an SBT file")
         need(major == 1, "SBT version %d.%d wrote the file; only version 1 is known", major, self.minor)
         need(crc == crc32c(data[:60]) and size == 64, "the file header is damaged")
-        need(incompatible == 0, "the incompatible flags %#x are not known", incompatible)
+        need(incompatible <= 1, "the incompatible flags %#x are not known", incompatible)
+        self.short = incompatible == 1
         try:
             self.blocks = self.indexed_blocks()
         except Damage as error:
@@ -196,10 +249,14 @@ class Trace:
     def header(self, off, number, end):
         """The block header at `off`, or None if it is not valid or the block does not end before `end`."""
         data = self.read(off, 96)
-        h = Header(*struct.unpack("<IHHHHIIIQQQQQQQQII", data), off, 0)
+        h = Header(*struct.unpack("<IHHHHIIIQQQQQQQQII", data), off, 0, 96, False)
         h = h._replace(bytes=96 + (h.stored + 7 & ~7))
-        if h.magic != 0x4B425354 or h.crc != crc32c(data[:92]) or h.number != number or off + h.bytes > end or h.columns > 256 or (
-                h.rows > 65536 or not h.stored <= h.raw <= MAX_PAYLOAD or h.raw != h.stored and not h.flags & ZSTD):
+        if self.short and data[:2] == b"Tb":
+            h = short_header(data, off)
+        elif h.magic != 0x4B425354 or h.crc != crc32c(data[:92]) or h.raw != h.stored and not h.flags & ZSTD:
+            return None
+        if not h or h.number != number or off + h.bytes > end or h.columns > 256 or (
+                h.rows > 65536 or not h.stored <= h.raw <= MAX_PAYLOAD):
             return None
         need(not h.flags & REQUIRED or h.type in KNOWN_TYPES and h.version == 3,
              "the required block type %d, version %d, is not known", h.type, h.version)
@@ -216,7 +273,9 @@ class Trace:
             columns = self.decode(header)
             for row in zip(*columns.values()):
                 entry, block = dict(zip(columns, row)), self.header(off, number, first)
-                need(entry["off"] == off and 96 <= entry["bytes"] <= first - off, "the index has a gap")
+                if self.short and not entry["off"]:
+                    entry = {"off": off, "bytes": entry["bytes"]}
+                need(entry["off"] == off and (19 if self.short else 96) <= entry["bytes"] <= first - off, "the index has a gap")
                 if block and all(value == getattr(block, name) for name, value in entry.items()):
                     blocks.append(block)
                 else:
@@ -228,17 +287,18 @@ class Trace:
 
     def decode_block(self, header):
         """The values of the known columns of a block, if its type is known. Checks the checksum of every block."""
-        data = self.read(header.off + 96, header.stored)
+        data = self.read(header.off + header.head, header.stored)
         need(crc32c(data) == header.payload_crc, "the checksum of the payload is wrong")
         if header.type not in KNOWN or header.version != 3:
             return {}
         row_limit = sum(max(10, width) for _, width in KNOWN[header.type]) + (20 if header.type == KERNEL else 0)
         limit = 24 * header.columns + header.rows * row_limit
-        need(header.type == STRINGS or header.raw <= limit or self.minor, "the payload is larger than its rows can be")
+        need(header.type == STRINGS or header.raw <= limit or self.minor > 1, "the payload is larger than its rows can be")
         if header.flags & ZSTD:
             buffer = ctypes.create_string_buffer(header.raw + 1)
             size = zstd_decompress(buffer, header.raw, data, len(data))
             data = memoryview(buffer).cast("B")[:size] if size <= header.raw else b""
+        data = restore(header, bytes(data)) if header.short else data
         need(len(data) == header.raw, "the payload cannot be decompressed")
         try:
             return decode(header, memoryview(data))

@@ -4,7 +4,7 @@
 
 The ordinary run compiles the shim's parts that depend on the machine, and walks stacks with and without signed return addresses.
 TS_SOAK=1 in the environment: the whole tree, its unit tests, the files of packages, the readers on the golden traces, and a recording on
-the virtual GPU.
+the virtual GPU. The archive of packaging/tarball.sh, used under qemu-user. The packages that a build on such a machine needs.
 """
 import glob
 import json
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+import urllib.request
 
 import harness
 
@@ -116,6 +117,39 @@ class All(harness.Case):
     def test_packages_have_the_same_files(self):
         result = harness.run([sys.executable, os.path.join(harness.SOURCE, 'packaging', 'packages.py'), 'check', TREE])
         self.assertEqual(result.status, 0, result)
+
+    def test_debian_has_what_the_scripts_install(self):
+        """apt-get takes each package of deps.sh from Debian's lists for arm64, and finds all that they need."""
+        script = '. packaging/deps.sh; . packaging/cross/apt.sh; ts_arm_begin "$1" && ' \
+                 'ts_arm_apt --simulate install $TS_DEPS_BUILD $TS_DEPS_DEB $TS_DEPS_RPM $TS_DEPS_RUN $TS_DEPS_TARBALL $TS_DEPS_TEST'
+        result = harness.run(['sh', '-c', script, 'sh', self.path('apt')], seconds=600, cwd=harness.SOURCE)
+        self.assertEqual(result.status, 0, result)
+        self.assertIn('Inst libbpf-dev ', result.out)
+
+    def test_the_archive(self):
+        """It records from a folder with a blank in its path, and its Studio answers."""
+        result = harness.run(['sh', os.path.join(harness.SOURCE, 'packaging', 'tarball.sh'), '--cross'], seconds=HOURS)
+        self.assertEqual(result.status, 0, result)
+        archive = result.out.strip().splitlines()[-1]
+        self.assertTrue(archive.endswith('-linux-aarch64.tar.xz'), archive)
+        os.mkdir(self.path('a b'))
+        subprocess.run(['tar', '-xf', archive, '-C', self.path('a b'), '--strip-components=1'], check=True)
+        for path in ('bin/tsctl', 'lib/libtsinject.so', 'lib/tracesmith/libunwind.so.8', 'libexec/tracesmith/tracesmith-studio'):
+            header = subprocess.run(['readelf', '-h', self.path('a b/' + path)], check=True, stdout=subprocess.PIPE, encoding='utf-8').stdout
+            self.assertRegex(header, 'Machine: +AArch64', path)
+        tsctl, trace = self.path('a b/bin/tsctl'), self.path('s.sbt')
+        result = self.emulated(tsctl, 'record', '-q', '-o', trace, '--vgpu', '--', os.path.join(TREE, 'test', 'apps', 'saxpy-driver'),
+                               XDG_CACHE_HOME=self.folder)
+        self.assertEqual(result.status, 0, result)
+        info = json.loads(self.emulated(tsctl, 'info', '--json', trace).out)
+        self.assertEqual((info['counts']['kernel'], info['lost']), (10, {}))
+        with subprocess.Popen([*RUN, tsctl, 'studio', '--no-browser', trace], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              encoding='utf-8', env=harness.environment()) as studio:
+            page, token = studio.stdout.readline().strip().split('#token=')
+            request = urllib.request.Request(page + 'api/trace', headers={'Authorization': 'Bearer ' + token})
+            with urllib.request.urlopen(request, timeout=600) as answer:
+                self.assertEqual(json.load(answer)['duration_ns'], info['duration_ns'])
+            studio.terminate()
 
     def test_readers_print_the_same(self):
         result = self.emulated(sys.executable, os.path.join(harness.SOURCE, 'test', 'integration', 'test-golden.py'), TS_BUILD=TREE)

@@ -413,4 +413,4 @@ class ReplayOverHip(harness.over_hip(
 
 
 if __name__ == '__main__':
-    unittest.main()
+    harness.main()

@@ -149,10 +149,10 @@ class Switch(harness.Case):
     def pauses(self, trace):
         return [row['paused'] for row in trace.of('pause')]
 
-    def test_what_is_recorded_is_exact(self):
+    def check_exact(self, **env):
         """At rest the program knows what it launched while recording was on: that, and no more, is there."""
         self.start_daemon()
-        bursts = self.start()
+        bursts = self.start(**env)
         pid = bursts.process.pid
         bursts.tell('go 100')
         self.assertEqual(self.control.stop(pid), (1, 1, 0))
@@ -180,6 +180,12 @@ class Switch(harness.Case):
         # Streams are known, whenever they came and went.
         self.assertEqual(sorted(row['action'] for row in trace.of('stream') if row['action'] != 'seen'),
                          ['created'] * THREADS + ['destroyed'] * THREADS)
+
+    def test_what_is_recorded_is_exact(self):
+        self.check_exact()
+
+    def test_what_is_recorded_beside_a_capture_is_exact(self):
+        self.check_exact(TRACESMITH_CAPTURE='replay')
 
     def test_the_applications_own_switch(self):
         """tracesmith_stop() and tracesmith_start(), exact as tsctl's; recording is on where neither has it off."""

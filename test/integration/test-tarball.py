@@ -36,6 +36,24 @@ tsctl replay --on vgpu --check replay.sbt >/dev/null
 LD_PRELOAD=/opt/plain/lib/libtsinject.so:libpthread.so.0:libdl.so.2 LD_LIBRARY_PATH=/opt/plain/lib/tracesmith/vgpu ./pipeline-old >/dev/null
 sleep 1
 tsctl info tracesmith-pipeline-old-*.sbt | grep 'Nothing was lost'
+# The page of a trace, from the server in the archive.
+: >address
+tsctl studio --no-browser c.sbt >address &
+studio=$!
+python3 - <<END
+import time, urllib.request
+for _ in range(600):
+    address = open('address').read()
+    if address.endswith('\\n'):
+        break
+    time.sleep(0.1)
+page, token = address.strip().split('#token=')
+assert b'<html' in urllib.request.urlopen(page).read()
+request = urllib.request.Request(page + 'api/trace', headers={'Authorization': 'Bearer ' + token})
+assert b'"lanes"' in urllib.request.urlopen(request).read()
+END
+kill $studio
+wait $studio
 # A service, with an event loop of its own.
 mkdir -p traces
 /opt/plain/bin/tracesmithd --directory /tmp/traces --inject-socket /tmp/inject.sock --control-socket /tmp/control.sock &
@@ -150,7 +168,7 @@ class Archive(harness.Case):
         self.assertEqual({(entry.uid, entry.gid, entry.mtime) for entry in entries}, {(0, 0, 1700000000)})
         self.assertEqual([entry.name for entry in entries if entry.issym() and '/' in entry.linkname], [])
         for part in ('bin/tsctl', 'bin/tracesmithd', 'lib/libtsinject.so', 'lib/tracesmith/libunwind.so.8', 'lib/tracesmith/vgpu/libcuda.so.1',
-                     'licenses/SOURCES', 'README.md'):
+                     'libexec/tracesmith/tracesmith-studio', 'licenses/libmicrohttpd', 'licenses/SOURCES', 'README.md'):
             self.assertIn('%s/%s' % (name, part), {entry.name for entry in entries})
         self.run_in_old_root(first, name)
 

@@ -489,10 +489,12 @@ class Record(harness.Case):
         self.assertEqual(self.start('-o', path, '--', 'true').status, 0)
 
     def test_daemon_that_hangs(self):
-        """It is given up, and lives on."""
+        """It is given up, and lives on. It does so at its end; in the soak at its start, which has a minute."""
         hanging, pid_file = self.path('hanging'), self.path('pid')
         with open(hanging, 'w') as stream:
-            stream.write("#!/bin/sh\ntrap '' TERM HUP\necho $$ >%s\nexec sleep 1000\n" % pid_file)
+            # The third descriptor is its connection with tsctl.
+            stream.write("#!/bin/sh\ntrap '' TERM HUP\necho $$ >%s\n%s\nexec sleep 1000\n" % (
+                pid_file, '' if os.environ.get('TS_SOAK') else 'exec 3>&-'))
         os.chmod(hanging, 0o755)
         result = harness.run([harness.TSCTL, 'record', '-o', self.path('x.sbt'), '--', 'true'],
                              harness.record_environment(TRACESMITH_DAEMON=hanging), cwd=self.folder)

@@ -54,6 +54,8 @@ class Files(unittest.TestCase):
         """The packages of the libraries that the built programs need are those that the image installs."""
         build = os.environ['TS_BUILD']
         programs = [os.path.join(build, *names) for names in (('daemon', 'tracesmithd'), ('daemon', 'worker', 'tracesmith-worker'), ('tools', 'tsctl', 'tsctl'))]
+        studio = os.path.join(build, 'tools', 'studio', 'server', 'tracesmith-studio')
+        programs += [studio] if os.path.exists(studio) else []
         need('readelf', 'dpkg')
         libraries = set()
         for program in programs:

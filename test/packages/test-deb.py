@@ -20,13 +20,14 @@ import tempfile
 import time
 import unittest
 
+import command_line
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get('TS_BUILD', os.path.join(SOURCE, 'build')))
 PACKAGING = os.path.join(SOURCE, 'packaging')
 DEBIAN = os.path.join(PACKAGING, 'debian')
 NAMES = ('libtracesmith0', 'libtracesmith-dev', 'tracesmith', 'tracesmith-service', 'tracesmith-vgpu', 'tracesmith-studio', 'python3-tracesmith')
 MIRROR = 'http://deb.debian.org/debian'
-SKIPPED = 77
 # The preloaded library is mapped into every program.
 SHIM_BYTES = 300000
 # Debian's rules for uploads to its archive, which these packages do not go to.
@@ -361,18 +362,5 @@ class Packages(unittest.TestCase):
         return {path for path in now if path not in before or now[path] != before[path]}
 
 
-def main():
-    if '--packages' in sys.argv:
-        at = sys.argv.index('--packages')
-        Packages.given = os.path.abspath(sys.argv[at + 1])
-        del sys.argv[at:at + 2]
-    program = unittest.main(exit=False, verbosity=2)
-    for test, reason in program.result.skipped:
-        print('skipped: %s: %s' % (test, reason))
-    if not program.result.wasSuccessful():
-        return 1
-    return SKIPPED if program.result.testsRun and len(program.result.skipped) >= program.result.testsRun else 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(command_line.main(Packages, '--packages'))

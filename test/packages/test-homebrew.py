@@ -19,6 +19,7 @@ from roots import SOAK, SOURCE, need, run
 FORMULA = os.path.join(SOURCE, 'packaging', 'homebrew', 'tracesmith.rb')
 # Homebrew's name: Debian's packages. What brings no package of its own is empty.
 DEBIAN = {'meson': ['meson'], 'ninja': ['ninja-build'], 'pkgconf': ['pkg-config'], 'json-c': ['libjson-c-dev'],
+          'esbuild': ['esbuild'], 'libmicrohttpd': ['libmicrohttpd-dev'],
           'protobuf-c': ['libprotobuf-c-dev', 'protobuf-c-compiler'], 'zstd': ['libzstd-dev'], 'python': ['python3'], 'zlib': ['zlib1g-dev']}
 # What Homebrew has on each machine.
 COMPILER = ['gcc', 'libc6-dev']
@@ -103,6 +104,14 @@ class Formula(unittest.TestCase):
             version = re.search(r"version: '(.*)'", file.read()).group(1)
         self.assertIn('tracesmith-%s.tar.xz"' % version, text())
 
+    def add_library(self, folder, name):
+        """Puts the library's pkg-config file into the folder, with those of its own libraries, which its formula depends on."""
+        link = os.path.join(folder, name + '.pc')
+        if not os.path.lexists(link):
+            os.symlink(os.path.join(run(['pkg-config', '--variable=pcfiledir', name]).strip(), name + '.pc'), link)
+            for line in run(['pkg-config', '--print-requires', '--print-requires-private', name]).splitlines():
+                self.add_library(folder, line.split()[0])
+
     def test_configures_with_its_dependencies(self):
         """pkg-config sees no other library, so meson would miss one that the formula does not name."""
         need('meson', 'pkg-config', 'dpkg')
@@ -115,11 +124,12 @@ class Formula(unittest.TestCase):
                     self.skipTest('%s is not installed' % package)
                 for path in result.stdout.split():
                     if path.endswith('.pc'):
-                        os.symlink(path, os.path.join(folder, os.path.basename(path)))
+                        self.add_library(folder, os.path.basename(path)[:-len('.pc')])
         build = os.path.join(folder, 'build')
         run(['meson', 'setup', *setup_options(), build, SOURCE], env={**os.environ, 'PKG_CONFIG_LIBDIR': folder, 'PKG_CONFIG_PATH': '', 'CC': 'gcc'})
         installed = run(['meson', 'introspect', '--installed', build])
         self.assertIn('/bin/tsctl"', installed)
+        self.assertIn('/tracesmith-studio"', installed)
         self.assertNotRegex(installed, 'tracesmithd|libtsinject|/vgpu/|systemd')
 
     @unittest.skipUnless(SOAK, 'builds the readers: TS_SOAK=1')
@@ -152,8 +162,9 @@ class Formula(unittest.TestCase):
             for command in (['info'], ['view', '--limit', '5'], ['analyze'], ['timeline'], ['gaps'], ['memory'], ['verify'], ['graph']):
                 self.assertTrue(root.run('sh', '-c', '/opt/brew/bin/tsctl "$@" || [ $? = 1 ]', 'sh', *command,
                                          '/src/test/integration/golden/' + os.path.basename(path)))
-        # And nothing of a program's libraries is missing.
-        self.assertNotIn('not found', root.run('ldd', '/opt/brew/bin/tsctl'))
+        # Nothing of a program's libraries is missing, and tsctl finds the server.
+        self.assertNotIn('not found', root.run('ldd', '/opt/brew/bin/tsctl', '/opt/brew/libexec/tracesmith/tracesmith-studio'))
+        self.assertRegex(root.run('sh', '-c', 'timeout 3 /opt/brew/bin/tsctl studio --no-browser /tmp/written.sbt || [ $? = 124 ]'), 'http://127.0.0.1:')
 
 
 if __name__ == '__main__':

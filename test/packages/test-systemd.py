@@ -15,6 +15,7 @@ import tempfile
 import time
 import unittest
 
+import command_line
 import roots
 from roots import SOAK, SOURCE, need
 
@@ -25,7 +26,6 @@ TRACES = '/var/lib/tracesmith'
 STRANGER = 4711
 KERNELS = 6
 SECONDS = 120
-SKIPPED = 77
 # systemd-analyze's exposure, as in test/integration/test-unit.py.
 MOST = 2.0
 # The drop-ins need capabilities and system calls that systemd-nspawn refuses by default.
@@ -233,18 +233,5 @@ class Booted(unittest.TestCase):
         self.assertEqual(self.run_in('systemctl', 'is-system-running', status=None).strip(), 'running')
 
 
-def main():
-    if '--packages' in sys.argv:
-        at = sys.argv.index('--packages')
-        Booted.given = os.path.abspath(sys.argv[at + 1])
-        del sys.argv[at:at + 2]
-    program = unittest.main(exit=False, verbosity=2, failfast=True)
-    for test, reason in program.result.skipped:
-        print('skipped: %s: %s' % (test, reason))
-    if not program.result.wasSuccessful():
-        return 1
-    return SKIPPED if program.result.testsRun == 0 or len(program.result.skipped) >= program.result.testsRun else 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(command_line.main(Booted, '--packages', failfast=True))

@@ -19,6 +19,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 # Name: (meson test that has the code, arguments that the soak adds, limit in seconds).
 CHECKS = {
     'death': ('integration-death', ['--points', '200'], 7200),
+    'death-over-hip': ('integration-death-over-hip', ['--points', '200'], 7200),
     'crash': ('integration-crash', ['--points', '200'], 7200),
     'crashes': ('integration-crashes', ['--runs', '100'], 7200),
     'fork': ('integration-fork', ['--processes', '1000'], 1200),
@@ -32,6 +33,7 @@ CHECKS = {
     'tears': ('unit-ptx-memory', [], 3600),
     'diff': ('integration-diff', ['Diff.test_planted_changes_under_load', 'Diff.test_identical_runs_under_load'], 7200),
     'order': ('unit-ptx-order', [], 3600),
+    'hang': ('integration-tsctl', ['Record.test_daemon_that_hangs'], 600),
     'deb': ('packages-deb', [], 10800),
     'release': ('packages-release', [], 7200),
     'tarball': ('integration-tarball', ['Archive'], 7200),
@@ -42,7 +44,10 @@ CHECKS = {
     'homebrew': ('packages-homebrew', [], 3600),
     'aarch64': ('integration-aarch64', [], 14400),
     'studio': ('studio-chromium', [], 3600),
+    'studio-findings': ('studio-findings', [], 3600),
+    'studio-panels': ('studio-panels', [], 3600),
     'studio-speed': ('studio-speed', [], 7200),
+    'studio-timeline': ('studio-timeline', [], 3600),
     'studio-tiles': ('studio-tiles-outside', [], 3600),
     'replay-hostile': ('integration-hostile', ['--runs', '3000'], 14400),
 }

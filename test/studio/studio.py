@@ -45,10 +45,10 @@ class Answer:
 class Server:
     """`tsctl studio --no-browser` of traces, until the block ends."""
 
-    def __init__(self, *traces, options=()):
+    def __init__(self, *traces, options=(), **env):
         self.process = subprocess.Popen([harness.TSCTL, 'studio', '--no-browser', *options, *traces], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                        env=harness.environment(TRACESMITH_STUDIO=PROGRAM), start_new_session=True)
+                                        env=harness.environment(TRACESMITH_STUDIO=PROGRAM, **env), start_new_session=True)
         self.address = self.process.stdout.readline().strip()
         match = re.fullmatch(r'(?:http://127\.0\.0\.1:(\d+)/)?#token=([0-9a-f]{32})', self.address)
         if not match:

@@ -2,27 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studio's page in a real Chromium: each feature is clicked, and the page is read. Numbers in panels are those of `tsctl ... --json`. Names
 of traces run no script, no request leaves the machine, other origins get nothing. TS_SCREENSHOTS=FOLDER keeps pictures of the page."""
-import functools
 import http.server
 import json
 import os
-import sys
 import threading
-import unittest
 
+import pages
 import chromium
+import harness
+import hostile_names
 import studio
+from pages import IDLE, THOROUGH
 
-studio.skip_if_absent()
-if not chromium.program():
-    print('skipped: no Chromium here: install the package chromium')
-    sys.exit(chromium.SKIPPED)
-import harness  # noqa: E402
-import hostile_names  # noqa: E402
-
-THOROUGH = unittest.skipUnless(studio.SOAK, 'TS_SOAK=1 runs it')
 SIZES = ((390, 844), (1280, 800), (3840, 2160))
-IDLE = 'window.studio && window.studio.idle()'
 # Text whose contrast to its background is below WCAG's AA, by its element's computed styles.
 CONTRAST = '''
 (() => {
@@ -56,88 +48,14 @@ CONTRAST = '''
 '''
 
 
-class Page(harness.Case):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.browser = chromium.Browser()
-        cls.servers = {}
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        for server in cls.servers.values():
-            server.close()
-        super().tearDownClass()
-
-    def setUp(self):
-        super().setUp()
-        self.pages = []
-
-    def tearDown(self):
-        for page, server in self.pages:
-            self.assertEqual(page.foreign(server.host), [], 'a request left the machine')
-            self.assertEqual((page.refused(), page.errors), ([], []))
-            page.close()
-        super().tearDown()
-
-    def server(self, *names):
-        if names not in self.servers:
-            self.servers[names] = studio.Server(*(name if '/' in name else studio.golden(name) for name in names))
-        return self.servers[names]
-
-    def open(self, *names, size=(1280, 800), dark=False, fragment=''):
-        server = self.server(*names)
-        page = self.browser.page(*size, dark=dark)
-        self.pages.append((page, server))
-        page.goto(server.address + fragment)
-        page.wait(IDLE)
-        page.wait('document.querySelector("[role=tab][aria-selected=true]")')
-        return page, server
-
-    def tab(self, page, name):
-        page.click('#tab-' + name)
-        self.assertEqual(page.attribute('#tab-' + name, 'aria-selected'), 'true')
-
-    def values(self, page, selector):
-        """The exact numbers of elements."""
-        return [int(value) for value in page.run('[...document.querySelectorAll(%s)].map(e => e.dataset.value)' % json.dumps(selector))]
-
-    def table(self, page, caption):
-        """Rows of a table: (text, exact number or None) of each cell."""
-        return page.wait('''(t => t && [...t.tBodies[0].rows].map(row => [...row.cells].map(cell => {
-            const number = cell.querySelector('.num[data-value]'); return [cell.innerText, number ? +number.dataset.value : null]; })))(
-            [...document.querySelectorAll('#panel-body table')].find(t => t.caption && t.caption.innerText === %s))''' % json.dumps(caption))
-
-    def json(self, command, name, *options):
-        return json.loads(harness.tsctl(command, '--json', *options, studio.golden(name)).out)
-
-    # ---- the timeline
-
-    def place(self, page, server, lane, ns):
-        """The place of a time in a lane of the timeline."""
-        x, _, width, _ = page.box('#canvas')
-        y = page.box('.header[data-lane="%d"]' % lane)
-        view = page.run('(f => [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))')
-        self.assertTrue(y and view[1] > view[0], (y, view))
-        return x + (ns - view[0]) / (view[1] - view[0]) * width, y[1] + y[3] / 2
-
-    def lane(self, server, kind, n=0):
-        return [lane for lane in server.get('trace')['lanes'] if lane['kind'] == kind][n]
-
-    def show(self, page, start, end):
-        """Moves the view by the address, as a link does."""
-        page.run('''(f => { f.set('from', %d); f.set('to', %d); history.replaceState(null, '', '#' + f); })(
-            new URLSearchParams(location.hash.slice(1)))''' % (start, end))
-        page.reload()
-        page.wait(IDLE)
-
+class Page(pages.Case):
     def test_first_picture(self):
         page, server = self.open('pipeline')
         self.assertIn('pipeline.sbt', page.text('#title'))
         names = page.texts('.header .lane-name')
         for lane in server.get('trace')['lanes']:
-            self.assertIn(lane['name'], names)
+            if not lane.get('folded'):
+                self.assertIn(lane['name'], names)
         self.assertTrue(all(request.startswith('http://%s/' % server.host) for request in page.requests), page.requests)
         self.assertTrue(all(status == 200 for status in page.answers.values()), page.answers)
         self.assertFalse([request for request in page.requests if server.token in request], 'the token is in a request\'s address')
@@ -244,20 +162,6 @@ class Page(harness.Case):
         self.assertTrue({op, end - start} <= set(values), values)
         self.assertEqual(page.run('new URLSearchParams(location.hash.slice(1)).get("op")') or page.wait(
             'new URLSearchParams(location.hash.slice(1)).get("op")'), str(op))
-
-    def span(self, page):
-        return page.run('(f => f.get("to") - f.get("from"))(new URLSearchParams(location.hash.slice(1)))')
-
-    def settled(self, page):
-        """The view after its animation, in the address."""
-        page.wait(IDLE)
-        before = None
-        for _ in range(100):
-            now = page.run('new Promise(done => setTimeout(() => done(location.hash), 500))')
-            if now == before:
-                return page.run('(f => [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))')
-            before = now
-        raise chromium.Failed('the view does not rest')
 
     @THOROUGH
     def test_zoom_and_pan(self):
@@ -470,6 +374,7 @@ class Page(harness.Case):
                 return answers;
             })(%s, %s)''' % (json.dumps(base), json.dumps(server.token)))
         other.shutdown()
+        other.server_close()
         page.close()
         self.assertEqual({name: answer for name, answer in tries.items() if answer not in ('refused', 'opaque 0')}, {})
 

@@ -5,6 +5,7 @@ users of the machine. Hostile requests get an error, and the server lives on."""
 import contextlib
 import json
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -124,6 +125,8 @@ class Security(harness.Case):
                      b'{"a":' * 50000, b'\xff\xfe', b'{"question": "info\\u0000x"}', b'{"question": "' + b'x' * 500000 + b'"}',
                      b'{"question": "info", "trace": -1}', b'{"question": "info", "options": {"none": 1}}'):
             self.check(self.server.ask('/api/ask', 'POST', body), 400)
+        for body in (b'', b'[]', b'{}', b'{"edits": 1}', b'{"edits": [1]}', b'{"edits": []}x', b'{"edits": %s}' % (b'[' * 1000)):
+            self.check(self.server.ask('/api/what-if', 'POST', body), 400)
         self.check(self.server.ask('/api/ask', 'POST', {'question': 'info', 'trace': 1}), 404)
 
     def test_parameters(self):
@@ -166,7 +169,7 @@ class Security(harness.Case):
         self.assertEqual(found, ['0100007F:%04X' % self.server.port])
 
     def test_other_users(self):
-        """Another user of the machine finds the token nowhere, and has no use of the port: 100 connections hold up nobody."""
+        """Another user of the machine finds the token nowhere, and has no use of the port: 200 connections hold up nobody."""
         if os.geteuid():
             self.skipTest('only root can become another user')
         program = '''
@@ -180,7 +183,7 @@ for path in (path for name in ('/proc/[0-9]*/cmdline', '/proc/[0-9]*/environ', '
                     found.append(path)
     except OSError:
         pass
-held = [socket.create_connection(('127.0.0.1', port), timeout=20) for _ in range(100)]
+held = [socket.create_connection((host, port), timeout=20) for host in ('127.0.0.1', '::ffff:127.0.0.1') for _ in range(100)]
 try:
     connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
     connection.request('GET', '/api/trace')
@@ -200,6 +203,34 @@ time.sleep(20)
                 self.assertEqual(self.server.ask('/api/trace').status, 200, 'the other user has all connections')
             finally:
                 other.kill()
+
+    def test_browser(self):
+        """The browser gets the page's path and not the token, and the signals of other programs. The page is the user's alone."""
+        script, report, run = self.path('xdg-open'), self.path('report'), self.path('run')
+        os.mkdir(run)
+        with open(script, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\n{ echo "$@"; ps -o sid= $$; grep ^Sig[BI] /proc/self/status; } >%s.new\nmv %s.new %s\n' % ((report,) * 3))
+        os.chmod(script, 0o755)
+        server = subprocess.Popen([harness.TSCTL, 'studio', studio.golden('train')], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True,
+                                  env=harness.environment(TRACESMITH_STUDIO=studio.PROGRAM, XDG_RUNTIME_DIR=run,
+                                                          PATH=self.folder + ':' + os.environ['PATH']))
+        with server:
+            try:
+                self.assertTrue(any('Studio is open' in line for line in server.stderr))
+                while not os.path.exists(report):
+                    time.sleep(0.01)
+                with open(report, encoding='utf-8') as file:
+                    page, session, *signals = file.read().splitlines()
+                self.assertEqual([os.path.join(run, name) for name in os.listdir(run)], [page])
+                self.assertEqual(stat.S_IMODE(os.stat(page).st_mode), 0o600)
+                self.assertNotEqual(int(session), os.getsid(server.pid))
+                masks = {name: int(mask, 16) for name, mask in (line.split(':') for line in signals)}
+                self.assertEqual((masks['SigBlk'], masks['SigIgn'] & 1 << signal.SIGPIPE - 1), (0, 0))
+            finally:
+                server.terminate()
+            self.assertEqual((server.wait(harness.SECONDS), server.stdout.read()), (0, ''))
+        self.assertEqual(os.listdir(run), [])
 
     def test_unix_socket(self):
         path = self.path('studio.sock')

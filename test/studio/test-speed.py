@@ -24,6 +24,7 @@ LAUNCHES = int(os.environ.get('TS_LAUNCHES', '100000000' if studio.SOAK else '10
 STEPS = 200 if studio.SOAK else 15
 FIRST_MS, MEDIAN_MS, WORST_MS, LONG_MS = 500, 50, 150, 100
 MEMORY = 300 << 20
+PANELS = ('selection', 'span', 'state', 'gaps', 'memory', 'path', 'errors', 'summary')
 # Moves the view as a link does, and waits for the complete picture: milliseconds.
 STEP = '''(async (delta, x, y) => {
     const canvas = document.querySelector('#canvas'), begin = performance.now();
@@ -58,15 +59,19 @@ class Speed(harness.Case):
             for _ in range(STEPS):
                 delta, is_pan = chance.choice((-240, -120, -120, 120, 240)), chance.random() < 0.4
                 times.append(page.run(STEP % (json.dumps(is_pan), delta, x + chance.random() * width, y + height / 2)))
-            long_tasks, memory = page.long_tasks(), browser.memory()['renderer']
+            # Panels may read much of the trace, but keep little of it.
+            for tab in PANELS:
+                page.click('#tab-' + tab)
+                page.wait('!document.querySelector("#panel-body [aria-busy], #panel-body[aria-busy]")', 600)
+            long_tasks, renderer = page.long_tasks(), browser.renderer()
             found = {'launches': LAUNCHES, 'mib': os.path.getsize(path) >> 20, 'first_picture_ms': round(first_ms),
                      'step_median_ms': round(statistics.median(times), 1), 'step_worst_ms': round(max(times), 1),
                      'longest_task_ms': round(max(long_tasks, default=0)), 'server_mib': resident(server.process.pid) >> 20,
-                     'page_heap_mib': page.heap() >> 20, 'renderer_mib': memory >> 20, 'seconds': round(time.monotonic() - begin)}
+                     'page_heap_mib': page.heap() >> 20, 'renderer_mib': renderer >> 20, 'seconds': round(time.monotonic() - begin)}
             print(json.dumps(found), flush=True)
             self.assertEqual((page.errors, page.refused()), ([], []))
             self.assertLess(resident(server.process.pid), MEMORY, found)
-            self.assertLess(page.heap(), MEMORY, found)
+            self.assertLess(renderer, MEMORY, found)
             self.assertLess(max(times), 20000, found)
             if studio.SOAK:
                 self.assertLessEqual(found['step_median_ms'], MEDIAN_MS, found)

@@ -15,6 +15,13 @@ bool ts_session_is_handed_over(const struct ts_session *s)
 	return __atomic_load_n(&s->hand_over, __ATOMIC_RELAXED);
 }
 
+/* Ends the recording of the process: the session is not handed over, or no longer. */
+static void end_recording(struct ts_session *s)
+{
+	__atomic_store_n(&s->hand_over, false, __ATOMIC_RELAXED);
+	__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD, __ATOMIC_RELAXED);
+}
+
 static bool is_late(const struct ts_session *s)
 {
 	uint64_t deadline_ns = __atomic_load_n(&s->end_deadline_ns, __ATOMIC_RELAXED);
@@ -251,11 +258,8 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 		r = ts_session_kernel_end(s);
 	if (!r)
 		r = ts_session_lane_end(s);
-	if (r)
-		__atomic_store_n(&s->hand_over, false, __ATOMIC_RELAXED);
-	if (!ts_session_is_handed_over(s))
-		__atomic_and_fetch(&s->memory.control->command, ~TS_COMMAND_RECORD,
-				   __ATOMIC_RELAXED);
+	if (r || !ts_session_is_handed_over(s))
+		end_recording(s);
 	if (bad)
 		how = TS_SESSION_END_BAD_DATA;
 	else if (r == SESSION_E_FULL || is_late(s))
@@ -264,7 +268,7 @@ enum ts_session_end ts_session_finish(struct ts_session *s, int r, enum ts_sessi
 		r = close_rows(s, how, r == SESSION_E_FULL);
 	if (!r && !s->full)
 		return how;
-	__atomic_store_n(&s->hand_over, false, __ATOMIC_RELAXED);
+	end_recording(s);
 	if (!r)
 		return TS_SESSION_END_DAEMON;
 	/*

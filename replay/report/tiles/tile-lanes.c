@@ -96,7 +96,8 @@ static bool is_place(const struct ts_lane *a, const struct ts_lane *b)
 	       a->name == b->name && a->domain == b->domain && a->direction == b->direction;
 }
 
-uint32_t ts_tile_lane_find(const struct ts_tiles *tiles, const struct ts_lane *place)
+/* Returns the lane of a place with the first number of its thread. */
+static uint32_t find_lane(const struct ts_tiles *tiles, const struct ts_lane *place)
 {
 	TS_HASHINDEX_EACH (&tiles->by_place, hash_place(tiles, place), at)
 		if (is_place(&tiles->lanes[at.number].lane, place))
@@ -104,9 +105,17 @@ uint32_t ts_tile_lane_find(const struct ts_tiles *tiles, const struct ts_lane *p
 	return TS_TILE_NO_LANE;
 }
 
+uint32_t ts_tile_lane_find(const struct ts_tiles *tiles, const struct ts_lane *place)
+{
+	struct ts_lane asked = *place;
+
+	asked.thread = ts_tile_thread_first(tiles, asked.session, asked.thread);
+	return find_lane(tiles, &asked);
+}
+
 static int add_lane(struct ts_tiles *tiles, const struct ts_lane *place, uint64_t n_rows)
 {
-	uint32_t found = ts_tile_lane_find(tiles, place);
+	uint32_t found = find_lane(tiles, place);
 	struct ts_tile_lane *lane;
 
 	if (found != TS_TILE_NO_LANE) {
@@ -161,7 +170,8 @@ static int add_thread(struct ts_tiles *tiles, uint32_t session, uint32_t type, u
 		[TS_TILE_EVENTS] = TS_LANE_KERNEL_EVENTS,
 		[TS_TILE_SAMPLES] = TS_LANE_HOST_SAMPLES,
 	};
-	struct ts_lane lane = {.session = session, .thread = thread};
+	struct ts_lane lane = {.session = session,
+			       .thread = ts_tile_thread_first(tiles, session, thread)};
 	int r;
 
 	/* The thread's own lane is the parent of the others. */
@@ -198,18 +208,32 @@ static int see(struct seen *seen, const struct ts_sbt_place *place)
 	return 0;
 }
 
-static bool is_same_place(const struct ts_sbt_place *a, const struct ts_sbt_place *b)
+static int compare_places(const void *left, const void *right)
 {
-	return !memcmp(a, b, sizeof(*a));
+	return memcmp(left, right, sizeof(struct ts_sbt_place));
 }
 
-/* Adds a place unless it is among the last ones. Others appear twice, which does no harm. */
+/* Adds a place unless it is among the last ones. */
 static int see_new(struct seen *seen, size_t first, const struct ts_sbt_place *place)
 {
 	for (size_t k = 0; k < 128 && seen->n > first + k; k++)
-		if (is_same_place(&seen->at[seen->n - 1 - k], place))
+		if (!compare_places(&seen->at[seen->n - 1 - k], place))
 			return 0;
 	return see(seen, place);
+}
+
+/* Leaves each place of a block once: those from `first` on. */
+static void see_once(struct seen *seen, size_t first)
+{
+	size_t n = first;
+
+	if (seen->n == first)
+		return;
+	qsort(seen->at + first, seen->n - first, sizeof(*seen->at), compare_places);
+	for (size_t i = first + 1; i < seen->n; i++)
+		if (compare_places(&seen->at[n], &seen->at[i]))
+			seen->at[++n] = seen->at[i];
+	seen->n = n + 1;
 }
 
 /* Lists the places of a block without a summary. */
@@ -244,6 +268,7 @@ static int see_decoded(struct seen *seen, struct ts_sbt_reader *reader, size_t i
 		}
 		r = see_new(seen, first, &place);
 	}
+	see_once(seen, first);
 	return r;
 }
 
@@ -423,6 +448,8 @@ static int order_lanes(struct ts_tiles *tiles, const struct ts_map *units)
 		struct ts_tile_lane *lane = &tiles->lanes[i];
 
 		lane->lane.parent = parent_of(tiles, &lane->lane);
+		lane->lane.definition =
+			ts_tile_thread_last(tiles, lane->lane.session, lane->lane.thread);
 		lane->unit = unit_of(&lane->lane, units);
 		find_relatives(tiles, lane);
 	}
@@ -551,6 +578,27 @@ static int add_place(struct ts_tiles *tiles, const struct ts_sbt_block *block,
 			  (unsigned)ts_map_get(directions, block->session), n_rows);
 }
 
+/* Finds the threads that have several definitions. */
+static int read_threads(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
+			const struct seen *seen)
+{
+	struct ts_map with_calls = {0};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < seen->n; i++) {
+		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, seen->at[i].block);
+		enum ts_tile_class tile_class = ts_tile_class_of(block->type);
+
+		if (seen->at[i].is_thread &&
+		    (tile_class == TS_TILE_CALLS || tile_class == TS_TILE_RANGES))
+			r = ts_tile_thread_has_calls(&with_calls, block->session,
+						     seen->at[i].thread);
+	}
+	r = r ? r : ts_tile_threads_read(tiles, reader, &with_calls);
+	ts_map_deinit(&with_calls);
+	return r;
+}
+
 static int read_all(struct ts_tiles *tiles, struct ts_sbt_reader *reader, struct ts_map *units,
 		    struct ts_map *directions, struct seen *seen)
 {
@@ -568,6 +616,7 @@ static int read_all(struct ts_tiles *tiles, struct ts_sbt_reader *reader, struct
 	}
 	r = r ? r : see_blocks(tiles, reader, &places, units, seen);
 	ts_sbt_places_deinit(&places);
+	r = r ? r : read_threads(tiles, reader, seen);
 	r = r ? r : for_places(tiles, reader, seen, directions, add_place);
 	r = r ? r : order_lanes(tiles, units);
 	return r ? r : for_places(tiles, reader, seen, NULL, add_part);

@@ -101,6 +101,8 @@ struct ts_tiles {
 	size_t n_lanes, lanes_capacity;
 	size_t n_lanes_before;	      /* lanes that earlier tiles had */
 	struct ts_hashindex by_place; /* lanes by kind and place */
+	/* Threads with several definitions, by session and number: see tile-threads.c. */
+	struct ts_map first_of_thread, last_of_thread;
 	struct ts_tile_unit *units;
 	size_t n_units, units_capacity;
 	struct ts_tile_cache cache;
@@ -113,12 +115,27 @@ struct ts_tiles {
 /* Makes lanes and units from the reader's definitions and blocks. Lanes of `before` come first. */
 int ts_tile_lanes_read(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		       const struct ts_tiles *before);
-/* Returns the number of the lane of this kind and place, or TS_TILE_NO_LANE. */
+/*
+ * Returns the number of the lane of this kind and place, or TS_TILE_NO_LANE. The place may have any
+ * number of the thread.
+ */
 uint32_t ts_tile_lane_find(const struct ts_tiles *tiles, const struct ts_lane *place);
 /* Returns the class of a row type; TS_TILE_CLASSES: rows of the type are in no lane. */
 enum ts_tile_class ts_tile_class_of(uint32_t type);
 /* Returns the direction of a copy by its CUpti_ActivityMemcpyKind. */
 enum ts_lane_copies ts_tile_direction(uint32_t copy_kind);
+
+/* tile-threads.c */
+/*
+ * Finds the threads that have several definitions. `with_calls` has the threads that
+ * ts_tile_thread_has_calls() noted. Both return 0 or -ENOMEM.
+ */
+int ts_tile_threads_read(struct ts_tiles *tiles, const struct ts_sbt_reader *reader,
+			 const struct ts_map *with_calls);
+int ts_tile_thread_has_calls(struct ts_map *with_calls, uint32_t session, uint32_t number);
+/* Return the number of a thread's first definition, and of the best one; `number` if it has one. */
+uint32_t ts_tile_thread_first(const struct ts_tiles *tiles, uint32_t session, uint32_t number);
+uint32_t ts_tile_thread_last(const struct ts_tiles *tiles, uint32_t session, uint32_t number);
 
 /* tile-block.c */
 /*

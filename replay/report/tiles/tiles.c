@@ -52,6 +52,8 @@ void ts_tiles_free(struct ts_tiles *tiles)
 	free(tiles->units);
 	free(tiles->lanes);
 	ts_hashindex_deinit(&tiles->by_place);
+	ts_map_deinit(&tiles->first_of_thread);
+	ts_map_deinit(&tiles->last_of_thread);
 	ts_tile_cache_deinit(&tiles->cache);
 	free(tiles);
 }

@@ -79,12 +79,14 @@ struct ts_lane {
 	uint32_t device;
 	uint32_t context;
 	uint32_t stream;
-	uint32_t thread;
-	uint32_t name;	    /* COUNTER: string of its name */
-	uint32_t domain;    /* COUNTER: string of its domain */
-	uint32_t direction; /* COPY: enum ts_lane_copies */
-	uint32_t depth;	    /* number of nested levels so far known, from 1 */
-	uint64_t n_rows;    /* so far known */
+	uint32_t thread;     /* number of the thread's first definition */
+	uint32_t definition; /* of a thread with several definitions: the one with its name */
+	uint32_t name;	     /* COUNTER: string of its name */
+	uint32_t domain;     /* COUNTER: string of its domain */
+	uint32_t direction;  /* COPY: enum ts_lane_copies */
+	uint32_t depth;	     /* number of nested levels so far known, from 1 */
+	uint32_t reserved;
+	uint64_t n_rows; /* so far known */
 };
 
 /* Returns "thread", "stream", ...; NULL for other numbers. */
@@ -117,7 +119,8 @@ void ts_tiles_lane(struct ts_tiles *tiles, size_t i, struct ts_lane *ret_lane);
 
 /*
  * Returns the id of the lane with this kind and place (session, device, context, stream, thread,
- * name, domain, direction; those that the kind does not have are 0), or 0.
+ * name, domain, direction; those that the kind does not have are 0), or 0. A thread may have any of
+ * its numbers.
  */
 uint32_t ts_tiles_find_lane(const struct ts_tiles *tiles, const struct ts_lane *place);
 

@@ -30,11 +30,18 @@ void *ts_largearray_alloc(size_t n, size_t bytes)
 	return at;
 }
 
+/* The kernel clears a fresh mapping; clearing it again would cost as much as filling it. */
 void *ts_largearray_alloc_zeroed(size_t n, size_t bytes)
 {
-	void *at = ts_largearray_alloc(n, bytes);
+	void *at = calloc(n, bytes);
+	uintptr_t from, to;
 
-	return at ? memset(at, 0, n * bytes) : NULL;
+	if (!at || n * bytes < 2 * LARGE_PAGE)
+		return at;
+	from = ((uintptr_t)at + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	to = ((uintptr_t)at + n * bytes) & ~(LARGE_PAGE - 1);
+	(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+	return at;
 }
 
 int ts_largearray_resize(void *items, size_t n_wanted, size_t *n_allocated, size_t bytes)

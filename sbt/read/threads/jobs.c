@@ -16,10 +16,16 @@
 
 #define STACK_BYTES (1024u * 1024)
 
+struct worker {
+	struct ts_jobs *jobs;
+	pthread_t thread;
+	void *state;
+};
+
 struct ts_jobs {
 	struct ts_jobs_kind kind;
 	unsigned n_threads, n_jobs;
-	pthread_t threads[TS_SBT_MAX_THREADS];
+	struct worker workers[TS_SBT_MAX_THREADS];
 	pthread_mutex_t lock;
 	pthread_cond_t added; /* or `stop` was set */
 	pthread_cond_t done;
@@ -38,6 +44,9 @@ unsigned ts_sbt_max_threads(void)
 
 	if (!n && !sched_getaffinity(0, sizeof(cpus), &cpus))
 		n = (unsigned long)CPU_COUNT(&cpus);
+	else if (!n)
+		/* The machine has more processors than cpu_set_t has bits. */
+		n = TS_SBT_MAX_THREADS;
 	return n > TS_SBT_MAX_THREADS ? TS_SBT_MAX_THREADS : n ? (unsigned)n : 1;
 }
 
@@ -64,8 +73,11 @@ static void *slot(struct ts_jobs *jobs, uint64_t job)
 	return jobs->slots + job % jobs->n_jobs * jobs->kind.job_bytes;
 }
 
-static void work(struct ts_jobs *jobs, void *state)
+static void *work(void *data)
 {
+	const struct worker *worker = data;
+	struct ts_jobs *jobs = worker->jobs;
+
 	pthread_mutex_lock(&jobs->lock);
 	for (;;) {
 		uint64_t job = jobs->n_started;
@@ -78,26 +90,30 @@ static void work(struct ts_jobs *jobs, void *state)
 		}
 		jobs->n_started++;
 		pthread_mutex_unlock(&jobs->lock);
-		jobs->kind.run(state, slot(jobs, job));
+		jobs->kind.run(worker->state, slot(jobs, job));
 		pthread_mutex_lock(&jobs->lock);
 		jobs->is_done[job % jobs->n_jobs] = true;
 		pthread_cond_signal(&jobs->done);
 	}
 	pthread_mutex_unlock(&jobs->lock);
+	return NULL;
 }
 
-static void *run_thread(void *data)
+static int start_worker(struct ts_jobs *jobs)
 {
-	struct ts_jobs *jobs = data;
-	void *state = calloc(1, jobs->kind.state_bytes);
+	struct worker *worker = &jobs->workers[jobs->n_threads];
+	int r;
 
-	/* Without memory, the other threads do the work; the first thread always has memory. */
-	if (!state)
-		return NULL;
-	work(jobs, state);
-	jobs->kind.state_deinit(state);
-	free(state);
-	return NULL;
+	worker->jobs = jobs;
+	worker->state = calloc(1, jobs->kind.state_bytes);
+	if (!worker->state)
+		return -ENOMEM;
+	r = ts_sbt_thread_start(&worker->thread, work, worker);
+	if (r)
+		free(worker->state);
+	else
+		jobs->n_threads++;
+	return r;
 }
 
 static void deinit(struct ts_jobs *jobs)
@@ -128,10 +144,8 @@ int ts_jobs_new(unsigned n_threads, unsigned n_jobs, const struct ts_jobs_kind *
 	jobs->slots = calloc(n_jobs, kind->job_bytes);
 	if (!jobs->is_done || !jobs->slots)
 		r = -ENOMEM;
-	while (!r && jobs->n_threads < n_threads) {
-		r = ts_sbt_thread_start(&jobs->threads[jobs->n_threads], run_thread, jobs);
-		jobs->n_threads += !r;
-	}
+	while (!r && jobs->n_threads < n_threads)
+		r = start_worker(jobs);
 	if (!jobs->n_threads) {
 		deinit(jobs);
 		return r;
@@ -148,8 +162,11 @@ void ts_jobs_free(struct ts_jobs *jobs)
 	jobs->stop = true;
 	pthread_cond_broadcast(&jobs->added);
 	pthread_mutex_unlock(&jobs->lock);
-	for (unsigned i = 0; i < jobs->n_threads; i++)
-		pthread_join(jobs->threads[i], NULL);
+	for (unsigned i = 0; i < jobs->n_threads; i++) {
+		pthread_join(jobs->workers[i].thread, NULL);
+		jobs->kind.state_deinit(jobs->workers[i].state);
+		free(jobs->workers[i].state);
+	}
 	deinit(jobs);
 }
 

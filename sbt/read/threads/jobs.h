@@ -23,16 +23,16 @@ int ts_sbt_thread_start(pthread_t *ret_thread, void *(*run)(void *data), void *d
 
 struct ts_jobs_kind {
 	size_t job_bytes;
-	size_t state_bytes; /* of each thread's own memory, zeroed at the start */
-	/* Called in a thread. */
-	void (*run)(void *state, void *job);
-	void (*state_deinit)(void *state);
+	size_t state_bytes;		     /* of each thread's own memory, zeroed at the start */
+	void (*run)(void *state, void *job); /* called in a thread */
+	void (*state_deinit)(void *state);   /* called by ts_jobs_free() after the thread's end */
 };
 
 struct ts_jobs;
 
 /*
- * Starts up to n_threads threads; fewer if the system permits no more. The queue holds n_jobs jobs.
+ * Starts up to n_threads threads, at most TS_SBT_MAX_THREADS; fewer if the system or the memory
+ * permits no more. The queue holds n_jobs jobs.
  * -ENOMEM, -EAGAIN: no thread was started.
  */
 int ts_jobs_new(unsigned n_threads, unsigned n_jobs, const struct ts_jobs_kind *kind,

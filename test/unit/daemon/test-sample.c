@@ -401,6 +401,22 @@ TS_TEST(python_frames_on_two_stacks)
 	ts_remote_frames_free(frames);
 }
 
+/* A process may start any number of threads, one after the other. */
+TS_TEST(python_frames_after_many_threads)
+{
+	struct ts_remote_frames *frames = make_interpreter();
+	struct ts_bpf_python_stack stack;
+	static struct made_frame one;
+
+	thread.frame = 0;
+	call(&one, 401);
+	for (uint32_t tid = 1; tid <= 3000; tid++)
+		if (tid != (uint32_t)getpid())
+			ts_check(!ts_remote_frames_read(frames, tid, &stack));
+	check_codes(frames, 1, 401);
+	ts_remote_frames_free(frames);
+}
+
 TS_TEST(python_frames_that_cannot_be_are_dropped)
 {
 	struct ts_remote_frames *frames = make_interpreter();

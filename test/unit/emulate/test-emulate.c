@@ -95,11 +95,11 @@ static void check_starts(const struct program *program, const struct ts_emulate_
 	ts_check_int(ts_emulate_run_init(&run, emulated), 0);
 	ts_check_int(ts_emulate_simulate(emulated, &run), 0);
 	for (size_t i = 0; i < emulated->n_items; i++) {
-		const struct ts_emulate_item *item = &emulated->items[i];
+		uint64_t op_id = emulated->recorded_items[i].op_id;
 
-		if (item->kind == TS_EMULATE_OP)
+		if (emulated->items[i].kind == TS_EMULATE_OP)
 			ts_check_int(run.items[i].start_ns + emulated->base_ns,
-				     program->items[item->op_id - 1].start_ns);
+				     program->items[op_id - 1].start_ns);
 	}
 	ts_check_int(run.n_broken, 0);
 }

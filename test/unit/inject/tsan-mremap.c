@@ -2,9 +2,8 @@
 /*
  * mremap() for programs under ThreadSanitizer, which does not know that call. It would compare
  * accesses to the new mapping with accesses to an earlier one at the same address, such as a
- * library that dlclose() unmapped. This version therefore makes the place with mmap(), and frees the
- * old place with munmap(): ThreadSanitizer knows both. Later a library may be mapped at the old
- * place.
+ * library that dlclose() unmapped. This version therefore makes the place with mmap(), and frees
+ * the old place with munmap(): ThreadSanitizer knows both. The loader may map a library there.
  */
 #include <stdarg.h>
 #include <sys/mman.h>

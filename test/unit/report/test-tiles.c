@@ -838,6 +838,104 @@ TS_TEST(lanes_of_a_growing_trace_keep_their_ids)
 	close_trace(&trace);
 }
 
+/* ---- threads with several definitions -------------------------------------------------------- */
+
+static void add_call(struct ts_sbt_session_writer *session, uint32_t thread, uint64_t start_ns)
+{
+	const struct ts_row_api row = {.start_ns = start_ns,
+				       .end_ns = start_ns + 10,
+				       .op_id = start_ns,
+				       .thread = thread,
+				       .domain = 2,
+				       .cbid = 1};
+
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_API, &row), 0);
+}
+
+static void add_off_cpu(struct ts_sbt_session_writer *session, uint32_t thread, uint64_t start_ns)
+{
+	const struct ts_row_off_cpu row = {.start_ns = start_ns,
+					   .end_ns = start_ns + 5,
+					   .thread = thread};
+
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_OFF_CPU, &row), 0);
+}
+
+/*
+ * Numbers 1 and 3 are a thread that kernel events defined first. Numbers 2 and 4 both have calls:
+ * the thread id was used again. Number 5 is another thread.
+ */
+static int write_threads(void)
+{
+	static const uint32_t tids[] = {71, 72, 71, 72, 73};
+	const struct ts_row_session row = {.pid = 1, .start_ns = 1000};
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+	struct ts_sbt_session_writer *session;
+	struct ts_sbt_writer *writer;
+	uint32_t id;
+
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	for (size_t i = 0; i < TS_ARRAY_LEN(tids); i++)
+		ts_check_int(ts_sbt_session_writer_add_thread(
+				     session, &(struct ts_row_thread){.tid = tids[i]}, &id),
+			     0);
+	add_off_cpu(session, 1, 1000);
+	add_off_cpu(session, 1, 1010);
+	add_call(session, 2, 1020);
+	add_call(session, 3, 1030);
+	add_off_cpu(session, 3, 1040);
+	add_call(session, 3, 1050);
+	add_call(session, 4, 1060);
+	add_off_cpu(session, 5, 1070);
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	return fd;
+}
+
+static void check_thread(struct trace *trace, uint32_t kind, uint32_t number, uint32_t first,
+			 uint32_t definition, size_t n_rows)
+{
+	struct ts_lane lane = {.kind = kind, .session = 1, .thread = number};
+	struct ts_tile_rows rows;
+	uint32_t id = ts_tiles_find_lane(trace->tiles, &lane);
+
+	ts_check(id);
+	ts_tiles_lane(trace->tiles, id - 1, &lane);
+	ts_check_int(lane.thread, first);
+	ts_check_int(lane.definition, definition);
+	ts_check_int(ts_tiles_rows(trace->tiles, trace->reader, id, 0, 1000, 100, NULL, NULL,
+				   &rows),
+		     0);
+	ts_check_int(rows.n, n_rows);
+	free(rows.at);
+}
+
+TS_TEST(a_thread_that_is_defined_twice_has_one_lane)
+{
+	struct trace trace = {.fd = write_threads()};
+	size_t n_threads = 0;
+
+	open_trace(&trace);
+	for (size_t i = 0; i < ts_tiles_n_lanes(trace.tiles); i++) {
+		struct ts_lane lane;
+
+		ts_tiles_lane(trace.tiles, i, &lane);
+		n_threads += lane.kind == TS_LANE_THREAD;
+	}
+	ts_check_int(n_threads, 4);
+	for (uint32_t number = 1; number <= 3; number += 2) {
+		check_thread(&trace, TS_LANE_THREAD, number, 1, 3, 2);
+		check_thread(&trace, TS_LANE_KERNEL_EVENTS, number, 1, 3, 3);
+	}
+	check_thread(&trace, TS_LANE_THREAD, 2, 2, 2, 1);
+	check_thread(&trace, TS_LANE_THREAD, 4, 4, 4, 1);
+	check_thread(&trace, TS_LANE_KERNEL_EVENTS, 5, 5, 5, 1);
+	close_trace(&trace);
+}
+
 /* ---- mistakes of the caller ------------------------------------------------------------------ */
 
 static bool is_over(void *data)

@@ -119,7 +119,8 @@ static inline void test_row(const struct ts_row_schema *schema, uint64_t *state,
  * Makes a trace of n sessions with n seals each, and with rows and definitions of every kind.
  * Returns the file's descriptor.
  */
-static inline int test_small_trace(int n, unsigned n_rows, bool finished)
+static inline int test_small_trace_by(int (*new_writer)(int fd, struct ts_sbt_writer **ret), int n,
+				      unsigned n_rows, bool finished)
 {
 	int fd = test_file(), copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	struct ts_row_session session = {.pid = 42, .start_ns = 1000};
@@ -131,7 +132,7 @@ static inline int test_small_trace(int n, unsigned n_rows, bool finished)
 	struct ts_sbt_writer *writer;
 	uint32_t id;
 
-	ts_check_int(ts_sbt_writer_new(copy, &writer), 0);
+	ts_check_int(new_writer(copy, &writer), 0);
 	ts_check_int(ts_sbt_writer_metadata(writer, TS_METADATA_HOSTNAME, "testhost"), 0);
 	ts_check_int(ts_sbt_writer_string(writer, "program", 7, &session.program), 0);
 	ts_check_int(ts_sbt_writer_string(writer, "Virtual", 7, &device.name), 0);
@@ -168,6 +169,11 @@ static inline int test_small_trace(int n, unsigned n_rows, bool finished)
 		ts_check_int(ts_sbt_writer_finish(writer), 0);
 	ts_sbt_writer_free(writer);
 	return fd;
+}
+
+static inline int test_small_trace(int n, unsigned n_rows, bool finished)
+{
+	return test_small_trace_by(ts_sbt_writer_new, n, n_rows, finished);
 }
 
 /* Reads everything that can be read; returns the number of event rows. */

@@ -12,6 +12,7 @@
 
 #include "sbt/crc32c.h"
 #include "sbt/format/block.h"
+#include "sbt/format/short.h"
 #include "sbt/repair.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
@@ -151,11 +152,14 @@ TS_TEST(search_wants_a_successor)
 	struct ts_sbt_verify_report report;
 	struct ts_sbt_block_header first;
 	struct ts_sbt_error error;
+	const char *why;
 	uint64_t zero = 0;
 	size_t n;
 	uint8_t *bytes = test_contents(fd, &n);
 
-	memcpy(&first, bytes + TS_SBT_HEADER_BYTES, sizeof(first));
+	ts_check_int(ts_block_header_parse(bytes + TS_SBT_HEADER_BYTES, sizeof(first), &first,
+					   &why),
+		     0);
 	ts_check(pwrite(fd, &zero, sizeof(zero), (off_t)n) == sizeof(zero));
 	ts_check(pwrite(fd, bytes + TS_SBT_HEADER_BYTES, ts_block_bytes(&first),
 			(off_t)(n + sizeof(zero))) == (ssize_t)ts_block_bytes(&first));
@@ -278,7 +282,7 @@ static int newer_file(uint16_t flags, uint16_t major, uint64_t incompatible)
 	ts_check_int(ts_encoder_end(&encoder, &block, &blocks), 0);
 	append_block(&file, &blocks, &sequence, &index);
 
-	ts_check_int(ts_index_encode((void *)index.bytes, 2, file.n, &file), 0);
+	ts_check_int(ts_index_encode((void *)index.bytes, 2, file.n, false, &file), 0);
 	fd = test_file_of(file.bytes, file.n);
 	ts_encoder_deinit(&encoder);
 	ts_buffer_deinit(&file);

@@ -7,6 +7,7 @@
 #include "test/unit/harness.h"
 
 #include "sbt/format/block.h"
+#include "sbt/write/writer-internal.h"
 #include "test/unit/sbt/sbt-test.h"
 
 #include <limits.h>
@@ -234,14 +235,16 @@ static void print_example(const uint8_t *bytes, size_t from, size_t to)
  * Makes a file with calls of cudaLaunchKernel, a microsecond apart except the first two, as in the
  * example.
  */
-static int example_file(unsigned n_calls)
+static int example_file(bool is_short, unsigned n_calls)
 {
 	struct ts_row_session session = {.pid = 7};
 	int fd = test_file();
 	struct ts_sbt_session_writer *sw;
 	struct ts_sbt_writer *writer;
 
-	ts_check_int(ts_sbt_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), &writer), 0);
+	ts_check_int(is_short ? ts_sbt_writer_new(fcntl(fd, F_DUPFD_CLOEXEC, 3), &writer)
+			      : ts_sbt_writer_new_plain(fcntl(fd, F_DUPFD_CLOEXEC, 3), &writer),
+		     0);
 	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
 	for (unsigned i = 1; i <= n_calls; i++) {
 		struct ts_row_api api = {.start_ns = i * 1000,
@@ -258,12 +261,12 @@ static int example_file(unsigned n_calls)
 	return fd;
 }
 
-TS_TEST(example)
+static void check_example(bool is_short, const char *mark)
 {
 	uint8_t want[4096], *got;
 	char *text = document();
-	int fd = example_file(2);
-	size_t n, n_want = example_bytes(text, "<!-- example -->", want, sizeof(want));
+	int fd = example_file(is_short, 2);
+	size_t n, n_want = example_bytes(text, mark, want, sizeof(want));
 
 	got = test_contents(fd, &n);
 	/* These bytes vary: the UUID, the creation time, and the checksum over both. */
@@ -277,6 +280,16 @@ TS_TEST(example)
 	close(fd);
 }
 
+TS_TEST(example)
+{
+	check_example(false, "<!-- example -->");
+}
+
+TS_TEST(short_example)
+{
+	check_example(true, "<!-- short -->");
+}
+
 /*
  * FORMAT.md's example of summaries has the bytes that the writer writes: the blocks between the
  * last event block and the index.
@@ -285,7 +298,7 @@ TS_TEST(example_of_summaries)
 {
 	uint8_t want[4096], *got;
 	char *text = document();
-	int fd = example_file(64);
+	int fd = example_file(false, 64);
 	size_t n, n_want = example_bytes(text, "<!-- summary -->", want, sizeof(want));
 	const struct ts_sbt_block *first, *index;
 	struct ts_sbt_reader *reader;

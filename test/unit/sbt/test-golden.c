@@ -106,6 +106,15 @@ TS_TEST(every_type)
 	check_file("every-type", true);
 }
 
+/* SBT 1.1: short blocks, short indices, no summaries. */
+TS_TEST(short_files)
+{
+	check_file("short-every-type", true);
+	check_file("short-operations", true);
+	check_file("short-samples", true);
+	check_file("short-appended", true);
+}
+
 TS_TEST(samples)
 {
 	check_file("samples", true);
@@ -137,12 +146,24 @@ TS_TEST(appended)
 	check_file("appended", true);
 }
 
+static void check_parts(const char *first, const char *second)
+{
+	char name[64];
+	struct ts_sbt_reader *reader, *before;
+
+	check_file(first, true);
+	snprintf(name, sizeof(name), "%s.sbt", first);
+	before = open_file(name);
+	snprintf(name, sizeof(name), "%s.sbt", second);
+	reader = open_file(name);
+	ts_check_int(ts_sbt_reader_join(reader, &before, 1), 0);
+	snprintf(name, sizeof(name), "%s.txt", second);
+	check(reader, name);
+	ts_sbt_reader_free(reader);
+}
+
 TS_TEST(parts)
 {
-	struct ts_sbt_reader *reader = open_file("parts.sbt"), *before = open_file("parts.1.sbt");
-
-	check_file("parts.1", true);
-	ts_check_int(ts_sbt_reader_join(reader, &before, 1), 0);
-	check(reader, "parts.txt");
-	ts_sbt_reader_free(reader);
+	check_parts("parts.1", "parts");
+	check_parts("short-parts.1", "short-parts");
 }

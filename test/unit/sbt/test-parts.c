@@ -10,6 +10,7 @@
 
 #include "sbt/repair.h"
 #include "sbt/verify.h"
+#include "sbt/write/writer-internal.h"
 #include "test/unit/sbt/sbt-test.h"
 
 #define N_FILES 5
@@ -45,18 +46,20 @@ static void write_some(struct recording *made, unsigned file)
 /*
  * Makes a recording in several files. Rows that are pending in the session go into the next file.
  */
-static struct recording make_recording(bool finish)
+static struct recording make_recording_as(bool is_short, bool finish)
 {
 	struct ts_row_session row = {.pid = 7, .start_ns = 1};
 	struct recording made = {.now = 10};
+	int fd;
 
 	made.fds[0] = test_file();
-	ts_check_int(ts_sbt_writer_new(fcntl(made.fds[0], F_DUPFD_CLOEXEC, 3), &made.writer), 0);
+	fd = fcntl(made.fds[0], F_DUPFD_CLOEXEC, 3);
+	ts_check_int(is_short ? ts_sbt_writer_new(fd, &made.writer)
+			      : ts_sbt_writer_new_plain(fd, &made.writer),
+		     0);
 	ts_check_int(ts_sbt_writer_metadata(made.writer, TS_METADATA_HOSTNAME, "host"), 0);
 	ts_check_int(ts_sbt_session_writer_new(made.writer, &row, &made.session), 0);
 	for (unsigned file = 0; file < N_FILES; file++) {
-		int fd;
-
 		write_some(&made, file);
 		if (file == N_FILES - 1)
 			break;
@@ -73,6 +76,11 @@ static struct recording make_recording(bool finish)
 		ts_check_int(ts_sbt_writer_finish(made.writer), 0);
 	ts_sbt_writer_free(made.writer);
 	return made;
+}
+
+static struct recording make_recording(bool finish)
+{
+	return make_recording_as(true, finish);
 }
 
 static void close_all(struct recording *made)
@@ -118,9 +126,9 @@ static void check_marks(struct ts_sbt_reader *reader, unsigned first, unsigned l
 	ts_sbt_cursor_free(cursor);
 }
 
-TS_TEST(each_is_a_trace)
+static void check_each(bool is_short)
 {
-	struct recording made = make_recording(true);
+	struct recording made = make_recording_as(is_short, true);
 
 	for (unsigned i = 0; i < N_FILES; i++) {
 		struct ts_sbt_reader *reader = open_reader(made.fds[i]);
@@ -148,11 +156,17 @@ TS_TEST(each_is_a_trace)
 	close_all(&made);
 }
 
+TS_TEST(each_is_a_trace)
+{
+	check_each(true);
+	check_each(false);
+}
+
 /*
  * Checks that the summaries of each file still exclude its blocks when the files are read as one
  * trace. A query decodes one block, plus the last one of a file without an end.
  */
-static void check_thread(struct ts_sbt_reader *reader, unsigned file, bool finished)
+static void check_thread(struct ts_sbt_reader *reader, bool is_short, unsigned file, bool finished)
 {
 	struct ts_sbt_cursor_options options = {.filter = TS_SBT_BY_THREAD, .thread = file + 1};
 	struct ts_sbt_cursor *cursor;
@@ -163,14 +177,17 @@ static void check_thread(struct ts_sbt_reader *reader, unsigned file, bool finis
 	for (; !ts_sbt_cursor_next(cursor, &row); n++)
 		ts_check_int(row.mark->thread, file + 1);
 	ts_check_int(n, N_ROWS);
-	ts_check_int(ts_sbt_cursor_decoded(cursor), finished || file == N_FILES - 1 ? 1 : 2);
+	/* Small files that may be short have no summaries. */
+	if (!is_short)
+		ts_check_int(ts_sbt_cursor_decoded(cursor),
+			     finished || file == N_FILES - 1 ? 1 : 2);
 	ts_sbt_cursor_free(cursor);
 }
 
-TS_TEST(all_are_one)
+static void check_all(bool is_short)
 {
 	for (unsigned first = 0; first < N_FILES - 1; first++) {
-		struct recording made = make_recording(first % 2);
+		struct recording made = make_recording_as(is_short, first % 2);
 		struct ts_sbt_reader *reader = open_reader(made.fds[N_FILES - 1]);
 		struct ts_sbt_reader *before[N_FILES];
 		struct ts_sbt_summary summary;
@@ -185,7 +202,7 @@ TS_TEST(all_are_one)
 		ts_check_int(ts_sbt_reader_join(reader, before, n), 0);
 		check_marks(reader, first, N_FILES - 1);
 		for (unsigned i = first; i < N_FILES; i++)
-			check_thread(reader, i, first % 2);
+			check_thread(reader, is_short, i, first % 2);
 		/* The oldest files may be missing: later files repeat their definitions. */
 		ts_check_int(ts_sbt_reader_n_threads(reader), N_FILES);
 		ts_check_int(ts_sbt_reader_n_metadata(reader), 1);
@@ -206,6 +223,12 @@ TS_TEST(all_are_one)
 		ts_sbt_reader_free(reader);
 		close_all(&made);
 	}
+}
+
+TS_TEST(all_are_one)
+{
+	check_all(true);
+	check_all(false);
 }
 
 /*

@@ -192,6 +192,47 @@ static void check_sound(const struct ts_graph *graph)
 }
 
 /*
+ * Ends node `late` later by delay_ns, and computes all later nodes anew: each keeps its length, and
+ * its time from the last release to its start. Returns true if the graph then ends later.
+ */
+static bool moves_end(const struct ts_graph *graph, size_t late, uint64_t delay_ns)
+{
+	ts_cleanup(ts_freep) uint64_t *later_ns = calloc(graph->n_nodes + 1, sizeof(*later_ns));
+	bool moves = false;
+
+	ts_check(later_ns);
+	for (size_t i = late; i < graph->n_nodes; i++) {
+		const struct ts_graph_node *node = &graph->nodes[i];
+		uint64_t released_ns = 0, before_ns = 0;
+
+		for (uint32_t e = node->first_edge; e < node->first_edge + node->n_edges; e++) {
+			const struct ts_graph_edge *edge = &graph->edges[e];
+			uint64_t now_ns = edge->release_ns + later_ns[edge->from];
+
+			released_ns = now_ns > released_ns ? now_ns : released_ns;
+			before_ns = edge->release_ns > before_ns ? edge->release_ns : before_ns;
+		}
+		later_ns[i] = i == late ? delay_ns : released_ns - before_ns;
+		if (!node->has_return && node->end_ns + later_ns[i] > graph->to_ns)
+			moves = true;
+	}
+	return moves;
+}
+
+/* Slack is the longest delay that does not move the end. */
+static void check_slack(const struct ts_graph *graph)
+{
+	for (size_t i = 0; i < graph->n_nodes; i++) {
+		if (graph->slack_ns[i] != UINT64_MAX) {
+			ts_check(!moves_end(graph, i, graph->slack_ns[i]));
+			ts_check(moves_end(graph, i, graph->slack_ns[i] + 1));
+		} else {
+			ts_check(!moves_end(graph, i, UINT32_MAX));
+		}
+	}
+}
+
+/*
  *	host      |1--|  |2-|   |3 waits for the stream                 |
  *	stream 1       [1           ] [2            ]
  *	          0   10 20 30  40  115 118       218 230
@@ -489,6 +530,7 @@ TS_TEST(whatever_lies_makes_no_cycle)
 		}
 		graph = finish();
 		check_sound(graph);
+		check_slack(graph);
 		ts_graph_free(graph);
 	}
 }

@@ -171,7 +171,7 @@ tests['flame graphs are laid out'] = () => {
 };
 
 tests['black text is readable on each colour'] = () => {
-	for (const colour of colours.PALETTE)
+	for (const colour of [...colours.PALETTE, ...colours.PALETTE.map(colours.muted)])
 		assert.ok(colours.contrast(colour, { r: 11, g: 13, b: 16 }) >= 5, JSON.stringify(colour));
 	assert.deepEqual(colours.oklch(1, 0, 0), { r: 255, g: 255, b: 255 });
 	assert.deepEqual(colours.colourOf(7), colours.colourOf(7));
@@ -202,6 +202,47 @@ tests['lanes fold and have places'] = () => {
 	assert.deepEqual(tree.visible.filter((item) => item.layer).map((item) => item.info.id), [4, 2, 5, 6]);
 	assert.ok(tree.deepen(4, 2));
 	assert.ok(!tree.deepen(4, 2));
+};
+
+tests['counters of the recorder are in a folded group'] = () => {
+	const counter = (id, name, folded) => ({ ...lane(id, 1, 'counter', 4), name, folded });
+	const tree = new page.LaneTree([lane(1, 0, 'process', 0), counter(2, 'loss'), counter(3, 'x', true), counter(4, 'tracesmith: rows')]);
+	assert.deepEqual(tree.visible.map((item) => item.info.kind), ['process', 'counter', 'group']);
+	const group = tree.visible[2];
+	assert.equal(tree.shown(3), group);
+	assert.deepEqual(tree.foldedIds(), [group.info.id]);
+	tree.unfold(4);
+	assert.deepEqual(tree.visible.slice(3).map((item) => item.info.id), [3, 4]);
+	tree.fold(group);
+	assert.equal(tree.visible.length, 3);
+};
+
+tests['like lanes of two traces lie side by side'] = () => {
+	const second = (info, name) => ({ ...info, trace: 1, name: name || info.name });
+	const named = (info, name, stream) => ({ ...info, name, stream });
+	const tree = new page.LaneTree([lane(1, 0, 'process', 0), lane(2, 1, 'device', 9), named(lane(3, 2, 'stream'), 'stream 7', 7),
+		named(lane(4, 1, 'thread'), 'main (thread 10)'), second(lane(11, 0, 'process', 0)), second(lane(12, 11, 'device', 9)),
+		second(named(lane(13, 12, 'stream'), 'stream 13', 13)), second(named(lane(14, 12, 'stream'), 'stream 7', 7)),
+		second(named(lane(15, 11, 'thread'), 'main (thread 99)'))]);
+	const ids = () => tree.visible.map((item) => item.info.id);
+	assert.deepEqual(ids(), [1, 11, 2, 12, 3, 14, 13, 4, 15]);
+	tree.fold(tree.byId.get(12));
+	assert.deepEqual(ids(), [1, 11, 2, 12, 4, 15]);
+	assert.equal(tree.shown(14).info.id, 12);
+	tree.unfold(14);
+	tree.pair(false);
+	assert.deepEqual(ids(), [1, 2, 3, 4, 11, 12, 13, 14, 15]);
+};
+
+tests['steps of a path are found by time'] = () => {
+	const steps = new page.steps.Steps();
+	for (let i = 0; i < 1000; i++)
+		steps.push(i % 3, 10 * i, 10 * i + 10, i % 2 ? 'call' : 'compute');
+	assert.equal(steps.length, 1000);
+	assert.deepEqual([steps.lane[700], steps.start[700], steps.end[700], steps.partOf(700), steps.partOf(701)], [1, 7000, 7010, 'compute', 'call']);
+	assert.deepEqual([-5, 0, 10, 7005, 10000].map((ns) => steps.after(ns)), [0, 0, 1, 700, 1000]);
+	const list = [{ start: 3 }, { start: 3 }, { start: 8 }];
+	assert.deepEqual([0, 3, 4, 9].map((start) => page.steps.firstFrom(list, start)), [0, 0, 2, 3]);
 };
 
 tests['lanes in a circle do not hang'] = () => {

@@ -9,6 +9,7 @@
 #include "proto/abi/base.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -42,24 +43,54 @@ static int write_page(const char *address, char ret_path[PATH_MAX])
 	return 0;
 }
 
+/* The browser's own messages are no output of tsctl. */
+static int silence(posix_spawn_file_actions_t *actions)
+{
+	int r = -posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+
+	return r ? r
+		 : -posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY,
+						     0);
+}
+
+/*
+ * The browser gets none of the signals that this program blocks and ignores. It has a session of
+ * its own, so Ctrl-C ends the server and not the browser.
+ */
+static int detach(posix_spawnattr_t *attributes)
+{
+	sigset_t blocked, defaults;
+	int r;
+
+	sigemptyset(&blocked);
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	r = -posix_spawnattr_setsigmask(attributes, &blocked);
+	r = r ? r : -posix_spawnattr_setsigdefault(attributes, &defaults);
+	return r ? r
+		 : -posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK |
+								 POSIX_SPAWN_SETSIGDEF |
+								 POSIX_SPAWN_SETSID);
+}
+
 int ts_browser_open(const char *address, char ret_path[PATH_MAX])
 {
 	char *words[] = {(char *)"xdg-open", ret_path, NULL};
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
 	pid_t pid;
 	int r = write_page(address, ret_path);
 
+	r = r ? r : -posix_spawn_file_actions_init(&actions);
 	if (r)
 		return r;
-	r = -posix_spawn_file_actions_init(&actions);
-	if (r)
-		return r;
-	/* The browser's own messages are no output of tsctl. */
-	r = -posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	r = r ? r
-	      : -posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY,
-						  0);
-	r = r ? r : -posix_spawnp(&pid, words[0], &actions, NULL, words, environ);
+	r = -posix_spawnattr_init(&attributes);
+	if (!r) {
+		r = silence(&actions);
+		r = r ? r : detach(&attributes);
+		r = r ? r : -posix_spawnp(&pid, words[0], &actions, &attributes, words, environ);
+		posix_spawnattr_destroy(&attributes);
+	}
 	posix_spawn_file_actions_destroy(&actions);
 	return r;
 }

@@ -47,8 +47,9 @@ static const struct {
 	{"names", false, ts_request_names},    {"rows", false, ts_request_rows},
 	{"row", false, ts_request_row},	       {"ask", true, ts_request_ask},
 	{"picture", true, ts_request_picture}, {"search", false, ts_request_search},
-	{"arrows", false, ts_request_arrows},  {"what-if", true, ts_request_what_if},
-	{"live", false, ts_request_live},      {"live", true, ts_request_control},
+	{"arrows", false, ts_request_arrows},  {"slack", false, ts_request_slack},
+	{"what-if", true, ts_request_what_if}, {"live", false, ts_request_live},
+	{"live", true, ts_request_control},
 };
 
 static const char *const headers[][2] = {

@@ -141,6 +141,7 @@ int main(int argc, char **argv)
 		return TS_EXIT_BAD;
 	}
 	ts_studio_layers_init(&studio.layers);
+	ts_studio_slacks_init(&studio.slacks);
 	if (make_token(studio.token)) {
 		ts_complain("the system gives no random numbers");
 		return TS_EXIT_BAD;
@@ -152,6 +153,7 @@ int main(int argc, char **argv)
 	}
 	r = r ? r : serve(&studio, &asked);
 	ts_studio_layers_deinit(&studio.layers);
+	ts_studio_slacks_deinit(&studio.slacks);
 	for (unsigned i = 0; i < studio.n_traces; i++)
 		ts_studio_trace_close(&studio.traces[i]);
 	return r;

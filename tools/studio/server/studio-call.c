@@ -29,7 +29,7 @@ bool ts_call_is_cancelled(void *data)
 {
 	const struct ts_studio_call *call = data;
 
-	return call->is_cancelled;
+	return __atomic_load_n(&call->is_cancelled, __ATOMIC_RELAXED);
 }
 
 int ts_call_fail(struct ts_studio_call *call, unsigned status, const char *format, ...)

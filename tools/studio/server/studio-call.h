@@ -24,7 +24,7 @@ struct ts_studio_call {
 	struct ts_studio_tiles *tiles;
 	struct ts_studio_reader *reader;
 	struct ts_studio_layer *layer; /* set by ts_call_layer() */
-	/* Becomes 1 if the client has closed its connection: studio-watch.h. */
+	/* Becomes 1 if the client has closed its connection: studio-watch.h. Atomic. */
 	volatile int is_cancelled;
 	struct ts_studio_call *next; /* of the watched calls */
 };
@@ -75,6 +75,7 @@ int ts_request_ask(struct ts_studio_call *call);
 int ts_request_picture(struct ts_studio_call *call);
 int ts_request_search(struct ts_studio_call *call);
 int ts_request_arrows(struct ts_studio_call *call);
+int ts_request_slack(struct ts_studio_call *call);
 int ts_request_what_if(struct ts_studio_call *call);
 int ts_request_live(struct ts_studio_call *call);
 int ts_request_control(struct ts_studio_call *call);

@@ -3,7 +3,9 @@
  * An open trace of Studio, and its readers: see studio.h. main.c opens the traces; requests borrow
  * readers. A reader serves one thread at a time, so each request has its own.
  */
-#include "tools/studio/server/studio.h"
+#include "proto/abi/clock.h"
+#include "tools/studio/server/studio-daemon.h"
+#include "tools/studio/server/studio-wait.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <time.h>
@@ -12,6 +14,13 @@
 #define WAIT_NS 50000000L
 /* Time between two looks at a growing trace. */
 #define FOLLOW_NS UINT64_C(400000000)
+/*
+ * Processor time for exact coarse cells of a growing trace, at each look: a quarter of FOLLOW_NS.
+ * If a trace needs more, its coarse cells are estimates until it ends.
+ */
+#define BUILD_NS UINT64_C(100000000)
+/* A page that has not asked for so long is gone. */
+#define WATCHED_NS UINT64_C(3000000000)
 
 static void free_reader(struct ts_studio_reader *reader)
 {
@@ -26,11 +35,15 @@ static struct ts_studio_reader *open_reader(const struct ts_studio_trace *trace)
 {
 	struct ts_studio_reader *reader = calloc(1, sizeof(*reader));
 	struct ts_resolver_options options = {0};
+	int r;
 
 	if (!reader)
 		return NULL;
-	if (ts_source_open(&reader->source, trace->file, trace->session) ||
-	    ts_resolver_new(reader->source.reader, &options, &reader->resolver)) {
+	/* A session may be over, so its daemon is asked only once. */
+	r = trace->first && trace->session
+		    ? ts_source_reopen(&reader->source, &trace->first->source)
+		    : ts_source_open(&reader->source, trace->file, trace->session);
+	if (r || ts_resolver_new(reader->source.reader, &options, &reader->resolver)) {
 		free_reader(reader);
 		return NULL;
 	}
@@ -47,13 +60,14 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
 		ts_no_memory();
 	tiles->refs = 1;
 	*trace = (struct ts_studio_trace){.file = file, .session = session};
-	if (pthread_mutex_init(&trace->lock, NULL) || pthread_cond_init(&trace->is_free, NULL))
+	if (pthread_mutex_init(&trace->lock, NULL) || ts_studio_wait_init(&trace->is_free))
 		ts_no_memory();
 	reader = open_reader(trace);
 	if (!reader) {
 		free(tiles);
 		return TS_EXIT_BAD;
 	}
+	trace->first = reader;
 	trace->free_readers = reader;
 	trace->n_readers = 1;
 	trace->path = strdup(reader->source.path);
@@ -148,14 +162,17 @@ static uint64_t count_rows(struct ts_sbt_reader *reader)
 	return n;
 }
 
-/* Makes tiles of the blocks that the reader has, and reads them all. Returns 0 or an error. */
-static int make_tiles(struct ts_studio_trace *trace, struct ts_studio_reader *reader)
+/*
+ * Makes tiles of the blocks that the reader has, and reads them all if `build`; without, coarse
+ * cells are estimates. Returns 0 or an error.
+ */
+static int make_tiles(struct ts_studio_trace *trace, struct ts_studio_reader *reader, bool build)
 {
 	struct ts_studio_tiles *made = calloc(1, sizeof(*made));
 	struct ts_studio_tiles *before = ts_studio_tiles_get(trace);
 	int r = made ? ts_tiles_new(reader->source.reader, before->tiles, &made->tiles) : -ENOMEM;
 
-	if (!r)
+	if (!r && build)
 		r = ts_tiles_build(made->tiles, reader->source.reader, is_closing, trace);
 	ts_studio_tiles_put(trace, before);
 	if (r) {
@@ -170,11 +187,11 @@ static int make_tiles(struct ts_studio_trace *trace, struct ts_studio_reader *re
 	return 0;
 }
 
-static uint64_t now_ns(void)
+static uint64_t thread_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
@@ -187,29 +204,60 @@ static void sleep_for(struct ts_studio_trace *trace, uint64_t ns)
 		nanosleep(&step, NULL);
 }
 
-/* Follows a growing trace until its end. New tiles are made in a fifth of the time at most. */
+/* Returns true if a page has lately asked how far the trace has grown. */
+static bool is_watched(struct ts_studio_trace *trace)
+{
+	uint64_t asked_ns = atomic_load(&trace->asked_ns);
+
+	return asked_ns && ts_clock_monotonic_ns() - asked_ns < WATCHED_NS;
+}
+
+/* The state of following a trace. */
+struct following {
+	struct ts_studio_trace *trace;
+	struct ts_studio_reader *reader;
+	struct ts_studio_daemon daemon;
+	size_t n_blocks;   /* of the present tiles */
+	uint64_t build_ns; /* processor time of the last tiles with exact coarse cells */
+};
+
+/* Reads the new part of the trace, and makes new tiles of it. */
+static void look(struct following *following)
+{
+	struct ts_studio_trace *trace = following->trace;
+	struct ts_sbt_reader *reader = following->reader->source.reader;
+	uint64_t until_ns =
+		is_watched(trace) ? ts_studio_daemon_flush(&following->daemon, trace) : 0;
+	uint64_t start_ns = thread_ns();
+	int r = ts_sbt_reader_refresh(reader);
+	bool is_ended = ts_sbt_reader_state(reader) != TS_SBT_GROWING;
+	bool build = is_ended || following->build_ns < BUILD_NS;
+
+	if (!r && (is_ended || ts_sbt_reader_n_blocks(reader) != following->n_blocks)) {
+		r = make_tiles(trace, following->reader, build);
+		if (build)
+			following->build_ns = thread_ns() - start_ns;
+	}
+	if (!r)
+		following->n_blocks = ts_sbt_reader_n_blocks(reader);
+	if (!r && until_ns)
+		atomic_store(&trace->until_ns, until_ns);
+	if (is_ended)
+		atomic_store(&trace->is_ended, 1);
+}
+
+/* Follows a growing trace until its end. */
 static void *follow(void *data)
 {
 	struct ts_studio_trace *trace = data;
-	struct ts_studio_reader *reader = open_own(trace);
-	size_t n_blocks = 0;
+	struct following following = {.trace = trace, .reader = open_own(trace)};
 
-	while (reader && !is_closing(trace) && !atomic_load(&trace->is_ended)) {
-		uint64_t start_ns = now_ns(), spent_ns;
-		bool is_ended;
-		int r = ts_sbt_reader_refresh(reader->source.reader);
-
-		is_ended = ts_sbt_reader_state(reader->source.reader) != TS_SBT_GROWING;
-		if (!r && ts_sbt_reader_n_blocks(reader->source.reader) != n_blocks)
-			r = make_tiles(trace, reader);
-		if (!r)
-			n_blocks = ts_sbt_reader_n_blocks(reader->source.reader);
-		if (is_ended)
-			atomic_store(&trace->is_ended, 1);
-		spent_ns = now_ns() - start_ns;
-		sleep_for(trace, 4 * spent_ns > FOLLOW_NS ? 4 * spent_ns : FOLLOW_NS);
+	while (following.reader && !is_closing(trace) && !atomic_load(&trace->is_ended)) {
+		look(&following);
+		sleep_for(trace, FOLLOW_NS);
 	}
-	free_reader(reader);
+	ts_studio_daemon_deinit(&following.daemon);
+	free_reader(following.reader);
 	return NULL;
 }
 
@@ -274,13 +322,7 @@ struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace,
 			trace->n_readers += reader != NULL;
 			is_given_up = !reader;
 		} else {
-			struct timespec until;
-
-			clock_gettime(CLOCK_REALTIME, &until);
-			until.tv_nsec += WAIT_NS;
-			until.tv_sec += until.tv_nsec / 1000000000L;
-			until.tv_nsec %= 1000000000L;
-			pthread_cond_timedwait(&trace->is_free, &trace->lock, &until);
+			ts_studio_wait(&trace->is_free, &trace->lock, WAIT_NS);
 			is_given_up = is_cancelled(data);
 		}
 	}

@@ -6,9 +6,9 @@
 #include "tools/studio/server/studio-watch.h"
 
 #include "proto/abi/base.h"
+#include "tools/studio/server/studio-wait.h"
 
 #include <sys/socket.h>
-#include <time.h>
 
 #define PERIOD_NS 20000000L
 
@@ -35,20 +35,14 @@ static void *run(void *data)
 
 	pthread_mutex_lock(&watch->lock);
 	while (!watch->is_ending) {
-		struct timespec until;
-
 		if (!watch->calls) {
 			pthread_cond_wait(&watch->is_changed, &watch->lock);
 			continue;
 		}
 		for (struct ts_studio_call *call = watch->calls; call; call = call->next)
 			if (is_gone(watch, call))
-				call->is_cancelled = 1;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += PERIOD_NS;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
-		pthread_cond_timedwait(&watch->is_changed, &watch->lock, &until);
+				__atomic_store_n(&call->is_cancelled, 1, __ATOMIC_RELAXED);
+		ts_studio_wait(&watch->is_changed, &watch->lock, PERIOD_NS);
 	}
 	pthread_mutex_unlock(&watch->lock);
 	return NULL;
@@ -63,8 +57,8 @@ int ts_studio_watch_new(struct ts_studio *studio, struct ts_studio_watch **ret_w
 		return -ENOMEM;
 	watch->studio = studio;
 	pthread_mutex_init(&watch->lock, NULL);
-	pthread_cond_init(&watch->is_changed, NULL);
-	r = pthread_create(&watch->thread, NULL, run, watch);
+	r = ts_studio_wait_init(&watch->is_changed);
+	r = r ? r : pthread_create(&watch->thread, NULL, run, watch);
 	if (r) {
 		free(watch);
 		return -r;

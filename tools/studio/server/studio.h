@@ -10,6 +10,7 @@
 #include "replay/report/names/resolver.h"
 #include "replay/report/tiles/tiles.h"
 #include "tools/studio/server/studio-layers.h"
+#include "tools/studio/server/studio-slacks.h"
 #include "tools/tsctl/trace/source.h"
 
 #include <pthread.h>
@@ -45,9 +46,12 @@ struct ts_studio_trace {
 	pthread_mutex_t lock;
 	pthread_cond_t is_free;
 	struct ts_studio_reader *free_readers;
+	const struct ts_studio_reader *first; /* of a session: has the file */
 	struct ts_studio_tiles *tiles;
-	atomic_int is_ended; /* a live trace has its last row */
-	atomic_ulong n_rows; /* of a live trace */
+	atomic_int is_ended;   /* a live trace has its last row */
+	atomic_ulong n_rows;   /* of a live trace */
+	atomic_ulong asked_ns; /* the last GET live; of CLOCK_MONOTONIC */
+	atomic_ulong until_ns; /* all rows before it are in the tiles; absolute; 0: unknown */
 	unsigned n_readers;
 	/*
 	 * Threads that make the index of the tiles, or one thread that follows a growing trace.
@@ -64,6 +68,7 @@ struct ts_studio {
 	unsigned port;	      /* 0: a Unix socket */
 	atomic_int is_ending; /* all work ends */
 	struct ts_studio_layers layers;
+	struct ts_studio_slacks slacks;
 };
 
 /* Opens a trace and lists its lanes. Returns TS_EXIT_OK, or TS_EXIT_BAD after an error message. */

@@ -10,6 +10,7 @@
 #include "tools/tsctl/options/values.h"
 #include "tools/tsctl/tsctl.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -304,7 +305,21 @@ static int open_session(struct ts_source *source, uint32_t number)
 		ts_complain("the daemon sent no file for session %u", number);
 		return TS_EXIT_BAD;
 	}
-	return open_reader(source, fd);
+	source->fd = ts_take_fd(&fd);
+	source->has_fd = true;
+	return open_reader(source, source->fd);
+}
+
+int ts_source_reopen(struct ts_source *source, const struct ts_source *from)
+{
+	assert(from->has_fd);
+	source->path = strdup(from->path);
+	source->session = from->session;
+	if (!source->path) {
+		ts_complain("out of memory");
+		return TS_EXIT_BAD;
+	}
+	return open_reader(source, from->fd);
 }
 
 int ts_source_open(struct ts_source *source, const char *file, const char *session)
@@ -361,4 +376,6 @@ void ts_source_deinit(struct ts_source *source)
 {
 	ts_sbt_reader_free(source->reader);
 	free(source->path);
+	if (source->has_fd)
+		close(source->fd);
 }

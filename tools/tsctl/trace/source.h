@@ -16,6 +16,8 @@ struct ts_source {
 	struct ts_sbt_reader *reader;
 	char *path;	  /* the path that the user gave, or that the daemon returned */
 	uint32_t session; /* only this session of the file; 0: all */
+	int fd;		  /* a session's file, while has_fd */
+	bool has_fd;
 	struct ts_progress progress;
 };
 
@@ -25,6 +27,11 @@ struct ts_source {
  * TS_EXIT_OK, or TS_EXIT_BAD after an error message.
  */
 int ts_source_open(struct ts_source *source, const char *file, const char *session);
+/*
+ * Opens the trace of `from` once more, for another thread. Asks no daemon: the session may be over.
+ * `from` must be a session. Returns as ts_source_open().
+ */
+int ts_source_reopen(struct ts_source *source, const struct ts_source *from);
 void ts_source_deinit(struct ts_source *source);
 
 /*

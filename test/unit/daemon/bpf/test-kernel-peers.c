@@ -330,14 +330,16 @@ struct seen {
 
 /*
  * True if the kernel can cause such an event only after it has changed the credentials. Before the
- * change, the process is off its CPU, and reads its program and arguments in kernel code.
+ * change, the process is off its CPU, and reads its program and arguments in kernel code. A fault
+ * of this program is not one: ThreadSanitizer's memory can fault just before execveat().
  */
 static bool is_early(const struct ts_bpf_event *event)
 {
 	const struct ts_bpf_fault *fault = (const void *)event;
 
 	return event->program == TS_BPF_SYSCALLS ||
-	       (event->program == TS_BPF_FAULTS && fault->instruction);
+	       (event->program == TS_BPF_FAULTS && fault->instruction &&
+		strncmp(event->name, program_invocation_short_name, sizeof(event->name) - 1) != 0);
 }
 
 static void see_event(const struct ts_bpf_event *event, struct seen *seen)

@@ -2,6 +2,7 @@
 // The state of the page: the trace, the view, what is selected. Parts of the page change it here and listen for changes.
 import { Mark } from './core/fragment';
 import { add, Integer, subtract } from './core/json';
+import { firstFrom, Steps } from './core/steps';
 import { Api, Arrow, LaneInfo, Row, TraceInfo } from './data/api';
 import { Info } from './data/info';
 import { Name, NameCache, SECOND } from './data/name-cache';
@@ -28,11 +29,12 @@ export interface GapMark {
 	cause: string;
 }
 
-export interface PathStep {
-	lane: number;
+/* How much later a row of a lane could have ended without a delay of the latest end. */
+export interface Slack {
 	start: number;
 	end: number;
-	part: string;
+	ns: number;
+	op: Integer;
 }
 
 export class Model {
@@ -46,7 +48,8 @@ export class Model {
 	arrows: Arrow[] = [];     // of the selected operation
 	viewArrows: Arrow[] = []; // of all operations in view, if they are asked for
 	gaps: GapMark[] = [];
-	path: PathStep[] = [];
+	readonly paths = [new Steps(), new Steps()];          // the critical path of each trace
+	readonly slack = new Map<number, Slack[]>();          // by lane, in order of start
 	colour: ColourMode = 'name';
 	layer = 0;
 	offset = 0; // of the second trace: its times are drawn so much later
@@ -66,6 +69,18 @@ export class Model {
 	emit(change: Change): void {
 		for (const listener of this.listeners.get(change) || [])
 			listener();
+	}
+
+	/* The slack of a row; undefined: it was not asked for. */
+	slackOf(lane: number, start: number, op: Integer): number | undefined {
+		const list = this.slack.get(lane);
+		if (!list)
+			return undefined;
+		for (let i = firstFrom(list, start); i < list.length && list[i].start === start; i++) {
+			if (String(list[i].op) === String(op))
+				return list[i].ns;
+		}
+		return undefined;
 	}
 
 	lane(id: number): LaneInfo | undefined {
@@ -100,7 +115,11 @@ export class Model {
 	}
 
 	offsetOf(lane: number): number {
-		return this.traceOf(lane) ? this.offset : 0;
+		return this.offsetOfTrace(this.traceOf(lane));
+	}
+
+	offsetOfTrace(trace: number): number {
+		return trace ? this.offset : 0;
 	}
 
 	origin(trace: number): Integer {

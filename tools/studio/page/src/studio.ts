@@ -21,7 +21,7 @@ import { StatePanel } from './panels/state';
 import { SummaryPanel } from './panels/summary';
 import { Tabs } from './panels/tabs';
 import { WhatIfPanel } from './panels/what-if';
-import { bindingOf, keyName, KEYS } from './timeline/keys';
+import { bindingOf, keyCap, keyName, KEYS } from './timeline/keys';
 import { Hit } from './timeline/painter';
 import { Timeline } from './timeline/timeline';
 
@@ -33,7 +33,7 @@ const SETTLE_DELAY = 250; // the panels ask when the cursor or the view rests
 export class Studio implements Shell {
 	private readonly timeline: Timeline;
 	private readonly tabs: Tabs;
-	private readonly gaps: GapsPanel;
+	private readonly gaps: GapsPanel[]; // of each trace
 	private readonly live: LivePanel;
 	private readonly errors: ErrorsPanel;
 	private addressTimer: ReturnType<typeof setTimeout> | undefined;
@@ -45,13 +45,16 @@ export class Studio implements Shell {
 	private arrowsOf = '';     // the view whose arrows are shown
 
 	constructor(readonly model: Model, private readonly token: string, readonly fail: (error: unknown) => void) {
-		this.gaps = new GapsPanel(this);
+		const two = model.trace.traces > 1;
+		this.gaps = (two ? [0, 1] : [0]).map((trace) => new GapsPanel(this, trace));
 		this.live = new LivePanel(this);
 		this.errors = new ErrorsPanel(this);
-		const panels = [new SummaryPanel(this), new SelectionPanel(this), new SpanPanel(this), new StatePanel(this), this.gaps,
+		const panels = [new SummaryPanel(this), new SelectionPanel(this), new SpanPanel(this), new StatePanel(this), this.gaps[0],
 			new MemoryPanel(this), new PathPanel(this), this.errors, new WhatIfPanel(this), new ReplayPanel(this),
-			...(model.trace.traces > 1 ? [new ComparePanel(this)] : []), ...(model.trace.live ? [this.live] : [])];
-		this.tabs = new Tabs(panels, () => this.saveAddress());
+			...(two ? [new ComparePanel(this)] : []), ...(model.trace.live ? [this.live] : [])];
+		const second = two ? [new SummaryPanel(this, 1), new SpanPanel(this, 1), new StatePanel(this, 1), this.gaps[1],
+			new MemoryPanel(this, 1), new PathPanel(this, 1), new ErrorsPanel(this, 1), new ReplayPanel(this, 1)] : [];
+		this.tabs = new Tabs(panels, second, () => this.saveAddress());
 		this.timeline = new Timeline(model, (error) => this.fail(error), (hit) => this.clicked(hit));
 	}
 
@@ -68,6 +71,7 @@ export class Studio implements Shell {
 		this.timeline.start();
 		// The first picture comes before the panels' questions.
 		setTimeout(() => {
+			this.tabs.setSide(state.side || 0);
 			this.tabs.open(state.tab || 'summary');
 			this.badge();
 		}, 60);
@@ -120,7 +124,8 @@ export class Studio implements Shell {
 			this.announce('the selected row has no operation');
 			return;
 		}
-		this.gaps.explain(op, trace);
+		this.tabs.setSide(trace);
+		this.gaps[trace].explain(op);
 		this.open('gaps');
 	}
 
@@ -131,6 +136,7 @@ export class Studio implements Shell {
 	/* ---- what the timeline reports ---- */
 
 	private clicked(hit: Hit): void {
+		this.tabs.setSide(this.model.traceOf(hit.lane.info.id));
 		if (hit.row) {
 			this.choose({ ...hit.row }, false);
 			return;
@@ -255,8 +261,11 @@ export class Studio implements Shell {
 	private changed(change: string): void {
 		if (change === 'cursor')
 			this.tabs.invalidate('state', 'memory');
-		if (change === 'selection')
+		if (change === 'selection') {
 			this.tabs.invalidate('selection');
+			if (this.model.selection)
+				this.tabs.setSide(this.model.traceOf(this.model.selection.lane));
+		}
 		if (change === 'span' || (change === 'view' && !this.model.span))
 			this.tabs.invalidate('span');
 		if (this.settleTimer)
@@ -461,7 +470,7 @@ export class Studio implements Shell {
 		this.model.colour = mode;
 		byId<HTMLSelectElement>('colour').value = mode;
 		if (mode === 'cause')
-			this.gaps.ensure();
+			this.gaps.forEach((panel) => panel.ensure());
 		this.model.emit('colour');
 		this.saveAddress();
 	}
@@ -564,7 +573,7 @@ export class Studio implements Shell {
 		for (const binding of KEYS) {
 			const keys = el('span');
 			binding.keys.filter((key, i, all) => all.findIndex((other) => other.toLowerCase() === key.toLowerCase()) === i)
-				.forEach((key, i) => keys.append(i ? ' ' : '', el('kbd', {}, key)));
+				.forEach((key, i) => keys.append(i ? ' ' : '', el('kbd', {}, keyCap(key))));
 			list.append(el('div', {}, keys, el('span', {}, binding.help)));
 		}
 		dialog.replaceChildren(el('h2', { id: 'help-title' }, 'Keys and mouse'), list,
@@ -615,6 +624,7 @@ export class Studio implements Shell {
 		state.span = model.span;
 		state.marks = model.marks;
 		state.folded = model.tree.foldedIds();
+		state.side = this.tabs.side;
 		state.offset = model.offset;
 		if (model.colour !== 'name')
 			state.colour = model.colour;

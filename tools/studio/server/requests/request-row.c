@@ -5,6 +5,7 @@
  */
 #include "proto/abi/base.h"
 #include "replay/report/ask-json.h"
+#include "tools/studio/server/requests/studio-rows.h"
 #include "tools/studio/server/studio-call.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -19,7 +20,8 @@ struct wanted {
 	uint64_t op_id; /* 0: any */
 	bool has_time;
 	uint64_t start_ns, end_ns;
-	const char *types; /* of JSON */
+	uint64_t first_ns, last_ns; /* absolute: where to look; 0: everywhere */
+	const char *types;	    /* of JSON */
 };
 
 /* Returns true if a line has this key with this value. Keys are those of rows, in JSON of ours. */
@@ -102,6 +104,10 @@ static int ask(struct ts_studio_call *call, const struct wanted *wanted)
 			 ", \"from\": {\"ns\": %" PRIu64 ", \"from_start\": true}"
 			 ", \"to\": {\"ns\": %" PRIu64 ", \"from_start\": true}",
 			 wanted->start_ns, wanted->start_ns);
+	else if (wanted->last_ns)
+		snprintf(window, sizeof(window),
+			 ", \"from\": {\"ns\": %" PRIu64 "}, \"to\": {\"ns\": %" PRIu64 "}",
+			 wanted->first_ns, wanted->last_ns);
 	snprintf(text, sizeof(text), "{\"stacks\": true, \"types\": [%s]%s%s}", wanted->types,
 		 filter, window);
 	r = ts_ask_json(reader, call->reader->source.session, call->trace->path, "rows", text,
@@ -167,7 +173,8 @@ int ts_request_row(struct ts_studio_call *call)
 		return row_at(call, lane);
 	if (ts_call_number(call, "op", 1, UINT64_MAX, &wanted.op_id) ||
 	    ts_call_number_or(call, "trace", 0, TS_STUDIO_MAX_TRACES - 1, 0, &trace) ||
-	    ts_call_reader(call, trace))
+	    ts_call_reader(call, trace) ||
+	    ts_studio_rows_span(call, wanted.op_id, &wanted.first_ns, &wanted.last_ns))
 		return -1;
 	return ask(call, &wanted);
 }

@@ -2,6 +2,7 @@
 /*
  * GET trace: the traces, their sessions and lanes. http.c calls this module.
  */
+#include "proto/abi/record.h"
 #include "sbt/reader.h"
 #include "tools/studio/server/studio-call.h"
 
@@ -21,16 +22,22 @@ static const char *text_or(const char *text, const char *otherwise)
 	return text && *text ? text : otherwise;
 }
 
+/* Returns a string of the trace; NULL: there is none, or it is empty. */
+static const char *string_of(struct ts_studio_reader *reader, uint32_t id)
+{
+	const char *text = ts_sbt_reader_string(reader->source.reader, id, NULL);
+
+	return text && *text ? text : NULL;
+}
+
 static void name_process(struct ts_studio_reader *reader, const struct ts_lane *lane,
 			 char name[NAME_BYTES])
 {
 	const struct ts_row_session *session =
 		ts_sbt_reader_session(reader->source.reader, lane->session);
-	const char *program =
-		session ? ts_sbt_reader_string(reader->source.reader, session->program, NULL)
-			: NULL;
+	const char *program = session ? string_of(reader, session->program) : NULL;
 
-	snprintf(name, NAME_BYTES, "%s (process %" PRIu32 ")", text_or(program, "process"),
+	snprintf(name, NAME_BYTES, "%s (process %" PRIu32 ")", program ? program : "process",
 		 session ? session->pid : 0);
 }
 
@@ -38,7 +45,7 @@ static void name_thread(struct ts_studio_reader *reader, const struct ts_lane *l
 			char name[NAME_BYTES])
 {
 	const struct ts_row_thread *thread =
-		ts_sbt_reader_thread(reader->source.reader, lane->session, lane->thread);
+		ts_sbt_reader_thread(reader->source.reader, lane->session, lane->definition);
 	const char *own =
 		thread ? ts_resolver_thread_name(reader->resolver, lane->session, thread) : NULL;
 
@@ -54,8 +61,7 @@ static void name_device(struct ts_studio_reader *reader, const struct ts_lane *l
 {
 	const struct ts_row_device *device =
 		ts_sbt_reader_device(reader->source.reader, lane->session, lane->device);
-	const char *model =
-		device ? ts_sbt_reader_string(reader->source.reader, device->name, NULL) : NULL;
+	const char *model = device ? string_of(reader, device->name) : NULL;
 
 	if (lane->device == TS_NO_DEVICE)
 		snprintf(name, NAME_BYTES, "unknown GPU");
@@ -86,11 +92,10 @@ static void name_stream(struct ts_studio_reader *reader, const struct ts_lane *l
 static void name_counter(struct ts_studio_reader *reader, const struct ts_lane *lane,
 			 char name[NAME_BYTES])
 {
-	const char *domain = ts_sbt_reader_string(reader->source.reader, lane->domain, NULL);
-	const char *own = ts_sbt_reader_string(reader->source.reader, lane->name, NULL);
+	const char *domain = string_of(reader, lane->domain), *own = string_of(reader, lane->name);
 
 	snprintf(name, NAME_BYTES, "%s%s%s", domain ? domain : "", domain ? ": " : "",
-		 text_or(own, "counter"));
+		 own ? own : "counter");
 }
 
 static void name_lane(struct ts_studio_reader *reader, const struct ts_lane *lane,
@@ -143,6 +148,32 @@ static void put_string(struct ts_json *json, const char *key, const char *value)
 	ts_json_string(json, value);
 }
 
+static bool has_thread(const struct ts_lane *lane)
+{
+	return lane->kind >= TS_LANE_THREAD && lane->kind < TS_LANE_COUNTER;
+}
+
+static void put_thread(struct ts_studio_call *call, const struct ts_lane *lane)
+{
+	const struct ts_row_thread *thread =
+		ts_sbt_reader_thread(call->reader->source.reader, lane->session, lane->definition);
+
+	put_uint(&call->out, "thread", lane->thread);
+	if (thread)
+		put_uint(&call->out, "tid", thread->tid);
+}
+
+/* Counters of tracesmith itself are of use to few. */
+static bool is_own_counter(const struct ts_studio_call *call, const struct ts_lane *lane)
+{
+	const char *domain =
+		lane->kind == TS_LANE_COUNTER
+			? ts_sbt_reader_string(call->reader->source.reader, lane->domain, NULL)
+			: NULL;
+
+	return domain && !strcmp(domain, TS_OWN_DOMAIN);
+}
+
 static void put_lane(struct ts_studio_call *call, unsigned trace, const struct ts_lane *lane)
 {
 	uint32_t first = trace ? TS_STUDIO_SECOND_LANES : 0;
@@ -162,8 +193,10 @@ static void put_lane(struct ts_studio_call *call, unsigned trace, const struct t
 		put_uint(json, "context", lane->context);
 		put_uint(json, "stream", lane->stream);
 	}
-	if (lane->kind >= TS_LANE_THREAD && lane->kind < TS_LANE_COUNTER)
-		put_uint(json, "thread", lane->thread);
+	if (has_thread(lane))
+		put_thread(call, lane);
+	if (is_own_counter(call, lane))
+		ts_json_raw(json, ", \"folded\": true");
 	put_uint(json, "rows", lane->n_rows);
 	put_uint(json, "depth", lane->depth);
 	put_uint(json, "trace", trace);

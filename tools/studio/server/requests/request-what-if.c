@@ -7,9 +7,11 @@
 #include "proto/abi/grow.h"
 #include "replay/emulate/emulate.h"
 #include "replay/report/names/names.h"
-#include "tools/studio/server/studio-call.h"
+#include "tools/studio/server/requests/studio-asking.h"
+#include "tools/studio/server/requests/studio-part.h"
 
 #include <json-c/json.h>
+#include <malloc.h>
 
 #define MAX_EDITS 64u
 /* Calls and operations in a layer. */
@@ -18,6 +20,8 @@
 struct edits {
 	struct ts_emulate_edit at[MAX_EDITS];
 	size_t n;
+	bool has_view;
+	uint64_t from_ns, to_ns; /* the view, from the origin */
 };
 
 struct making {
@@ -28,6 +32,8 @@ struct making {
 	/* The last place and its lane, because most rows follow one of the same place. */
 	struct ts_lane place;
 	uint32_t lane;
+	bool is_part;
+	struct ts_studio_part part;
 };
 
 static int read_list(struct ts_studio_call *call, struct json_object *list, struct edits *edits)
@@ -46,22 +52,45 @@ static int read_list(struct ts_studio_call *call, struct json_object *list, stru
 	return 0;
 }
 
+/* Reads a time of the view. Returns 0, or -EINVAL if it is missing or wrong. */
+static int read_time(struct json_object *body, const char *name, uint64_t *ret_ns)
+{
+	struct json_object *value;
+	int64_t ns;
+
+	if (!json_object_object_get_ex(body, name, &value) ||
+	    !json_object_is_type(value, json_type_int))
+		return -EINVAL;
+	ns = json_object_get_int64(value);
+	if (ns < 0)
+		return -EINVAL;
+	*ret_ns = (uint64_t)ns;
+	return 0;
+}
+
+static int read_view(struct ts_studio_call *call, struct json_object *body, struct edits *edits)
+{
+	edits->has_view = json_object_object_get_ex(body, "from", NULL) ||
+			  json_object_object_get_ex(body, "to", NULL);
+	if (edits->has_view &&
+	    (read_time(body, "from", &edits->from_ns) || read_time(body, "to", &edits->to_ns) ||
+	     edits->to_ns < edits->from_ns))
+		return ts_call_fail(call, 400, "\"from\" and \"to\" are two times in nanoseconds");
+	return 0;
+}
+
 static int read_edits(struct ts_studio_call *call, struct edits *edits)
 {
-	struct json_tokener *tokener = json_tokener_new_ex(8);
-	struct json_object *body = NULL, *list;
+	struct json_object *body, *list;
 	int r;
 
-	if (!tokener)
-		return ts_call_fail(call, 500, "no memory");
-	body = json_tokener_parse_ex(tokener, call->body, (int)call->n_body);
-	if (json_tokener_get_error(tokener) != json_tokener_success ||
-	    !json_object_object_get_ex(body, "edits", &list))
-		r = ts_call_fail(call, 400, "the body needs \"edits\"");
+	if (ts_asking_body(call, &body))
+		return -1;
+	if (json_object_object_get_ex(body, "edits", &list))
+		r = read_list(call, list, edits) || read_view(call, body, edits) ? -1 : 0;
 	else
-		r = read_list(call, list, edits);
+		r = ts_call_fail(call, 400, "the body needs \"edits\"");
 	json_object_put(body);
-	json_tokener_free(tokener);
 	return r;
 }
 
@@ -148,6 +177,9 @@ static int answer(struct making *making, const struct ts_emulate_result *before,
 	if (!number)
 		return ts_call_fail(call, 500, "no memory");
 	put_uint(&call->out, "{\"layer\": ", number);
+	ts_json_raw(&call->out, making->is_part ? ", \"part\": true" : ", \"part\": false");
+	put_uint(&call->out, ", \"start_ns\": ", since(making, making->part.from_ns));
+	put_uint(&call->out, ", \"stop_ns\": ", since(making, making->part.to_ns));
 	put_uint(&call->out, ", \"before_ns\": ", before->makespan_ns);
 	put_uint(&call->out, ", \"after_ns\": ", after->makespan_ns);
 	put_uint(&call->out, ", \"end_ns\": ", end_ns);
@@ -156,6 +188,14 @@ static int answer(struct making *making, const struct ts_emulate_result *before,
 	put_uint(&call->out, ", \"edited\": ", after->n_edited);
 	ts_json_raw(&call->out, "}\n");
 	return 0;
+}
+
+static int fail_too_long(struct ts_studio_call *call)
+{
+	return ts_call_fail(call, 400,
+			    "the trace has more than %u calls and operations, too many to draw its "
+			    "whole emulation; `tsctl replay --what-if` computes its length",
+			    MAX_ROWS);
 }
 
 static int emulate(struct making *making, const struct edits *edits)
@@ -171,7 +211,13 @@ static int emulate(struct making *making, const struct edits *edits)
 	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *before = NULL;
 	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *after = NULL;
 	char message[TS_EMULATE_TEXT_BYTES] = "";
-	int r = ts_emulate_read(call->reader->source.reader, &options, &program);
+	struct ts_sbt_reader *reader = call->reader->source.reader;
+	int r;
+
+	if (!making->is_part && ts_studio_part_count(reader, options.session) > MAX_ROWS)
+		return fail_too_long(call);
+	r = making->is_part ? ts_studio_part_read(reader, &options, &making->part, &program)
+			    : ts_emulate_read(reader, &options, &program);
 
 	r = r ? r : ts_emulate_recorded(program, &before);
 	r = r ? r
@@ -180,10 +226,27 @@ static int emulate(struct making *making, const struct edits *edits)
 	if (r == -EINVAL)
 		return ts_call_fail(call, 400, "%s", message);
 	if (r == -E2BIG)
-		return ts_call_fail(call, 400,
-				    "the trace has too many operations to draw its "
-				    "emulation; `tsctl replay --what-if` has no limit");
+		return fail_too_long(call);
 	return r ? ts_call_fail_with(call, r) : answer(making, before, after);
+}
+
+/* Chooses what is emulated. */
+static void choose(struct making *making, const struct edits *edits)
+{
+	struct ts_studio_call *call = making->call;
+	uint64_t origin_ns = ts_tiles_origin_ns(call->tiles->tiles);
+
+	making->origin_ns = origin_ns;
+	if (edits->has_view)
+		making->is_part = ts_studio_part_choose(call->reader->source.reader,
+							call->reader->source.session,
+							origin_ns + edits->from_ns,
+							origin_ns + edits->to_ns, &making->part);
+	if (!making->is_part)
+		making->part =
+			(struct ts_studio_part){.from_ns = origin_ns,
+						.to_ns = origin_ns +
+							 ts_tiles_duration_ns(call->tiles->tiles)};
 }
 
 int ts_request_what_if(struct ts_studio_call *call)
@@ -197,10 +260,12 @@ int ts_request_what_if(struct ts_studio_call *call)
 	r = read_edits(call, edits);
 	r = r ? r : ts_call_reader(call, 0);
 	if (!r) {
-		making.origin_ns = ts_tiles_origin_ns(call->tiles->tiles);
+		choose(&making, edits);
 		r = emulate(&making, edits);
 	}
 	free(making.rows);
 	free(edits);
+	/* An emulation needs much memory for a moment, which the system shall have back. */
+	malloc_trim(0);
 	return r;
 }

@@ -17,6 +17,7 @@ static int read_members(struct ts_studio_call *call, struct json_object *body,
 			struct ts_studio_asking *asking)
 {
 	struct json_object *question, *options, *trace;
+	const char *text;
 
 	if (!json_object_object_get_ex(body, "question", &question) ||
 	    !json_object_is_type(question, json_type_string) ||
@@ -34,30 +35,43 @@ static int read_members(struct ts_studio_call *call, struct json_object *body,
 	if (json_object_object_get_ex(body, "options", &options) && options) {
 		if (!json_object_is_type(options, json_type_object))
 			return ts_call_fail(call, 400, "\"options\" is an object");
-		asking->options =
-			strdup(json_object_to_json_string_ext(options, JSON_C_TO_STRING_PLAIN));
+		text = json_object_to_json_string_ext(options, JSON_C_TO_STRING_PLAIN);
+		asking->options = text ? strdup(text) : NULL;
 	} else {
 		asking->options = strdup("{}");
 	}
 	return asking->question && asking->options ? 0 : ts_call_fail(call, 500, "no memory");
 }
 
-int ts_asking_read(struct ts_studio_call *call, struct ts_studio_asking *ret_asking)
+int ts_asking_body(struct ts_studio_call *call, struct json_object **ret_body)
 {
 	struct json_tokener *tokener = json_tokener_new_ex(16);
 	struct json_object *body = NULL;
-	int r;
+	int r = 0;
 
 	if (!tokener)
 		return ts_call_fail(call, 500, "no memory");
 	body = json_tokener_parse_ex(tokener, call->body, (int)call->n_body);
 	if (json_tokener_get_error(tokener) != json_tokener_success ||
 	    json_tokener_get_parse_end(tokener) != call->n_body ||
-	    !json_object_is_type(body, json_type_object))
+	    !json_object_is_type(body, json_type_object)) {
+		json_object_put(body);
 		r = ts_call_fail(call, 400, "the body is no object of JSON");
-	else
-		r = read_members(call, body, ret_asking);
-	json_object_put(body);
+	} else {
+		*ret_body = body;
+	}
 	json_tokener_free(tokener);
+	return r;
+}
+
+int ts_asking_read(struct ts_studio_call *call, struct ts_studio_asking *ret_asking)
+{
+	struct json_object *body;
+	int r;
+
+	if (ts_asking_body(call, &body))
+		return -1;
+	r = read_members(call, body, ret_asking);
+	json_object_put(body);
 	return r;
 }

@@ -5,6 +5,14 @@
 #include "proto/abi/base.h"
 #include "tools/studio/server/studio-call.h"
 
+struct json_object;
+
+/*
+ * Parses the call's body, an object of JSON. The caller puts *ret_body. Returns 0, or -1 after
+ * ts_call_fail().
+ */
+int ts_asking_body(struct ts_studio_call *call, struct json_object **ret_body);
+
 struct ts_studio_asking {
 	char *question;
 	char *options; /* an object of JSON */

@@ -65,6 +65,12 @@ export function hashText(text: string): number {
 	return (hash >>> 0) || 1;
 }
 
+/* The colour, nearly grey: for what stays in the background. */
+export function muted(colour: Rgb): Rgb {
+	const mix = (a: number, b: number): number => Math.round(0.25 * a + 0.75 * b);
+	return { r: mix(colour.r, GREY.r), g: mix(colour.g, GREY.g), b: mix(colour.b, GREY.b) };
+}
+
 export function css(colour: Rgb): string {
 	return 'rgb(' + colour.r + ',' + colour.g + ',' + colour.b + ')';
 }

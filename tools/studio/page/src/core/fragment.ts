@@ -20,6 +20,7 @@ export interface ViewState {
 	span?: [number, number];
 	marks?: Mark[];
 	offset?: number;
+	side?: number; // of two traces, the one of the panels
 }
 
 const MAX_MARKS = 100;
@@ -47,6 +48,8 @@ export function parseFragment(fragment: string): ViewState {
 	state.row = number(fields.get('row'));
 	state.at = number(fields.get('at'));
 	state.offset = number(fields.get('offset'));
+	if (fields.get('side') === '1')
+		state.side = 1;
 	const op = fields.get('op');
 	if (op !== null && /^\d{1,20}$/.test(op))
 		state.op = op;
@@ -96,6 +99,8 @@ export function formatFragment(state: ViewState): string {
 		fields.set('folded', state.folded.join('.'));
 	if (state.span)
 		fields.set('span', Math.round(state.span[0]) + '..' + Math.round(state.span[1]));
+	if (state.side)
+		fields.set('side', '1');
 	if (state.offset)
 		fields.set('offset', String(Math.round(state.offset)));
 	for (const mark of state.marks || [])

@@ -3,8 +3,11 @@
 import { Integer, parseJson, parseLines } from '../core/json';
 import { decodeTiles, TileAnswer } from '../core/tile';
 
+const SLICE_MS = 12; // a long answer is read in slices, so that frames come between them
+const PIECE = 16384;  // bytes
+
 export type LaneKind = 'process' | 'thread' | 'ranges' | 'device' | 'stream' | 'copy' | 'compute' | 'kernel_events' |
-	'host_samples' | 'counter';
+	'host_samples' | 'counter' | 'group';
 
 export interface LaneInfo {
 	id: number;
@@ -19,6 +22,7 @@ export interface LaneInfo {
 	rows: number;
 	depth: number;
 	trace?: number;
+	folded?: boolean; // of little interest at first: the recorder's own counters
 }
 
 export interface TraceInfo {
@@ -72,11 +76,21 @@ export interface Arrow {
 	op: Integer;
 }
 
+export interface SlackRows {
+	start_ns: number; // of the window that the slack counts in
+	end_ns: number;
+	rows: { lane: number[]; kind: string[]; op: Integer[]; start: number[]; end: number[]; slack: number[]; critical: number[] };
+	more: boolean;
+}
+
 export interface WhatIf {
 	layer: number;
 	before_ns: number;
 	after_ns: number;
 	end_ns?: number; // of the last row
+	part?: boolean;  // a part of the trace was emulated: calls that start in [start_ns, stop_ns]
+	start_ns?: number;
+	stop_ns?: number;
 	edited?: number; // operations and calls that the edits changed
 }
 
@@ -175,8 +189,36 @@ export class Api {
 		return parseLines(await response.text()) as T[];
 	}
 
-	async picture(question: string, options: object, signal?: AbortSignal): Promise<string> {
-		return (await this.fetch('picture', signal, { question, options })).text();
+	/* Calls `take` with each line of an answer that may be long: the page stays responsive, and keeps nothing of the text. */
+	async eachLine<T>(question: string, options: object, trace: number, signal: AbortSignal, take: (line: T) => void): Promise<void> {
+		const response = await this.fetch('ask', signal, { question, options, trace });
+		const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+		const decoder = new TextDecoder();
+		let rest = '';
+		let begun = performance.now();
+		for (let chunk = await reader.read(); chunk.value; chunk = await reader.read()) {
+			// Small pieces die young: the page's memory does not grow with the answer.
+			for (let from = 0; from < chunk.value.length; from += PIECE) {
+				const text = rest + decoder.decode(chunk.value.subarray(from, from + PIECE), { stream: true });
+				let at = 0;
+				for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', at)) {
+					if (end > at)
+						take(parseJson(text.slice(at, end)) as T);
+					at = end + 1;
+				}
+				rest = text.slice(at);
+				if (performance.now() - begun > SLICE_MS) {
+					await new Promise((resolve) => setTimeout(resolve, 0));
+					if (signal.aborted)
+						return;
+					begun = performance.now();
+				}
+			}
+		}
+	}
+
+	async picture(question: string, options: object, trace: number, signal?: AbortSignal): Promise<string> {
+		return (await this.fetch('picture', signal, { question, options, trace })).text();
 	}
 
 	search(text: string, from: number, direction: 1 | -1, regex: boolean, trace: number, signal?: AbortSignal): Promise<Match> {
@@ -192,15 +234,22 @@ export class Api {
 		return this.json('arrows?from=' + Math.max(0, Math.floor(from)) + '&to=' + Math.ceil(to) + '&limit=' + limit, signal);
 	}
 
-	whatIf(edits: string[], signal?: AbortSignal): Promise<WhatIf> {
-		return this.json('what-if', signal, { edits });
+	/* `window`: slack counts to the latest end in it; undefined: in the whole trace. */
+	slack(lanes: number[], from: number, to: number, window: readonly [number, number] | undefined, signal?: AbortSignal): Promise<SlackRows> {
+		return this.json('slack?lanes=' + lanes.join(',') + '&from=' + from + '&to=' + to + '&limit=20000' +
+			(window ? '&start=' + window[0] + '&end=' + window[1] : ''), signal);
+	}
+
+	/* `part`: the server may emulate a part of the trace around it. */
+	whatIf(edits: string[], part: readonly [number, number] | undefined, signal?: AbortSignal): Promise<WhatIf> {
+		return this.json('what-if', signal, part ? { edits, from: part[0], to: part[1] } : { edits });
 	}
 
 	live(signal?: AbortSignal): Promise<LiveState> {
 		return this.json('live', signal);
 	}
 
-	control(action: 'start' | 'stop' | 'capture', signal?: AbortSignal): Promise<unknown> {
+	control(action: 'start' | 'stop' | 'capture' | 'capture-end', signal?: AbortSignal): Promise<unknown> {
 		return this.json('live', signal, { do: action });
 	}
 }

@@ -8,11 +8,13 @@ import { CallError, Info } from '../data/info';
 import { Panel } from './panel';
 import { siteText, stackList } from './parts';
 
+const METADATA: { readonly [key: string]: string } = { command: 'Command', hostname: 'Host', kernel: 'System', daemon_version: 'Recorder' };
+
 export class ErrorsPanel extends Panel {
 	readonly id = 'errors';
 	readonly title = 'Errors and losses';
 	update(): void {
-		void this.ask(this.root, 'Reading what the trace is\u2026', async () => this.show(await this.model.info()));
+		void this.ask(this.root, 'Reading what the trace is\u2026', async () => this.show(await this.model.info(this.trace)));
 	}
 
 	private show(info: Info): HTMLElement[] {
@@ -41,8 +43,8 @@ export class ErrorsPanel extends Panel {
 			['File', nameText(info.path, 300)], ['Format', clean(info.format, 40)], ['Size', number('bytes', info.bytes)],
 			['Duration', number('ns', info.duration_ns)],
 			['Clock error', info.clock_error_ns !== undefined ? number('ns', info.clock_error_ns) : undefined],
-			...Object.entries(info.metadata || {}).filter(([key]) => ['command', 'hostname', 'kernel', 'daemon_version'].includes(key))
-				.map(([key, value]) => [key.replace(/_/g, ' '), nameText(value, 300)] as const),
+			...Object.entries(info.metadata || {}).filter(([key]) => key in METADATA)
+				.map(([key, value]) => [METADATA[key], nameText(value, 300)] as const),
 		]));
 		right.append(table('Devices', [
 			{ head: 'Device', cell: (device) => clean('GPU ' + device.device + ' ' + device.name, 80) },
@@ -64,12 +66,13 @@ export class ErrorsPanel extends Panel {
 	}
 
 	private error(error: CallError): HTMLElement {
-		const at = this.model.relative(error.start_ns);
+		const at = this.model.relative(error.start_ns, this.trace);
+		const shown = at + this.model.offsetOfTrace(this.trace);
 		const box = el('div', { class: 'card', data: { error: error.error } });
 		box.append(el('strong', { class: 'bad' }, clean(error.error, 80)), ' from ', clean(error.name, 80),
 			error.count > 1 ? ', ' + error.count + ' times, first at ' : ' at ',
-			error.op_id ? link(formatInstant(at), 'Show the call', () => void this.shell.goToOperation(error.op_id as number)) :
-				link(formatInstant(at), 'Show the time', () => this.shell.goToSpan(at, at + 1)),
+			error.op_id ? link(formatInstant(at), 'Show the call', () => void this.shell.goToOperation(error.op_id as number, this.trace)) :
+				link(formatInstant(at), 'Show the time', () => this.shell.goToSpan(shown, shown + 1)),
 			' in ' + clean((error.thread_name || 'thread') + '/' + (error.tid ?? '?'), 60), '.');
 		if (error.bytes)
 			box.append(el('p', {}, 'It asked for ', number('bytes', error.bytes), '; ', number('bytes', error.held_bytes || 0),
@@ -78,14 +81,14 @@ export class ErrorsPanel extends Panel {
 			box.append(el('div', {}, number('bytes', site.total_bytes || 0), ' held by ', siteText(site)));
 		for (const suspect of (error.suspects || []).slice(0, 5))
 			box.append(el('div', {}, 'Suspect: ', link(brief(suspect.kernel || 'operation ' + suspect.op_id, 120), '', () =>
-				void this.shell.goToOperation(suspect.op_id))));
+				void this.shell.goToOperation(suspect.op_id, this.trace))));
 		box.append(el('details', {}, el('summary', {}, 'Stack of the call'), stackList(error.stack)));
 		return box;
 	}
 
 	/* The number of failed calls and kinds of losses, for the tab's badge. */
 	async badge(): Promise<number> {
-		const info = await this.model.info();
+		const info = await this.model.info(this.trace);
 		return (info.failed_calls || 0) + Object.keys(info.lost || {}).length;
 	}
 }

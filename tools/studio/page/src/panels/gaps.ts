@@ -2,6 +2,7 @@
 // Gaps: the times in which a stream had no operation, with causes. Each is a link that moves the view. Asks "gaps".
 import { el, link, number, table } from '../core/dom';
 import { Stack } from '../core/frames';
+import { Integer } from '../core/json';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatInstant } from '../core/time';
 import { GapMark } from '../model';
@@ -43,8 +44,7 @@ const LISTED = 200;
 export class GapsPanel extends Panel {
 	readonly id = 'gaps';
 	readonly title = 'Gaps';
-	private op: number | string | undefined; // explained now
-	private trace = 0;
+	private op: Integer | undefined; // explained now
 	private readonly one = el('div', { id: 'gap' });
 	private readonly all = el('div');
 	private asked = false;
@@ -59,9 +59,9 @@ export class GapsPanel extends Panel {
 	}
 
 	/* Explains the gap before an operation. */
-	explain(op: number | string, trace: number): void {
+	explain(op: Integer): void {
+		const { trace } = this;
 		this.op = op;
-		this.trace = trace;
 		if (!this.root.contains(this.one))
 			this.root.replaceChildren(this.one, this.all);
 		void this.ask(this.one, 'Looking for the causes of the gap before operation ' + op + '\u2026', async (signal) => {
@@ -72,8 +72,8 @@ export class GapsPanel extends Panel {
 			const start = this.model.relative(gap.start_ns, trace);
 			const end = this.model.relative(gap.end_ns, trace);
 			const lane = this.model.findLane(gap.session, gap.device, gap.stream, undefined, trace);
-			this.model.setSpan([start, end]);
-			const offset = trace ? this.model.offset : 0;
+			const offset = this.model.offsetOfTrace(trace);
+			this.model.setSpan([start + offset, end + offset]);
 			this.model.reveal(start + offset, end + offset);
 			const longest = gap.parts[0];
 			this.shell.announce('Gap of ' + formatDuration(end - start) + (longest ? ': ' + causeText(longest) : ''));
@@ -102,8 +102,8 @@ export class GapsPanel extends Panel {
 	private askAll(): Promise<void> {
 		const controller = new AbortController();
 		return this.fill(this.all, 'Looking for gaps\u2026', async (signal) => {
-			const answer = await this.model.api.ask<GapsAnswer>('gaps', { limit: LISTED, stacks: false }, 0, signal);
-			this.model.gaps = this.marks(answer);
+			const answer = await this.model.api.ask<GapsAnswer>('gaps', { limit: LISTED, stacks: false }, this.trace, signal);
+			this.model.gaps = [...this.model.gaps.filter((gap) => this.model.traceOf(gap.lane) !== this.trace), ...this.marks(answer)];
 			this.model.emit('overlay');
 			return this.show(answer);
 		}, controller.signal);
@@ -117,9 +117,9 @@ export class GapsPanel extends Panel {
 	private marks(answer: GapsAnswer): GapMark[] {
 		const marks: GapMark[] = [];
 		for (const gap of answer.longest || []) {
-			const lane = this.model.findLane(gap.session, gap.device, gap.stream, undefined);
+			const lane = this.model.findLane(gap.session, gap.device, gap.stream, undefined, this.trace);
 			if (lane)
-				marks.push({ lane: lane.id, start: this.model.relative(gap.start_ns), end: this.model.relative(gap.end_ns),
+				marks.push({ lane: lane.id, start: this.model.relative(gap.start_ns, this.trace), end: this.model.relative(gap.end_ns, this.trace),
 					cause: gap.parts[0] ? gap.parts[0].cause : 'unknown' });
 		}
 		return marks.sort((a, b) => a.start - b.start);
@@ -136,22 +136,22 @@ export class GapsPanel extends Panel {
 				number('ns', answer.gaps_ns), ' in all.'),
 			el('div', { class: 'columns' },
 				el('section', {}, table('The longest gaps', [
-					{ head: 'Length', class: 'number', cell: (gap: Gap) => number('ns', this.model.relative(gap.end_ns) -
-						this.model.relative(gap.start_ns)) },
-					{ head: 'Begins', class: 'number', cell: (gap) => formatInstant(this.model.relative(gap.start_ns)) },
+					{ head: 'Length', class: 'number', cell: (gap: Gap) => number('ns', this.model.relative(gap.end_ns, this.trace) -
+						this.model.relative(gap.start_ns, this.trace)) },
+					{ head: 'Begins', class: 'number', cell: (gap) => formatInstant(this.model.relative(gap.start_ns, this.trace)) },
 					{ head: 'Stream', class: 'number', cell: (gap) => String(gap.stream ?? '') },
 					{ head: 'Mostly because', cell: (gap) => link(gap.parts[0] ? clean(causeText(gap.parts[0]), 160) : 'unknown',
-						'Explain this gap', () => this.shell.explainGap(gap.op_id)) },
+						'Explain this gap', () => this.shell.explainGap(gap.op_id, this.trace)) },
 					{ head: 'Ends with', cell: (gap) => brief(gap.name || gap.type, 60) },
 				], longest.slice(0, 40), (gap) => ({ data: { op: gap.op_id } }))),
 				el('section', {}, el('h3', {}, 'By cause, all gaps'), shares('Gaps by cause', parts, answer.gaps_ns),
 					el('h3', {}, 'By thread and call'),
-					causeList(answer.parts || [], answer.gaps_ns, (op) => void this.shell.goToOperation(op)))),
+					causeList(answer.parts || [], answer.gaps_ns, (op) => void this.shell.goToOperation(op, this.trace)))),
 		];
 	}
 
 	/* The operation whose gap is explained: for links. */
-	get explained(): number | string | undefined {
+	get explained(): Integer | undefined {
 		return this.op;
 	}
 }

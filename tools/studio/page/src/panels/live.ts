@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session that is being recorded: follows its end, stops, starts and captures a window. Asks "live".
+// A session that is being recorded: follows its end, stops, starts, and captures windows. Asks "live".
 import { button, el, facts, number } from '../core/dom';
 import { clean } from '../core/names';
 import { LiveState } from '../data/api';
@@ -24,7 +24,7 @@ export class LivePanel extends Panel {
 	}
 
 	update(): void {
-		const act = (title: string, action: 'start' | 'stop' | 'capture'): HTMLButtonElement => button(title, () => {
+		const act = (title: string, action: 'start' | 'stop' | 'capture' | 'capture-end'): HTMLButtonElement => button(title, () => {
 			this.model.api.control(action).then(() => {
 				this.answer.textContent = title + ': done.';
 			}).catch((error) => {
@@ -32,7 +32,8 @@ export class LivePanel extends Panel {
 			});
 		});
 		this.root.replaceChildren(el('div', { class: 'toolbar' }, el('label', { class: 'check' }, this.follow, ' follow the end'),
-			act('Stop recording', 'stop'), act('Start recording', 'start'), act('Capture a window', 'capture')), this.state, this.answer);
+			act('Stop recording', 'stop'), act('Start recording', 'start'), act('Capture a window', 'capture'),
+			act('End the window', 'capture-end')), this.state, this.answer);
 	}
 
 	private async poll(): Promise<void> {

@@ -84,18 +84,19 @@ export class MemoryPanel extends Panel {
 			this.root.replaceChildren(this.whole, this.held);
 			const controller = new AbortController();
 			void this.fill(this.whole, 'Reading the memory over time\u2026', async (signal) => {
-				this.answer = await this.model.api.ask<MemoryAnswer>('memory', { points: 1000, limit: 50, stacks: true }, 0, signal);
+				this.answer = await this.model.api.ask<MemoryAnswer>('memory', { points: 1000, limit: 50, stacks: true }, this.trace, signal);
 				return this.show(this.answer);
 			}, controller.signal);
 		}
-		if (this.model.cursor !== undefined && this.model.cursor !== this.heldAt)
-			this.showHeld(this.model.cursor);
+		const { cursor } = this;
+		if (cursor !== undefined && cursor !== this.heldAt)
+			this.showHeld(cursor);
 	}
 
 	private show(answer: MemoryAnswer): HTMLElement[] {
 		if (!answer.peak_bytes)
 			return [el('p', { class: 'dim' }, 'The trace has no allocations of device memory.')];
-		const peak = this.model.relative(answer.peak_ns);
+		const peak = this.model.relative(answer.peak_ns, this.trace);
 		const result: HTMLElement[] = [el('p', { class: 'lead' }, 'Peak: ', el('span', { id: 'memory-peak' },
 			number('bytes', answer.peak_bytes)), ' at ', link(formatInstant(peak), 'Show the peak', () => this.showPeak(peak)),
 			answer.capacity_bytes ? ' of ' + formatBytes(answer.capacity_bytes) : '', '.')];
@@ -113,8 +114,9 @@ export class MemoryPanel extends Panel {
 	}
 
 	private showPeak(at: number): void {
-		this.model.setCursor(at);
-		this.model.reveal(at, at);
+		const ns = at + this.model.offsetOfTrace(this.trace);
+		this.model.setCursor(ns);
+		this.model.reveal(ns, ns);
 	}
 
 	private sites(title: string, sites: Site[], whole: number): HTMLElement {
@@ -132,13 +134,13 @@ export class MemoryPanel extends Panel {
 	private holders(title: string, holders: Holder[]): HTMLElement {
 		const box = el('div', {}, el('h3', {}, title));
 		for (const holder of holders.slice(0, 12)) {
-			const start = this.model.relative(holder.start_ns);
+			const start = this.model.relative(holder.start_ns, this.trace);
 			box.append(el('details', {}, el('summary', {}, number('bytes', holder.bytes), ' since ' + formatInstant(start) + ' ',
 				clean(siteOf(holder.stack) || 'unknown code', 140)),
 			facts([['Address', '0x' + BigInt(holder.address).toString(16)],
 				['Kind', clean(holder.kind || '', 30)],
 				['Call', holder.op_id ? link('operation ' + holder.op_id, '', () =>
-					void this.shell.goToOperation(holder.op_id as number)) : undefined]]),
+					void this.shell.goToOperation(holder.op_id as number, this.trace)) : undefined]]),
 			stackList(holder.stack)));
 		}
 		return box;
@@ -156,10 +158,10 @@ export class MemoryPanel extends Panel {
 	/* Live bytes over time. A click sets the cursor. */
 	private curve(curve: Curve, answer: MemoryAnswer): HTMLElement {
 		const canvas = el('canvas', { class: 'curve', role: 'img', tabindex: 0, label: 'Memory of GPU ' + (curve.device ?? '') +
-			' over time; peak ' + formatBytes(curve.peak_bytes) + ' at ' + formatInstant(this.model.relative(curve.peak_ns)) });
+			' over time; peak ' + formatBytes(curve.peak_bytes) + ' at ' + formatInstant(this.model.relative(curve.peak_ns, this.trace)) });
 		const box = el('div', {}, el('h3', {}, clean('GPU ' + (curve.device ?? '') + ' ' + (curve.name || ''), 80)), canvas);
-		const points = curve.points.map((point) => ({ at: this.model.relative(point.start_ns), bytes: point.bytes }));
-		const end = answer.curves && answer.curves.end_ns ? this.model.relative(answer.curves.end_ns) : this.model.view.duration;
+		const points = curve.points.map((point) => ({ at: this.model.relative(point.start_ns, this.trace), bytes: point.bytes }));
+		const end = answer.curves && answer.curves.end_ns ? this.model.relative(answer.curves.end_ns, this.trace) : this.model.view.duration;
 		const draw = (): void => this.drawCurve(canvas, points, end, curve);
 		new ResizeObserver(draw).observe(box);
 		this.model.on('cursor', draw);
@@ -168,14 +170,15 @@ export class MemoryPanel extends Panel {
 			const rect = canvas.getBoundingClientRect();
 			return (event.clientX - rect.left) / Math.max(1, rect.width) * end;
 		};
-		canvas.addEventListener('click', (event) => this.model.setCursor(Math.min(end, Math.max(0, place(event)))));
+		const set = (ns: number): void => this.model.setCursor(Math.min(end, Math.max(0, ns)) + this.model.offsetOfTrace(this.trace));
+		canvas.addEventListener('click', (event) => set(place(event)));
 		canvas.addEventListener('keydown', (event) => {
 			const step = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0;
 			if (!step)
 				return;
 			event.preventDefault();
 			event.stopPropagation();
-			this.model.setCursor(Math.min(end, Math.max(0, (this.model.cursor ?? 0) + step * end / 200)));
+			set((this.cursor ?? 0) + step * end / 200);
 		});
 		return box;
 	}
@@ -217,15 +220,15 @@ export class MemoryPanel extends Panel {
 			if (x(at) < width - 60)
 				context.fillText(formatInstant(at, step), x(at) + 3, CURVE_HEIGHT - 3);
 		}
-		const peak = x(this.model.relative(curve.peak_ns));
+		const peak = x(this.model.relative(curve.peak_ns, this.trace));
 		context.fillStyle = colour('--text');
 		context.fillRect(Math.round(peak), 10, 1, bottom - 10);
 		const text = 'peak ' + formatBytes(curve.peak_bytes);
 		const size = context.measureText(text).width;
 		context.fillText(text, Math.max(2, Math.min(width - size - 2, peak + 4)), 10);
-		if (this.model.cursor !== undefined) {
+		if (this.cursor !== undefined) {
 			context.fillStyle = colour('--selected');
-			context.fillRect(Math.round(x(this.model.cursor)), 0, 1, bottom);
+			context.fillRect(Math.round(x(this.cursor)), 0, 1, bottom);
 		}
 	}
 
@@ -235,14 +238,14 @@ export class MemoryPanel extends Panel {
 		void this.ask(this.held, 'Reading the allocations at ' + formatInstant(at) + '\u2026', async (signal) => {
 			const { api } = this.model;
 			const state = await api.ask<{ allocations?: Allocation[]; allocated_bytes?: number }>('state',
-				{ at: { ns: at, from_start: true }, stacks: false }, 0, signal);
+				{ at: { ns: at, from_start: true }, stacks: false }, this.trace, signal);
 			const list = (state.allocations || []).sort((a, b) => b.bytes - a.bytes);
 			const largest = list.slice(0, HELD);
 			const stacks = new Map<number, Stack | undefined>();
 			const ops = [...new Set(largest.map((allocation) => allocation.op_id || 0))].filter((op) => op !== 0);
 			for (let i = 0; i < ops.length && !signal.aborted; i += 6) {
 				await Promise.all(ops.slice(i, i + 6).map(async (op) => {
-					const row = await api.rowOf(op, 0, signal).catch((): Row | undefined => undefined);
+					const row = await api.rowOf(op, this.trace, signal).catch((): Row | undefined => undefined);
 					stacks.set(op, row && row.stack as Stack | undefined);
 				}));
 			}
@@ -251,10 +254,10 @@ export class MemoryPanel extends Panel {
 				table('Largest allocations at the cursor', [
 					{ head: 'Bytes', class: 'number', cell: (a: Allocation) => number('bytes', a.bytes) },
 					{ head: 'Kind', class: 'short', cell: (a) => clean(a.kind || '', 20) },
-					{ head: 'Since', class: 'number', cell: (a) => formatInstant(this.model.relative(a.since_ns)) },
+					{ head: 'Since', class: 'number', cell: (a) => formatInstant(this.model.relative(a.since_ns, this.trace)) },
 					{ head: 'Allocated by', cell: (a) => {
 						const site = siteOf(stacks.get(a.op_id || 0)) || (a.op_id ? 'operation ' + a.op_id : 'unknown code');
-						return a.op_id ? link(clean(site, 160), 'Show the call', () => void this.shell.goToOperation(a.op_id as number)) :
+						return a.op_id ? link(clean(site, 160), 'Show the call', () => void this.shell.goToOperation(a.op_id as number, this.trace)) :
 							clean(site, 160);
 					} },
 				], largest)];

@@ -25,10 +25,29 @@ export abstract class Panel {
 	private controller: AbortController | undefined;
 	protected stale = true; // what is shown does not match the page's state
 
-	constructor(protected readonly shell: Shell) {}
+	/* With two traces, each has panels of its own. */
+	constructor(protected readonly shell: Shell, protected readonly trace = 0) {}
 
 	protected get model(): Model {
 		return this.shell.model;
+	}
+
+	/* The cursor as a time of the panel's trace. */
+	protected get cursor(): number | undefined {
+		const { cursor } = this.model;
+		return cursor === undefined ? undefined : Math.max(0, Math.round(cursor - this.model.offsetOfTrace(this.trace)));
+	}
+
+	/* The selected span, or else the view, as times of the panel's trace. */
+	protected window(): [number, number] {
+		const { view, span } = this.model;
+		const offset = this.model.offsetOfTrace(this.trace);
+		return [Math.max(0, Math.floor((span ? span[0] : view.from) - offset)),
+			Math.min(view.duration, Math.ceil((span ? span[1] : view.to) - offset))];
+	}
+
+	protected moments(from: number, to: number): { from: object; to: object } {
+		return { from: { ns: from, from_start: true }, to: { ns: to, from_start: true } };
 	}
 
 	/* Called when the panel becomes visible, and when it is visible and stale. */

@@ -7,6 +7,8 @@ import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { LaunchSite } from '../data/info';
 
+const LONG_FRAME = 100; // characters: a longer name of C++ is shown without its arguments
+
 export interface GapPart {
 	cause: string;
 	ns: number;
@@ -31,7 +33,8 @@ export interface GapPart {
 }
 
 function frameItem(frame: Frame): HTMLElement {
-	return el('li', { class: frame.kind }, el('span', { class: 'name' }, clean(frame.text, 400)),
+	const short = frame.text.length > LONG_FRAME ? brief(frame.text, LONG_FRAME) : clean(frame.text, 400);
+	return el('li', { class: frame.kind }, el('span', { class: 'name', title: frame.text.length > LONG_FRAME ? frame.text : '' }, short),
 		frame.place ? el('span', { class: 'place' }, '  ' + clean(frame.place, 400)) : undefined);
 }
 
@@ -70,19 +73,33 @@ export function siteText(site: LaunchSite): HTMLElement {
 		siteName(site.frame || 'unknown code'));
 }
 
-/* Shares of a whole as one bar, with a legend. */
-export function shares(label: string, parts: ReadonlyArray<readonly [string, number]>, whole: number): HTMLElement {
+/* Kinds of a device's time: at work, and idle by cause. */
+const DEVICE_TIMES: { readonly [name: string]: string } = {
+	compute: 'kernels', copy: 'copies', host: 'idle: the host was between calls', call: 'idle: the host was in a call',
+	dispatch: 'idle: work was on its way', dependency: 'idle: work waited for other work', end: 'idle: after the last operation',
+	unknown: 'idle: unknown cause',
+};
+
+/* Busy and idle time of a device as a bar. */
+export function deviceShares(label: string, parts: ReadonlyArray<readonly [string, number]>, whole: number): HTMLElement {
+	return shares(label, parts, whole, DEVICE_TIMES);
+}
+
+/* Shares of a whole as one bar, with a legend; `words` has the texts of parts. */
+export function shares(label: string, parts: ReadonlyArray<readonly [string, number]>, whole: number,
+	words: { readonly [name: string]: string } = {}): HTMLElement {
+	const text = (name: string): string => words[name] || name.replace(/_/g, ' ');
 	const bar = el('div', { class: 'bars', role: 'img', label: label + ': ' + parts.map(([name, ns]) =>
-		name.replace(/_/g, ' ') + ' ' + formatDuration(ns)).join(', ') });
+		text(name) + ' ' + formatDuration(ns)).join(', ') });
 	const rows = el('tbody');
 	for (const [name, ns] of parts) {
-		const piece = el('span', { title: name + ': ' + formatDuration(ns) });
+		const piece = el('span', { title: text(name) + ': ' + formatDuration(ns) });
 		piece.style.width = Math.max(0, Math.min(100, 100 * ns / Math.max(1, whole))) + '%';
 		piece.style.backgroundColor = css(fixedColour(name));
 		bar.append(piece);
 		const swatch = el('span', { class: 'swatch' });
 		swatch.style.backgroundColor = css(fixedColour(name));
-		rows.append(el('tr', { data: { part: name } }, el('td', {}, swatch, clean(name.replace(/_/g, ' '), 80)),
+		rows.append(el('tr', { data: { part: name } }, el('td', {}, swatch, clean(text(name), 80)),
 			el('td', { class: 'number' }, number('ns', ns)),
 			el('td', { class: 'number' }, formatShare(ns / Math.max(1, whole)))));
 	}

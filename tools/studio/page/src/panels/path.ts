@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path: what the duration consists of, drawn over the lanes, and the slack of the rows in view. Asks "graph".
+// The critical path: what the duration consists of, drawn over the lanes, and the slack of each row. Asks "graph". A trace with many
+// operations is read for the view alone.
 import { button, el, link, number, table } from '../core/dom';
+import { Integer } from '../core/json';
 import { brief, clean } from '../core/names';
-import { formatDuration, formatInstant } from '../core/time';
-import { PathStep } from '../model';
+import { Steps } from '../core/steps';
+import { formatCount, formatDuration, formatInstant } from '../core/time';
+import { ApiError } from '../data/api';
+import { Slack } from '../model';
 import { Panel } from './panel';
 import { shares } from './parts';
 
@@ -12,11 +16,11 @@ interface Line {
 	part?: string;
 	kind?: string;
 	of?: string;
-	start_ns: number;
-	end_ns: number;
+	start_ns: Integer;
+	end_ns: Integer;
 	name?: string;
 	session?: number;
-	op_id?: number;
+	op_id?: Integer;
 	tid?: number;
 	device?: number;
 	stream?: number;
@@ -26,91 +30,228 @@ interface Line {
 	model_clock?: boolean;
 }
 
-const SLACK_VIEW_NS = 100000000; // slack is read for views up to this long
+interface Step {
+	start: number;
+	end: number;
+	part: string;
+	name: string;
+}
+
+interface Row {
+	lane: number;
+	slack: Slack;
+	name: string;
+	stream: number | undefined;
+}
+
+interface Found {
+	steps: number;
+	longest: Step[];
+	path: Steps;
+	rows: Row[]; // operations with the least slack
+	summary?: Line;
+}
+
+const PATH_OPERATIONS = 100000; // a path through so many operations is read: some 20 MB of answer
+const SLACK_OPERATIONS = 20000; // slack of all rows is read for so many, otherwise that of the rows in view
+const LISTED = 40;
+const KEPT = 4000;              // of a list that is sorted at its end
 
 export class PathPanel extends Panel {
 	readonly id = 'path';
 	readonly title = 'Critical path';
-	private readonly path = el('div');
-	private readonly slack = el('div');
+	private readonly place = el('div');
 	private asked = false;
 
 	update(): void {
 		if (this.asked)
 			return;
 		this.asked = true;
-		this.root.replaceChildren(this.path, this.slack);
-		void this.ask(this.path, 'Looking for the critical path\u2026', async (signal) => {
-			const lines = await this.model.api.askLines<Line>('graph', { path: true }, 0, signal);
-			return this.show(lines);
-		});
+		this.root.replaceChildren(this.place);
+		this.read();
 	}
 
-	private show(lines: Line[]): HTMLElement[] {
-		const steps = lines.filter((line) => line.type === 'step');
-		const summary = lines.find((line) => line.type === 'summary');
-		const path: PathStep[] = [];
-		for (const step of steps) {
-			const onDevice = step.stream !== undefined && (step.part === 'compute' || step.part === 'copy');
-			const lane = this.model.findLane(step.session, step.device, onDevice ? step.stream : undefined,
-				onDevice ? undefined : step.tid, 0, onDevice ? 'kernel' : 'api') ||
-				this.model.findLane(step.session, step.device, step.stream, undefined);
-			if (lane)
-				path.push({ lane: lane.id, start: this.model.relative(step.start_ns), end: this.model.relative(step.end_ns),
-					part: step.part || 'unknown' });
+	private read(): void {
+		void this.ask(this.place, 'Looking for the critical path\u2026', (signal) => this.find(signal));
+	}
+
+	private async find(signal: AbortSignal): Promise<Array<HTMLElement | undefined>> {
+		const lanes = this.model.trace.lanes.filter((lane) => (lane.trace || 0) === this.trace);
+		const all = lanes.reduce((sum, lane) => sum + (lane.kind === 'device' ? lane.rows : 0), 0);
+		let operations = all;
+		let window: { from?: object; to?: object } = {};
+		let [from, to] = [0, this.model.view.duration];
+		if (all > PATH_OPERATIONS) {
+			[from, to] = this.window();
+			window = this.moments(from, to);
+			const answer = await this.model.api.ask<{ devices?: Array<{ operations: number }> }>('timeline', { ...window, parts: 1 },
+				this.trace, signal);
+			const inView = (answer.devices || []).reduce((sum, device) => sum + device.operations, 0);
+			if (inView > PATH_OPERATIONS)
+				return [this.tooMany(inView, from, to)];
+			operations = inView;
 		}
-		this.model.path = path;
+		const withSlack = operations <= SLACK_OPERATIONS;
+		const found = await this.lines(window, !withSlack, signal);
+		const part = window.from ? [from, to] as [number, number] : undefined;
+		const more = withSlack || signal.aborted ? undefined : await this.slackInView(found, part, signal);
+		return this.show(found, part, more, all);
+	}
+
+	/* The slack of the rows in view, of a long trace. Returns a line if it cannot be read. */
+	private async slackInView(found: Found, part: [number, number] | undefined, signal: AbortSignal): Promise<string | undefined> {
+		const lanes = this.model.trace.lanes.filter((lane) => (lane.trace || 0) === this.trace && lane.rows > 0 &&
+			(lane.kind === 'stream' || lane.kind === 'thread')).sort((a, b) => b.rows - a.rows).slice(0, 64).map((lane) => lane.id);
+		const [from, to] = this.window();
+		try {
+			const { rows } = await this.model.api.slack(lanes, from, to, part, signal);
+			rows.lane.forEach((lane, i) => {
+				if (rows.kind[i] === 'return')
+					return;
+				const slack: Slack = { start: rows.start[i], end: rows.end[i], ns: rows.slack[i], op: rows.op[i] };
+				const list = this.model.slack.get(lane);
+				if (list)
+					list.push(slack);
+				else
+					this.model.slack.set(lane, [slack]);
+				if (rows.kind[i] === 'operation')
+					found.rows.push({ lane, slack, name: '', stream: this.model.lane(lane)?.stream });
+			});
+		} catch (error) {
+			if (!(error instanceof ApiError) || error.status !== 400)
+				throw error;
+			return 'Slack: ' + error.message;
+		}
+		for (const list of this.model.slack.values())
+			list.sort((a, b) => a.start - b.start);
+		found.rows = found.rows.sort((a, b) => a.slack.ns - b.slack.ns).slice(0, LISTED);
+		for (let i = 0; i < found.rows.length && !signal.aborted; i += 6) {
+			await Promise.all(found.rows.slice(i, i + 6).map(async (row) => {
+				const answer = await this.model.api.rowOf(row.slack.op, this.trace, signal).catch(() => undefined);
+				row.name = answer ? String(answer.name || answer.type) : 'operation ' + row.slack.op;
+			}));
+		}
 		this.model.emit('overlay');
-		const parts = ((summary && summary.parts) || []).slice().sort((a, b) => b.ns - a.ns);
+		return undefined;
+	}
+
+	/* The chain of steps, and the slack of each row unless `pathOnly`. */
+	private async lines(window: object, pathOnly: boolean, signal: AbortSignal): Promise<Found> {
+		const found: Found = { steps: 0, longest: [], path: new Steps(), rows: [] };
+		const slack = new Map<number, Slack[]>();
+		let shortest = -1;
+		const trim = (list: Step[]): Step[] => list.sort((a, b) => (b.end - b.start) - (a.end - a.start)).slice(0, LISTED);
+		const trimRows = (list: Row[]): Row[] => list.sort((a, b) => a.slack.ns - b.slack.ns).slice(0, 200);
+		await this.model.api.eachLine<Line>('graph', { ...window, path: pathOnly }, this.trace, signal, (line) => {
+			if (line.type === 'summary') {
+				found.summary = line;
+				return;
+			}
+			if (line.type === 'edge' || line.kind === 'return')
+				return;
+			const start = this.model.relative(line.start_ns, this.trace);
+			const end = this.model.relative(line.end_ns, this.trace);
+			const lane = this.laneOf(line);
+			if (line.type === 'step') {
+				found.steps++;
+				if (end - start > shortest)
+					found.longest.push({ start, end, part: line.part || 'unknown', name: line.name || line.part || '?' });
+				if (found.longest.length > 10 * LISTED) {
+					found.longest = trim(found.longest);
+					shortest = found.longest[LISTED - 1].end - found.longest[LISTED - 1].start;
+				}
+				if (lane !== undefined)
+					found.path.push(lane, start, end, line.part || 'unknown');
+			} else if (lane !== undefined) {
+				const row: Row = { lane, slack: { start, end, ns: line.slack_ns || 0, op: line.op_id ?? 0 },
+					name: line.name || line.of || '?', stream: line.stream };
+				const list = slack.get(lane);
+				if (list)
+					list.push(row.slack);
+				else
+					slack.set(lane, [row.slack]);
+				if (line.kind === 'operation')
+					found.rows.push(row);
+				if (found.rows.length > KEPT)
+					found.rows = trimRows(found.rows);
+			}
+		});
+		found.longest = trim(found.longest);
+		found.rows = trimRows(found.rows);
+		if (signal.aborted)
+			return found;
+		this.model.paths[this.trace] = found.path;
+		for (const lane of [...this.model.slack.keys()]) {
+			if (this.model.traceOf(lane) === this.trace)
+				this.model.slack.delete(lane);
+		}
+		for (const [lane, list] of slack)
+			this.model.slack.set(lane, list.sort((a, b) => a.start - b.start));
+		this.model.emit('overlay');
+		return found;
+	}
+
+	/* The lane of a node or a step: the stream of what ran on the device, otherwise the thread. */
+	private laneOf(line: Line): number | undefined {
+		const onDevice = line.stream !== undefined && (line.type === 'node' ? line.kind === 'operation' :
+			line.part === 'compute' || line.part === 'copy');
+		const lane = onDevice ? this.model.findLane(line.session, line.device, line.stream, undefined, this.trace) :
+			this.model.findLane(line.session, line.device, undefined, line.tid, this.trace, 'api') ||
+			this.model.findLane(line.session, line.device, line.stream, undefined, this.trace);
+		return lane && lane.id;
+	}
+
+	private tooMany(operations: number, from: number, to: number): HTMLElement {
+		const part = (to - from) * PATH_OPERATIONS / operations / 2;
+		const middle = this.cursor !== undefined && this.cursor > from && this.cursor < to ? this.cursor : (from + to) / 2;
+		const offset = this.model.offsetOfTrace(this.trace);
+		return el('div', {}, el('p', {}, formatCount(operations) + ' operations are in view. The critical path is read for at most ' +
+			formatCount(PATH_OPERATIONS) + '.'),
+		el('div', { class: 'toolbar' }, button('Zoom in and look', () => {
+			this.model.show(middle - part / 2 + offset, middle + part / 2 + offset);
+			this.read();
+		}, { class: 'primary' }), button('Look in the view', () => this.read())));
+	}
+
+	private show(found: Found, window: [number, number] | undefined, noSlack: string | undefined, all: number):
+		Array<HTMLElement | undefined> {
+		const parts = ((found.summary && found.summary.parts) || []).slice().sort((a, b) => b.ns - a.ns);
 		const whole = parts.reduce((sum, part) => sum + part.ns, 0);
-		const longest = steps.slice().sort((a, b) => length(b) - length(a)).slice(0, 40);
 		const hide = button('Hide it in the timeline', () => {
-			const shown = this.model.path.length > 0;
-			this.model.path = shown ? [] : path;
+			const shown = this.model.paths[this.trace].length > 0;
+			this.model.paths[this.trace] = shown ? new Steps() : found.path;
 			hide.textContent = shown ? 'Show it in the timeline' : 'Hide it in the timeline';
 			this.model.emit('overlay');
 		});
-		return [el('div', { class: 'toolbar' }, el('span', { class: 'lead' }, 'The chain of ', number('count', steps.length),
-			' steps that led to the latest end: ', number('ns', whole), '.'), hide,
-		button('Slack of the rows in view', () => this.showSlack())),
-		el('div', { class: 'columns' },
+		const offset = this.model.offsetOfTrace(this.trace);
+		const columns = el('div', { class: 'columns' },
 			el('section', { class: 'narrow' }, shares('The critical path by part', parts.map((p) => [p.part, p.ns] as const), whole)),
 			el('section', {}, table('Its longest steps', [
-				{ head: 'Length', class: 'number', cell: (step: Line) => number('ns', length(step)) },
-				{ head: 'Begins', class: 'number', cell: (step) => formatInstant(this.model.relative(step.start_ns)) },
-				{ head: 'Part', cell: (step) => clean((step.part || '').replace(/_/g, ' '), 30) },
-				{ head: 'Step', cell: (step) => link(brief(step.name || step.part || '?', 100), step.name || '', () =>
-					this.shell.goToSpan(this.model.relative(step.start_ns), this.model.relative(step.end_ns))) },
-			], longest)))];
+				{ head: 'Length', class: 'number', cell: (step: Step) => number('ns', step.end - step.start) },
+				{ head: 'Begins', class: 'number', cell: (step) => formatInstant(step.start) },
+				{ head: 'Part', cell: (step) => clean(step.part.replace(/_/g, ' '), 30) },
+				{ head: 'Step', cell: (step) => link(brief(step.name, 100), step.name, () =>
+					this.shell.goToSpan(step.start + offset, step.end + offset)) },
+			], found.longest)));
+		if (noSlack === undefined)
+			columns.append(this.slack(found.rows, all > SLACK_OPERATIONS));
+		return [el('div', { class: 'toolbar' }, el('span', { class: 'lead' }, 'The chain of ', number('count', found.steps),
+			' steps that led to the latest end: ', number('ns', whole), '.'), hide,
+		all > SLACK_OPERATIONS ? button(window ? 'Look in the view again' : 'Slack of the rows in view', () => this.read()) : undefined),
+		window ? el('p', { class: 'dim' }, 'Read from ' + formatInstant(window[0]) + ' to ' + formatInstant(window[1]) +
+			' (' + formatDuration(window[1] - window[0]) + '). Slack counts to the latest end in it.') : undefined,
+		noSlack === undefined ? undefined : el('p', { class: 'dim' }, clean(noSlack, 300)), columns];
 	}
 
-	/* How much later each row in view could have ended without a delay of the latest end. */
-	private showSlack(): void {
-		const { view } = this.model;
-		const from = Math.max(0, Math.floor(view.from));
-		const to = Math.min(view.duration, Math.ceil(view.to));
-		if (to - from > SLACK_VIEW_NS) {
-			this.slack.replaceChildren(el('p', { class: 'dim' }, 'Zoom in to at most ' + formatDuration(SLACK_VIEW_NS) +
-				' first: slack is computed for each row.'));
-			return;
-		}
-		void this.ask(this.slack, 'Computing slack\u2026', async (signal) => {
-			const lines = await this.model.api.askLines<Line>('graph',
-				{ from: { ns: from, from_start: true }, to: { ns: to, from_start: true } }, 0, signal);
-			const nodes = lines.filter((line) => line.type === 'node' && line.kind === 'operation');
-			nodes.sort((a, b) => (a.slack_ns || 0) - (b.slack_ns || 0));
-			return [table('Slack in ' + formatInstant(from) + ' to ' + formatInstant(to) + ', least first', [
-				{ head: 'Operation', cell: (node: Line) => link(brief(node.name || node.of || '?', 100), node.name || '', () =>
-					void this.shell.goToOperation(node.op_id as number)) },
-				{ head: 'Slack', class: 'number', cell: (node) => number('ns', node.slack_ns || 0) },
-				{ head: 'Critical', cell: (node) => (node.critical ? 'yes' : '') },
-				{ head: 'Stream', class: 'number', cell: (node) => String(node.stream ?? '') },
-				{ head: 'Duration', class: 'number', cell: (node) => number('ns', length(node)) },
-			], nodes.slice(0, 200))];
-		});
+	/* How much later each operation could have ended without a delay of the latest end. */
+	private slack(rows: Row[], inView: boolean): HTMLElement {
+		return el('section', {}, table(inView ? 'Slack of operations in view, least first' : 'Slack of operations, least first', [
+			{ head: 'Operation', cell: (row: Row) => link(brief(row.name, 100), row.name, () =>
+				void this.shell.goToOperation(row.slack.op, this.trace)) },
+			{ head: 'Slack', class: 'number', cell: (row) => number('ns', row.slack.ns) },
+			{ head: 'Stream', class: 'number', cell: (row) => String(row.stream ?? '') },
+			{ head: 'Duration', class: 'number', cell: (row) => number('ns', row.slack.end - row.slack.start) },
+		], rows, (row) => ({ data: { op: String(row.slack.op) } })),
+		el('p', { class: 'dim' }, 'In the timeline, the line after a row is as long as its slack.'));
 	}
-}
-
-function length(line: Line): number {
-	return line.end_ns - line.start_ns;
 }

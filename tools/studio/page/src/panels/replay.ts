@@ -55,6 +55,23 @@ interface Difference {
 	stack?: Stack;
 }
 
+/* A choice of the order on which the result depends. */
+interface Decision {
+	kind: string;
+	name?: string;
+	operation?: string;
+	block?: number;
+	warp?: number;
+	line?: number;
+	instead_block?: number;
+	instead_warp?: number;
+	instead_line?: number;
+	done?: Side;
+	first_done?: Side; // held: the later operations that ran before it
+	last_done?: Side;
+	remedies?: string[];
+}
+
 interface Result {
 	verdict?: string;
 	session?: number;
@@ -69,7 +86,7 @@ interface Result {
 	checked?: string[];
 	schedules?: number;
 	seed?: string;
-	decisions?: Array<{ kind: string; name?: string; operation?: string; remedies?: string[] }>;
+	decisions?: Decision[];
 	notes?: string[];
 	unsupported?: string[];
 }
@@ -80,6 +97,8 @@ interface Answer {
 	complaint?: string;
 	failed?: boolean;
 }
+
+const VERDICTS: { readonly [verdict: string]: string } = { same: 'same results', differs: 'different results' };
 
 const KINDS: { readonly [kind: string]: string } = {
 	race: 'Race', unwritten: 'Read of unwritten memory', 'out-of-bounds': 'Access out of bounds', stray: 'Access outside of allocations',
@@ -111,7 +130,7 @@ export class ReplayPanel extends Panel {
 
 	private run(title: string, options: object): void {
 		void this.ask(this.result, title + '\u2026', async (signal) => {
-			const answers = await this.model.api.askLines<Answer>('replay', { limit: 50, ...options }, 0, signal);
+			const answers = await this.model.api.askLines<Answer>('replay', { limit: 50, ...options }, this.trace, signal);
 			const nodes: HTMLElement[] = [];
 			for (const answer of answers) {
 				if (answer.complaint)
@@ -125,8 +144,9 @@ export class ReplayPanel extends Panel {
 
 	private show(result: Result): HTMLElement[] {
 		const found = (result.findings || []).length + (result.more_findings || 0);
-		const nodes: HTMLElement[] = [el('p', { class: 'lead' }, 'Session ' + (result.session ?? '') + ': results are ',
-			el('strong', { class: result.verdict === 'same' ? 'good' : 'bad' }, clean(result.verdict || 'unknown', 40)), ', ',
+		const nodes: HTMLElement[] = [el('p', { class: 'lead' }, 'Session ' + (result.session ?? '') + ': ',
+			el('strong', { class: result.verdict === 'same' ? 'good' : 'bad' }, VERDICTS[result.verdict || ''] ||
+				'results: ' + clean(result.verdict || 'unknown', 40)), ', ',
 			el('strong', { class: found ? 'bad' : 'good' }, found + (found === 1 ? ' finding' : ' findings')), ', ' +
 			(result.operations ?? 0) + ' operations' + (result.elapsed_ns ? ' in ' + formatDuration(result.elapsed_ns) : '') + '.')];
 		for (const finding of result.findings || [])
@@ -137,10 +157,10 @@ export class ReplayPanel extends Panel {
 			nodes.push(this.difference(result.difference));
 		if (result.refusal)
 			nodes.push(el('div', { class: 'card' }, el('strong', { class: 'bad' }, 'The replay ended: '),
-				clean(result.refusal.why || '', 500), this.side('Operation', result.refusal.operation), stackList(result.refusal.stack)));
+				clean(result.refusal.why || '', 500), this.side('Operation', result.refusal.operation),
+				result.refusal.operation && result.refusal.operation.stack ? undefined : stackList(result.refusal.stack)));
 		for (const decision of (result.decisions || []).slice(0, 20))
-			nodes.push(el('div', { class: 'card' }, 'The result depends on: ' + clean(decision.kind, 30) + ' of ' +
-				brief(decision.name || decision.operation || '?', 100), ...this.remedies(decision.remedies)));
+			nodes.push(this.decision(decision));
 		for (const note of [...(result.notes || []), ...(result.unsupported || [])].slice(0, 20))
 			nodes.push(el('p', { class: 'dim' }, clean(note, 400)));
 		return nodes;
@@ -158,7 +178,7 @@ export class ReplayPanel extends Panel {
 				['Times', finding.times !== undefined ? String(finding.times) : undefined],
 			]),
 			el('div', { class: 'columns' }, this.side(finding.earlier ? 'The later access' : 'The access', finding.access),
-				this.side('The earlier access', finding.earlier)),
+				this.side('The earlier access', withStack(finding.earlier, finding.access))),
 			...this.remedies(finding.remedies));
 	}
 
@@ -171,7 +191,7 @@ export class ReplayPanel extends Panel {
 			return undefined;
 		return el('section', {}, el('h3', {}, title), facts([
 			['Operation', side.op_id !== undefined ? link((side.kind || 'operation') + ' ' + side.op_id, 'Show it', () =>
-				void this.shell.goToOperation(side.op_id as number)) : undefined],
+				void this.shell.goToOperation(side.op_id as number, this.trace)) : undefined],
 			['Kernel', side.name ? brief(side.name, 120) : undefined],
 			['Access', clean(side.access || '', 20)],
 			['Source', side.source_file ? clean(baseName(side.source_file) + ':' + (side.source_line ?? '?'), 200) : undefined],
@@ -181,6 +201,21 @@ export class ReplayPanel extends Panel {
 			['Stream', side.stream !== undefined ? String(side.stream) : undefined],
 			['Called by', clean([side.call, side.site].filter(Boolean).join(' in '), 200)],
 		]), el('details', {}, el('summary', {}, 'Stack'), stackList(side.stack)));
+	}
+
+	private decision(decision: Decision): HTMLElement {
+		const place = (block: number | undefined, warp: number | undefined, line: number | undefined): string | undefined =>
+			(block === undefined ? undefined : 'block ' + block + (warp === undefined ? '' : ', warp ' + warp) +
+				(line === undefined ? '' : ', PTX line ' + line));
+		const { done, first_done: first, last_done: last } = decision;
+		return el('div', { class: 'card', data: { decision: decision.kind } }, 'The result depends on: ' + clean(decision.kind, 30) + ' of ' +
+			brief(decision.name || decision.operation || '?', 100),
+		facts([['Ran first', place(decision.block, decision.warp, decision.line)],
+			['Instead of', place(decision.instead_block, decision.instead_warp, decision.instead_line)]]),
+		el('div', { class: 'columns' }, this.side(first ? 'Ran later' : 'The operation', done && { line: decision.line, ...done }),
+			this.side(last && first && last.op_id !== first.op_id ? 'After the operations from' : 'After', first),
+			last && first && last.op_id !== first.op_id ? this.side('to', last) : undefined),
+		...this.remedies(decision.remedies));
 	}
 
 	private difference(difference: Difference): HTMLElement {
@@ -193,4 +228,9 @@ export class ReplayPanel extends Panel {
 				['Found', clean(typed ? difference.found_value : difference.found || '', 200)],
 			]), this.side('Operation', difference.operation), stackList(difference.stack));
 	}
+}
+
+/* The answer has the stack of a call once, even if both sides are of that call. */
+function withStack(side: Side | undefined, other: Side | undefined): Side | undefined {
+	return side && !side.stack && other && side.op_id === other.op_id ? { ...side, stack: other.stack } : side;
 }

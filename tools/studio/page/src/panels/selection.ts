@@ -22,6 +22,10 @@ function dimensions(row: Row, what: string): string | undefined {
 	return [row[what + '_x'], row[what + '_y'], row[what + '_z']].join(' \u00d7 ');
 }
 
+function fieldName(key: string): string {
+	return key.charAt(0).toUpperCase() + key.slice(1).replace(/_/g, ' ');
+}
+
 function fieldValue(name: string, value: unknown): Node | string {
 	if (typeof value === 'number' && BYTES.test(name))
 		return number('bytes', value);
@@ -77,9 +81,10 @@ export class SelectionPanel extends Panel {
 			['Thread', row.thread_name || row.tid ? clean([row.thread_name, row.tid].filter(Boolean).join('/'), 80) : undefined],
 			['Operation', row.op_id !== undefined ? el('span', { class: 'num', data: { value: String(row.op_id) } },
 				String(row.op_id)) : undefined],
+			['Slack', this.slack(selection)],
 			['Grid', dimensions(row, 'grid')], ['Block', dimensions(row, 'block')], ['Cluster', dimensions(row, 'cluster')],
 			...Object.entries(row).filter(([key, value]) => !SKIPPED.has(key) && value !== undefined && value !== null)
-				.map(([key, value]) => [key.replace(/_/g, ' '), fieldValue(key, value)] as const),
+				.map(([key, value]) => [fieldName(key), fieldValue(key, value)] as const),
 		]));
 		main.append(el('div', { class: 'toolbar' },
 			button('Zoom to it', () => this.shell.goToSpan(start + this.model.offsetOf(selection.lane),
@@ -95,6 +100,12 @@ export class SelectionPanel extends Panel {
 			void this.fill(call, 'Reading the rows of the operation\u2026', (s) => this.related(row, trace, s), signal);
 		void this.fill(around, 'Reading neighbours\u2026', (s) => this.neighbours(selection, s), signal);
 		return el('div', { class: 'columns' }, main, stack, related);
+	}
+
+	/* The row's slack, if the critical path was read. */
+	private slack(selection: Selection): Node | string | undefined {
+		const ns = this.model.slackOf(selection.lane, selection.start, selection.op);
+		return ns === undefined ? undefined : ns ? number('ns', ns) : 'none: it is critical';
 	}
 
 	/* All rows of the operation: call, device rows, arguments, memory that it touched. */
@@ -156,7 +167,7 @@ export class SelectionPanel extends Panel {
 					operation: 'Captured operation' }[row.type];
 				result.push(el('h3', {}, title), facts(Object.entries(row)
 					.filter(([key]) => !SKIPPED.has(key) && key !== 'context' && row[key] !== 0)
-					.map(([key, value]) => [key.replace(/_/g, ' '), fieldValue(key, value)] as const)));
+					.map(([key, value]) => [fieldName(key), fieldValue(key, value)] as const)));
 			}
 		}
 		return result.slice(0, 20);

@@ -7,7 +7,7 @@ import { formatDuration, formatInstant, formatShare } from '../core/time';
 import { LaunchSite } from '../data/info';
 import { flameOfPicture } from './flame';
 import { Panel } from './panel';
-import { shares, siteText } from './parts';
+import { deviceShares, siteText } from './parts';
 
 interface Aggregate {
 	name: string;
@@ -51,13 +51,12 @@ export class SpanPanel extends Panel {
 	private weight = 'gpu-time';
 
 	update(): void {
-		const { view, span } = this.model;
-		const from = Math.max(0, Math.floor(span ? span[0] : view.from));
-		const to = Math.min(view.duration, Math.ceil(span ? span[1] : view.to));
+		const { span } = this.model;
+		const [from, to] = this.window();
 		const heading = el('div', { class: 'toolbar' },
 			el('strong', { id: 'span-length', data: { value: to - from } }, formatDuration(to - from)),
 			el('span', {}, ' from ' + formatInstant(from) + ' to ' + formatInstant(to)),
-			span ? link('Zoom to it', '', () => this.model.show(from, to)) : el('span', { class: 'dim' },
+			span ? link('Zoom to it', '', () => this.model.show(span[0], span[1])) : el('span', { class: 'dim' },
 				'This is the view. Drag on the ruler, or hold shift and drag, to measure a span.'),
 			span ? link('Clear', '', () => this.model.setSpan(undefined)) : undefined);
 		const body = el('div');
@@ -65,11 +64,11 @@ export class SpanPanel extends Panel {
 		if (to <= from)
 			return;
 		void this.ask(body, 'Summing up the span\u2026', async (signal) => {
-			const window = { from: { ns: from, from_start: true }, to: { ns: to, from_start: true } };
+			const window = this.moments(from, to);
 			const { api } = this.model;
 			const [timeline, stats] = await Promise.all([
-				api.ask<TimelineAnswer>('timeline', { ...window, parts: 1 }, 0, signal),
-				api.ask<Stats>('stats', { ...window, limit: 100 }, 0, signal),
+				api.ask<TimelineAnswer>('timeline', { ...window, parts: 1 }, this.trace, signal),
+				api.ask<Stats>('stats', { ...window, limit: 100 }, this.trace, signal),
 			]);
 			const flame = el('section', { class: 'wide' });
 			const result = el('div', { class: 'columns' }, this.busy(timeline, to - from), this.kernels(stats), this.others(stats), flame);
@@ -88,7 +87,7 @@ export class SpanPanel extends Panel {
 			section.append(el('h3', {}, clean('GPU ' + device.device + ' ' + (device.name || ''), 80)),
 				el('p', {}, 'Busy ', number('ns', device.busy_ns), ' (' + formatShare(device.busy_ns / Math.max(1, whole)) +
 					'), idle ', number('ns', device.idle_ns), '.'),
-				shares('GPU ' + device.device + ', busy and idle by cause', parts, whole));
+				deviceShares('GPU ' + device.device + ', busy and idle by cause', parts, whole));
 			const streams = (device.streams || []).filter((stream) => stream.operations);
 			if (streams.length > 1) {
 				section.append(table('Streams', [
@@ -152,7 +151,7 @@ export class SpanPanel extends Panel {
 		section.append(el('div', { class: 'toolbar' }, el('strong', {}, 'Flame graph by stack'), select), place);
 		const draw = (): void => {
 			void this.fill(place, 'Drawing the flame graph\u2026', async (s) => {
-				const svg = await this.model.api.picture('flame', { ...window, weight: this.weight, width: 1600 }, s);
+				const svg = await this.model.api.picture('flame', { ...window, weight: this.weight, width: 1600 }, this.trace, s);
 				return [flameOfPicture(svg)];
 			}, signal);
 		};

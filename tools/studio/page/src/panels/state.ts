@@ -67,26 +67,26 @@ export class StatePanel extends Panel {
 	readonly title = 'State';
 
 	update(): void {
-		const at = this.model.cursor;
+		const at = this.cursor;
 		if (at === undefined) {
 			this.cancel();
 			this.root.replaceChildren(el('p', { class: 'dim' }, 'Click the timeline to set the cursor, or type a time in the search field.'));
 			return;
 		}
 		void this.ask(this.root, 'Reading the state at ' + formatInstant(at) + '\u2026', async (signal) => {
-			const answer = await this.model.api.ask<StateAnswer>('state', { at: { ns: at, from_start: true }, stacks: true }, 0, signal);
+			const answer = await this.model.api.ask<StateAnswer>('state', { at: { ns: at, from_start: true }, stacks: true }, this.trace, signal);
 			return this.show(answer, at, signal);
 		});
 	}
 
 	private op(op: number | undefined): HTMLElement | undefined {
-		return op === undefined ? undefined : link('operation ' + op, 'Show it', () => void this.shell.goToOperation(op));
+		return op === undefined ? undefined : link('operation ' + op, 'Show it', () => void this.shell.goToOperation(op, this.trace));
 	}
 
 	private since(ns: number | undefined, at: number): Node | string {
 		if (ns === undefined)
 			return '';
-		const since = this.model.relative(ns);
+		const since = this.model.relative(ns, this.trace);
 		return el('span', {}, number('ns', at - since), el('span', { class: 'dim' }, ' since ' + formatInstant(since)));
 	}
 
@@ -121,7 +121,7 @@ export class StatePanel extends Panel {
 			if (!first.has(key))
 				first.set(key, operation);
 		}
-		const lanes = this.model.trace.lanes.filter((lane) => lane.kind === 'stream' && !lane.trace).slice(0, 256);
+		const lanes = this.model.trace.lanes.filter((lane) => lane.kind === 'stream' && (lane.trace || 0) === this.trace).slice(0, 256);
 		lanes.sort((a, b) => Number(busy.has(b.device + '/' + b.stream)) - Number(busy.has(a.device + '/' + a.stream)));
 		return table('Streams', [
 			{ head: 'Stream', cell: (lane) => clean(lane.name, 60) },
@@ -153,7 +153,7 @@ export class StatePanel extends Panel {
 			return el('p', { class: 'dim' }, 'No operation was queued or running.');
 		return table('Operations, ' + list.length, [
 			{ head: 'Operation', cell: (o) => link(brief(o.name || o.type, 100), o.name || '', () =>
-				void this.shell.goToOperation(o.op_id)) },
+				void this.shell.goToOperation(o.op_id, this.trace)) },
 			{ head: 'State', cell: (o) => el('span', {}, STATES[o.state] || o.state, o.waits_for ? ' for ' : '',
 				o.waits_for ? WAITS[o.waits_for] || clean(o.waits_for, 40) : '', ' ', this.op(o.waits_for_op_id)) },
 			{ head: 'For', cell: (o) => this.since(o.since_ns, at) },
@@ -168,7 +168,7 @@ export class StatePanel extends Panel {
 		if (list.length) {
 			box.append(table('Threads in a call', [
 				{ head: 'Thread', cell: (t) => clean((t.thread_name || '') + '/' + t.tid, 60) },
-				{ head: 'Call', cell: (t) => (t.op_id ? link(clean(t.call, 80), 'Show the call', () => void this.shell.goToOperation(t.op_id as number)) :
+				{ head: 'Call', cell: (t) => (t.op_id ? link(clean(t.call, 80), 'Show the call', () => void this.shell.goToOperation(t.op_id as number, this.trace)) :
 					clean(t.call, 80)) },
 				{ head: 'For', cell: (t) => this.since(t.since_ns, at) },
 				{ head: 'Waits for', cell: (t) => (t.blocked ? el('span', {}, clean(t.blocked.replace(/_/g, ' '), 60), ' ',
@@ -191,11 +191,11 @@ export class StatePanel extends Panel {
 		const box = el('div', {}, el('h3', {}, before ? 'No operation runs' : 'No operation has run yet'));
 		const item = (near: Near | undefined, title: string, apart: number): readonly [string, Node | undefined] =>
 			[title, near && el('span', {}, link(brief(near.name || near.type, 80), near.name || '',
-				() => void this.shell.goToOperation(near.op_id)), el('span', { class: 'dim' }, ', '), number('ns', apart),
+				() => void this.shell.goToOperation(near.op_id, this.trace)), el('span', { class: 'dim' }, ', '), number('ns', apart),
 			title === 'Next' ? ' later' : ' earlier')];
 		box.append(facts([
-			item(before, 'Before', before ? at - this.model.relative(before.end_ns) : 0),
-			item(after, 'Next', after ? this.model.relative(after.start_ns) - at : 0),
+			item(before, 'Before', before ? at - this.model.relative(before.end_ns, this.trace) : 0),
+			item(after, 'Next', after ? this.model.relative(after.start_ns, this.trace) - at : 0),
 		]));
 		if (answer.operations && answer.operations.length)
 			box.append(this.operations(answer, at));
@@ -207,15 +207,15 @@ export class StatePanel extends Panel {
 		if (after && before) {
 			const why = el('div');
 			box.append(el('h3', {}, 'Why the GPU stands still'), why,
-				link('Show the whole gap', 'Its causes and the stack of the call that ends it', () => this.shell.explainGap(after.op_id)));
+				link('Show the whole gap', 'Its causes and the stack of the call that ends it', () => this.shell.explainGap(after.op_id, this.trace)));
 			void this.fill(why, 'Looking for the causes\u2026', async (s) => {
 				const gaps = await this.model.api.ask<{ longest?: Array<{ parts: GapPart[]; start_ns: number; end_ns: number }> }>('gaps',
-					{ op_id: after.op_id, stacks: false }, 0, s);
+					{ op_id: after.op_id, stacks: false }, this.trace, s);
 				const gap = (gaps.longest || [])[0];
 				if (!gap)
 					return [el('p', { class: 'dim' }, 'The operation that comes next is the first of its stream.')];
 				return [causeList(gap.parts, gap.parts.reduce((sum, part) => sum + part.ns, 0),
-					(op) => void this.shell.goToOperation(op), 6)];
+					(op) => void this.shell.goToOperation(op, this.trace), 6)];
 			}, signal);
 		}
 		return box;

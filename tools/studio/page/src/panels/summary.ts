@@ -7,7 +7,7 @@ import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
 import { InfoKernel, LaunchSite } from '../data/info';
 import { Panel } from './panel';
-import { shares, siteText, stackList } from './parts';
+import { deviceShares, siteText, stackList } from './parts';
 
 interface Kernel {
 	name: string;
@@ -76,7 +76,7 @@ export class SummaryPanel extends Panel {
 		if (this.started)
 			return;
 		const rows = this.model.trace.lanes.reduce((sum, lane) => sum + (lane.kind === 'device' || lane.kind === 'compute' ||
-			lane.kind === 'copy' ? 0 : lane.rows), 0);
+			lane.kind === 'copy' || (lane.trace || 0) !== this.trace ? 0 : lane.rows), 0);
 		if (rows <= LARGE)
 			this.start();
 		else
@@ -87,7 +87,7 @@ export class SummaryPanel extends Panel {
 	private showSums(): void {
 		this.started = true;
 		void this.ask(this.root, 'Reading the sums of the trace\u2026', async () => {
-			const info = await this.model.info();
+			const info = await this.model.info(this.trace);
 			const whole = (info.kernels || []).reduce((sum, kernel) => sum + kernel.total_ns, 0);
 			return [el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
 				button('Analyse all rows', () => this.start(), { class: 'primary' })),
@@ -105,7 +105,7 @@ export class SummaryPanel extends Panel {
 	private start(): void {
 		this.started = true;
 		void this.ask(this.root, 'Analysing the trace\u2026', async (signal) => {
-			const answer = await this.model.api.ask<Analysis>('analyze', { limit: 20 }, 0, signal);
+			const answer = await this.model.api.ask<Analysis>('analyze', { limit: 20 }, this.trace, signal);
 			return this.show(answer);
 		});
 	}
@@ -162,9 +162,9 @@ export class SummaryPanel extends Panel {
 	private async showSlowest(name: string): Promise<void> {
 		try {
 			const rows = await this.model.api.askLines<Row>('rows',
-				{ types: ['kernel'], filter: { name }, longest_first: true, limit: 1 }, 0);
+				{ types: ['kernel'], filter: { name }, longest_first: true, limit: 1 }, this.trace);
 			if (rows.length && rows[0].op_id !== undefined)
-				await this.shell.goToOperation(rows[0].op_id as number);
+				await this.shell.goToOperation(rows[0].op_id as number, this.trace);
 		} catch (error) {
 			this.shell.fail(error);
 		}
@@ -179,7 +179,7 @@ export class SummaryPanel extends Panel {
 		return el('div', {}, el('h3', {}, clean('GPU ' + device.device + ' ' + (device.name || ''), 80)),
 			el('p', {}, 'Busy ', number('ns', device.busy_ns), ' of ', number('ns', whole), ' (' +
 				formatShare(device.busy_ns / Math.max(1, whole)) + ').'),
-			shares('Time of GPU ' + device.device, parts, whole),
+			deviceShares('Time of GPU ' + device.device, parts, whole),
 			link('Why was it idle?', 'The gaps and their causes', () => this.shell.open('gaps', true)));
 	}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row of tabs and the panel that is open. Arrow keys move between tabs, as the ARIA pattern of tabs demands.
+// The row of tabs and the panel that is open. With two traces, a switch chooses whose panels are shown. Arrow keys move between tabs, as the ARIA pattern of tabs demands.
 import { byId, el } from '../core/dom';
 import { Panel } from './panel';
 
@@ -7,10 +7,17 @@ export class Tabs {
 	private readonly buttons = new Map<string, HTMLButtonElement>();
 	private readonly body = byId('panel-body');
 	private readonly scrolled = new Map<string, number>();
+	private readonly sides: HTMLButtonElement[] = [];
+	private shown: Panel | undefined;
 	current = '';
+	side = 0; // the trace whose panels are shown
 
-	constructor(private readonly panels: ReadonlyArray<Panel>, private readonly changed: () => void) {
+	/* `second` has the panels of the second trace; a tab that lacks one has the same panel for both. */
+	constructor(private readonly panels: ReadonlyArray<Panel>, private readonly second: ReadonlyArray<Panel>,
+		private readonly changed: () => void) {
 		const list = byId('tabs');
+		if (second.length)
+			this.makeSides();
 		for (const panel of panels) {
 			const tab = el('button', { type: 'button', role: 'tab', id: 'tab-' + panel.id, tabindex: -1,
 				onclick: () => this.open(panel.id) }, panel.title);
@@ -33,12 +40,45 @@ export class Tabs {
 		});
 	}
 
+	private makeSides(): void {
+		const box = byId('sides');
+		box.hidden = false;
+		for (const [side, text] of ['A', 'B'].entries()) {
+			const choice = el('button', { type: 'button', class: 'side', label: side ? 'Panels of the second trace' :
+				'Panels of the first trace', title: side ? 'Panels of the second trace, B' : 'Panels of the first trace, A',
+			onclick: () => this.setSide(side) }, text);
+			this.sides.push(choice);
+			box.append(choice);
+		}
+		this.press();
+	}
+
+	private press(): void {
+		this.sides.forEach((choice, side) => choice.setAttribute('aria-pressed', String(side === this.side)));
+	}
+
+	/* Shows the panels of a trace. */
+	setSide(side: number): void {
+		if (side === this.side || !this.second.length)
+			return;
+		this.side = side;
+		this.press();
+		if (this.current)
+			this.open(this.current);
+	}
+
+	private panel(id: string): Panel {
+		return (this.side && this.second.find((other) => other.id === id)) || this.panels.find((other) => other.id === id) ||
+			this.panels[0];
+	}
+
 	/* Opens a panel; an unknown name opens the first one. */
 	open(id: string, focus = false): void {
-		const panel = this.panels.find((other) => other.id === id) || this.panels[0];
-		if (this.current !== panel.id) {
+		const panel = this.panel(id);
+		if (this.shown !== panel) {
 			if (this.current)
 				this.scrolled.set(this.current, this.body.scrollTop);
+			this.shown = panel;
 			this.current = panel.id;
 			for (const [other, tab] of this.buttons) {
 				tab.setAttribute('aria-selected', String(other === panel.id));
@@ -58,16 +98,15 @@ export class Tabs {
 
 	/* Marks panels stale: they ask again when they are open. */
 	invalidate(...ids: string[]): void {
-		for (const panel of this.panels) {
+		for (const panel of [...this.panels, ...this.second]) {
 			if (ids.includes(panel.id))
 				panel.invalidate();
 		}
 	}
 
 	refresh(): void {
-		const panel = this.panels.find((other) => other.id === this.current);
-		if (panel)
-			panel.refresh();
+		if (this.shown)
+			this.shown.refresh();
 	}
 
 	badge(id: string, count: number): void {

@@ -44,26 +44,27 @@ export class WhatIfPanel extends Panel {
 		const add = button('Add and run', () => undefined, { class: 'primary' });
 		add.type = 'submit';
 		form.append(add, button('Clear', () => this.clearEdits()));
-		const { selection } = this.model;
-		if (selection)
-			form.append(button('The selected kernel twice as fast', () => {
-				const name = this.model.selection && this.model.nameOf(this.model.selection.lane, this.model.selection.key).full;
-				if (name)
-					this.add('kernel *' + name.slice(0, 100).replace(/[=]/g, '?') + '*=2x');
-			}));
+		form.append(button('The selected kernel twice as fast', () => {
+			const { selection } = this.model;
+			const name = selection && this.model.nameOf(selection.lane, selection.key);
+			if (name && name.full && name.type === 'kernel')
+				this.add('kernel *' + name.full.slice(0, 100).replace(/[=]/g, '?') + '*=2x');
+			else
+				this.result.replaceChildren(el('p', { class: 'dim' }, 'Select a kernel in the timeline first.'));
+		}));
 		form.addEventListener('submit', (event) => {
 			event.preventDefault();
 			if (input.value.trim())
 				this.add(input.value.trim());
 			input.value = '';
 		});
-		const help = el('div', { class: 'toolbar' });
+		const help = el('ul', { class: 'examples', label: 'Examples of edits' });
 		for (const [edit, text] of EXAMPLES)
-			help.append(button(edit, () => {
+			help.append(el('li', {}, button(edit, () => {
 				input.value = edit;
 				input.focus();
-			}, { title: text }));
-		this.root.replaceChildren(form, help, this.list, this.result);
+			}), el('span', { class: 'dim' }, ' ' + text)));
+		this.root.replaceChildren(form, this.list, this.result, el('h3', {}, 'Examples'), help);
 	}
 
 	private add(edit: string): void {
@@ -76,7 +77,8 @@ export class WhatIfPanel extends Panel {
 		this.run();
 	}
 
-	private run(): void {
+	/* Emulates the part in view if the trace is long, unless `whole`. */
+	private run(whole = false): void {
 		this.list.replaceChildren(...this.edits.map((edit, i) => el('span', { class: 'card' }, clean(edit, 200), ' ',
 			button('\u00d7', () => {
 				this.edits.splice(i, 1);
@@ -89,7 +91,9 @@ export class WhatIfPanel extends Panel {
 			return;
 		}
 		void this.ask(this.result, 'Emulating\u2026', async (signal) => {
-			const answer = await this.model.api.whatIf(this.edits, signal).catch((error) => {
+			const { view } = this.model;
+			const part = whole ? undefined : [Math.max(0, Math.floor(view.from)), Math.ceil(Math.max(1, view.to))] as const;
+			const answer = await this.model.api.whatIf(this.edits, part, signal).catch((error) => {
 				if (error instanceof ApiError && error.status === 404)
 					return this.emulate(signal);
 				throw error;
@@ -121,10 +125,14 @@ export class WhatIfPanel extends Panel {
 	private show(answer: WhatIf): Array<HTMLElement | undefined> {
 		const gain = answer.before_ns - answer.after_ns;
 		this.shell.announce('What if: ' + formatDuration(answer.after_ns) + ' instead of ' + formatDuration(answer.before_ns));
+		const part = answer.part ? el('div', { class: 'toolbar' }, el('span', {}, 'The part from ', number('at', answer.start_ns), ' to ',
+			number('at', answer.stop_ns), ' was emulated.'), button('Emulate the whole trace', () => this.run(true)),
+		button('Emulate the part in view', () => this.run())) : undefined;
 		return [el('p', { class: 'lead' }, number('ns', answer.after_ns), ' instead of ', number('ns', answer.before_ns), ': ',
 			el('strong', { class: gain > 0 ? 'good' : gain < 0 ? 'bad' : '' }, gain === 0 ? 'no change' :
 				formatDuration(Math.abs(gain)) + (gain > 0 ? ' less' : ' more') + ' (' +
-				formatShare(Math.abs(gain) / Math.max(1, answer.before_ns)) + ')'), '.'),
+				formatShare(Math.abs(gain) / Math.max(1, answer.before_ns)) + ')'), '.'), part,
+		gain === 0 && answer.edited ? el('p', {}, 'The latest end does not depend on what was changed.') : undefined,
 		answer.layer ? el('p', { class: 'dim' }, 'The emulated timeline is drawn under each lane, named "what if".') :
 			el('p', { class: 'dim' }, 'Both lengths are emulated.'),
 		answer.edited !== undefined ? el('p', { class: 'dim' }, number('count', answer.edited), ' calls and operations were changed.') : undefined];

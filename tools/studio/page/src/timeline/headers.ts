@@ -54,8 +54,7 @@ export class Headers {
 		const own = this.model.tree.byId.get(lane.info.id);
 		if (!own || !own.children.length)
 			return;
-		own.folded = !own.folded;
-		this.model.tree.layout();
+		this.model.tree.fold(own);
 		this.model.emit('lanes');
 		this.model.emit('view');
 	}
@@ -63,9 +62,9 @@ export class Headers {
 	private make(lane: Lane): HTMLElement {
 		const { info } = lane;
 		const name = lane.layer ? 'what if' : clean(info.name, 200) || kindLabel(lane);
-		const group = info.kind === 'process' || info.kind === 'device';
-		const title = name + '\n' + kindLabel(lane) + ', ' + formatCount(info.rows) + ' rows' +
-			(info.trace ? ', second trace' : '');
+		const group = info.kind === 'process' || info.kind === 'device' || info.kind === 'group';
+		const title = name + '\n' + (info.rows ? kindLabel(lane) + ', ' + formatCount(info.rows) + ' rows' :
+			kindLabel(lane) + (lane.children.length ? ', ' + lane.children.length + ' lanes' : '')) + (info.trace ? ', second trace' : '');
 		const element = el('div', { class: 'header kind-' + info.kind + (group ? ' group' : '') + (info.trace ? ' second' : '') +
 			(lane.layer ? ' layer' : ''), title, data: { lane: info.id } });
 		element.style.height = lane.height + 'px';

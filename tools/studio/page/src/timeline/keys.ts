@@ -45,6 +45,11 @@ export function keyName(event: { key: string; shiftKey: boolean; ctrlKey: boolea
 		(event.shiftKey && !plain ? 'Shift+' : '') + event.key;
 }
 
+/* A key as its cap shows it. */
+export function keyCap(key: string): string {
+	return key.replace('ArrowLeft', '\u2190').replace('ArrowRight', '\u2192').replace('ArrowUp', '\u2191').replace('ArrowDown', '\u2193');
+}
+
 export function bindingOf(name: string): KeyBinding | undefined {
 	return KEYS.find((binding) => binding.keys.includes(name));
 }

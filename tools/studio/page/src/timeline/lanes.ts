@@ -7,6 +7,7 @@ export const MAX_DEPTH = 8;
 const GROUP_HEIGHT = 26;
 const SMALL_HEIGHT = 20;
 const LANE_PADDING = 6;
+const GROUP_ID = 2000000; // ids of the page's own groups: this one and that of the lane above
 
 export interface Lane {
 	info: LaneInfo;
@@ -24,6 +25,7 @@ function heightOf(lane: Lane): number {
 	switch (lane.info.kind) {
 	case 'process':
 	case 'device':
+	case 'group':
 		return GROUP_HEIGHT;
 	case 'kernel_events':
 	case 'host_samples':
@@ -35,10 +37,24 @@ function heightOf(lane: Lane): number {
 	}
 }
 
-/* Devices first, as most questions are about them; threads without calls after the others; counters of the recorder last. */
+/* Devices first, as most questions are about them; threads without calls after the others; counters last. */
 function order(info: LaneInfo): number {
-	const kinds: { readonly [kind: string]: number } = { device: 0, counter: 3, process: 1 };
-	return (info.trace || 0) * 10 + (kinds[info.kind] ?? 2) + (info.kind === 'thread' && !info.rows ? 0.5 : 0) + (info.kind === 'counter' && info.name.startsWith('tracesmith:') ? 1 : 0);
+	const kinds: { readonly [kind: string]: number } = { device: 0, counter: 3, process: 1, group: 4 };
+	return (info.trace || 0) * 10 + (kinds[info.kind] ?? 2) + (info.kind === 'thread' && !info.rows ? 0.5 : 0);
+}
+
+/* Equal for lanes of two traces that show the same: processes and threads by their order, the others by what they are of. */
+function likeness(info: LaneInfo): string {
+	if (info.kind === 'process')
+		return info.kind;
+	if (info.kind === 'thread')
+		return info.kind + '/' + info.name.replace(/ \(thread \d+\)$/, '');
+	return info.kind + '/' + (info.kind === 'device' ? info.device : info.kind === 'stream' ? info.stream : info.name);
+}
+
+/* True for the recorder's own counters. */
+function isRecorders(info: LaneInfo): boolean {
+	return info.kind === 'counter' && (info.folded === true || info.name.startsWith('tracesmith:'));
 }
 
 export class LaneTree {
@@ -46,6 +62,9 @@ export class LaneTree {
 	readonly byId = new Map<number, Lane>();
 	visible: Lane[] = [];
 	height = 0;
+	paired = true; // a lane of the second trace is drawn under its like of the first one
+	private partners = new Map<Lane, Lane>();
+	private readonly hasPartner = new Set<Lane>(); // lanes of the second trace
 	private layer = 0;
 
 	constructor(infos: LaneInfo[]) {
@@ -75,7 +94,8 @@ export class LaneTree {
 		for (const lane of added) {
 			const { id, parent } = lane.info;
 			const above = parent && parent !== id ? this.byId.get(parent) : undefined;
-			(above ? above.children : this.roots).push(lane);
+			const list = above ? above.children : this.roots;
+			(isRecorders(lane.info) ? this.recorder(lane.info, list).children : list).push(lane);
 		}
 		const sort = (lanes: Lane[]): void => {
 			lanes.sort((a, b) => order(a.info) - order(b.info));
@@ -83,6 +103,32 @@ export class LaneTree {
 		sort(this.roots);
 		for (const lane of this.byId.values())
 			sort(lane.children);
+		this.findPartners();
+	}
+
+	/* Folds or unfolds a lane, and with it the lane that it is paired with. */
+	fold(lane: Lane): void {
+		if (!lane.children.length)
+			return;
+		const first = this.paired && this.hasPartner.has(lane) ? [...this.partners].find(([, other]) => other === lane)?.[0] : undefined;
+		lane.folded = !lane.folded;
+		if (first)
+			first.folded = lane.folded;
+		this.layout();
+	}
+
+	/* The folded group of the recorder's counters below a lane. */
+	private recorder(counter: LaneInfo, siblings: Lane[]): Lane {
+		const id = GROUP_ID + counter.parent;
+		let group = this.byId.get(id);
+		if (!group) {
+			group = { info: { id, parent: counter.parent, kind: 'group', name: 'counters of the recorder', rows: 0, depth: 1,
+				session: counter.session, trace: counter.trace }, layer: 0, level: 0, children: [], folded: true, depth: 1, y: 0,
+			height: 0, hidden: true };
+			this.byId.set(id, group);
+			siblings.push(group);
+		}
+		return group;
 	}
 
 	/* A trace with many lanes opens with what is below its threads and devices folded away. */
@@ -90,7 +136,7 @@ export class LaneTree {
 		const fold: { [kind: string]: boolean } = { thread: this.byId.size > 60, device: this.byId.size > 250,
 			process: this.roots.length > 64 };
 		for (const lane of this.byId.values())
-			lane.folded = lane.children.length > 0 && fold[lane.info.kind] === true;
+			lane.folded = lane.children.length > 0 && (lane.info.kind === 'group' || fold[lane.info.kind] === true);
 	}
 
 	/* The lane has rows that are nested deeper than was known. Returns true if it is drawn higher now. */
@@ -102,6 +148,31 @@ export class LaneTree {
 		lane.depth = most;
 		this.layout();
 		return true;
+	}
+
+	pair(on: boolean): void {
+		this.paired = on;
+		this.layout();
+	}
+
+	/* Finds the lane of the second trace that is like each lane of the first: the same place below like lanes. */
+	private findPartners(): void {
+		this.partners.clear();
+		this.hasPartner.clear();
+		const match = (first: Lane[], second: Lane[], seen: number): void => {
+			const free = second.slice();
+			for (const lane of first) {
+				const index = free.findIndex((other) => likeness(lane.info) === likeness(other.info));
+				if (index < 0)
+					continue;
+				const [other] = free.splice(index, 1);
+				this.partners.set(lane, other);
+				this.hasPartner.add(other);
+				if (seen < 16)
+					match(lane.children, other.children, seen + 1);
+			}
+		};
+		match(this.roots.filter((lane) => !lane.info.trace), this.roots.filter((lane) => lane.info.trace), 0);
 	}
 
 	setLayer(layer: number): void {
@@ -121,18 +192,27 @@ export class LaneTree {
 		};
 		const walk = (lanes: Lane[], level: number, hidden: boolean, seen: number): void => {
 			for (const lane of lanes) {
+				const partner = this.paired ? this.partners.get(lane) : undefined;
 				lane.level = level;
 				lane.hidden = true;
 				if (!hidden) {
 					place(lane);
-					if (this.layer && (lane.info.kind === 'stream' || lane.info.kind === 'thread'))
+					if (this.layer && !lane.info.trace && (lane.info.kind === 'stream' || lane.info.kind === 'thread'))
 						place({ ...lane, layer: this.layer, children: [], level: level + 1 });
 				}
+				if (partner) {
+					partner.level = level;
+					partner.hidden = true;
+					partner.folded = lane.folded;
+					if (!hidden)
+						place(partner);
+				}
+				const more = partner ? partner.children.filter((child) => !this.hasPartner.has(child)) : [];
 				if (seen < 16)
-					walk(lane.children, level + 1, hidden || lane.folded, seen + 1);
+					walk([...lane.children, ...more], level + 1, hidden || lane.folded, seen + 1);
 			}
 		};
-		walk(this.roots, 0, false, 0);
+		walk(this.paired ? this.roots.filter((lane) => !this.hasPartner.has(lane)) : this.roots, 0, false, 0);
 		this.height = y;
 	}
 
@@ -152,20 +232,24 @@ export class LaneTree {
 		return undefined;
 	}
 
+	private above(lane: Lane): Lane | undefined {
+		return isRecorders(lane.info) ? this.byId.get(GROUP_ID + lane.info.parent) : this.byId.get(lane.info.parent);
+	}
+
 	/* The lane, or its nearest visible ancestor. */
 	shown(id: number): Lane | undefined {
 		let lane = this.byId.get(id);
 		for (let i = 0; lane && lane.hidden && i < 16; i++)
-			lane = this.byId.get(lane.info.parent);
+			lane = this.above(lane);
 		return lane && !lane.hidden ? lane : undefined;
 	}
 
 	unfold(id: number): void {
 		let lane = this.byId.get(id);
 		for (let i = 0; lane && i < 16; i++) {
-			lane = this.byId.get(lane.info.parent);
-			if (lane)
-				lane.folded = false;
+			lane = this.above(lane);
+			if (lane && lane.folded)
+				this.fold(lane);
 		}
 		this.layout();
 	}

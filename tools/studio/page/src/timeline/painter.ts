@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the visible lanes on the canvas: tiles or rows, names, and what lies over them: the selection, the span, the cursor, arrows,
 // gaps, and the critical path. Asks the caches for what it lacks; the caches ask the server.
-import { colourOf, css, fixedColour, GREY, hashText, pixel, Rgb } from '../core/colours';
+import { colourOf, css, fixedColour, GREY, hashText, muted, pixel, Rgb } from '../core/colours';
 import { elide } from '../core/names';
+import { firstFrom, Steps } from '../core/steps';
 import { formatDuration, formatInstant, roundStep, ticks } from '../core/time';
 import { CELLS, levelOf, MAX_LEVEL, Tile } from '../core/tile';
 import { RowCache, RowChunk, ROWS_LIMIT, CHUNK_LEVELS } from '../data/row-cache';
@@ -122,7 +123,8 @@ export class Painter {
 		case 'cause':
 			return GREY;
 		default:
-			return colourOf(name.colour || key);
+			// A thread that sleeps does no work: it stays in the background.
+			return name.type === 'off_cpu' || name.type === 'syscall' ? muted(colourOf(name.colour || key)) : colourOf(name.colour || key);
 		}
 	}
 
@@ -151,13 +153,14 @@ export class Painter {
 			else if (lane.info.rows > 0)
 				this.laneNames(lane, y, width);
 			this.laneGaps(lane, y, width);
+			this.laneSlack(lane, width);
 		}
 	}
 
 	private background(lane: Lane, width: number): void {
 		const { context, model, theme } = this;
 		const y = lane.y - this.scroll;
-		if (lane.info.kind === 'process' || lane.info.kind === 'device') {
+		if (lane.info.kind === 'process' || lane.info.kind === 'device' || lane.info.kind === 'group') {
 			context.fillStyle = theme.group;
 			context.fillRect(0, y, width, lane.height - 1);
 		}
@@ -197,6 +200,42 @@ export class Painter {
 			this.context.fillRect(x0, y + BAR - 6, x1 - x0, 6);
 			this.label(gap.cause.replace(/_/g, ' '), x0, y - 4, x1 - x0, this.theme.text);
 		}
+	}
+
+	/* A line after each row, as long as its slack; it ends at the next row of the lane. The selected row has its whole slack. */
+	private laneSlack(lane: Lane, width: number): void {
+		const { context, model } = this;
+		const list = lane.layer ? undefined : model.slack.get(lane.info.id);
+		if (!list)
+			return;
+		const { view } = model;
+		const offset = model.offsetOf(lane.info.id);
+		const y = Math.round(lane.y - this.scroll + Math.min(lane.height, DEPTH_HEIGHT + 6) - 4);
+		context.fillStyle = this.theme.dim;
+		let last = -1;
+		for (let i = Math.max(0, firstFrom(list, view.from - offset) - 1); i < list.length && list[i].start + offset < view.to; i++) {
+			const { end, ns } = list[i];
+			const x0 = view.x(end + offset);
+			const next = i + 1 < list.length ? list[i + 1].start : Infinity;
+			const x1 = Math.min(width, view.x(Math.min(end + ns, next) + offset));
+			if (x1 - x0 < 3 || x1 - last < 3 || x1 < 0)
+				continue;
+			last = x1;
+			context.fillRect(Math.max(0, x0), y, x1 - Math.max(0, x0), 2);
+			if (end + ns <= next)
+				context.fillRect(x1 - 1, y - 4, 1, 6);
+		}
+		const { selection } = model;
+		const ns = selection && selection.lane === lane.info.id ? model.slackOf(selection.lane, selection.start, selection.op) : undefined;
+		if (!selection || !ns)
+			return;
+		const x0 = Math.max(0, view.x(selection.end + offset));
+		const x1 = Math.min(width, view.x(selection.end + ns + offset));
+		if (x1 - x0 < 1)
+			return;
+		context.fillStyle = this.theme.selected;
+		context.fillRect(x0, y - 1, x1 - x0, 3);
+		context.fillRect(x1 - 1, y - 8, 1, 10);
 	}
 
 	/* The chunks of rows that cover the view, if they are here and few enough; otherwise tiles have to do. */
@@ -424,7 +463,8 @@ export class Painter {
 			context.fillRect(x0, 0, 1, height);
 			context.fillRect(x1, 0, 1, height);
 		}
-		this.criticalPath();
+		for (const path of model.paths)
+			this.criticalPath(path);
 		for (const arrow of [...model.viewArrows, ...model.arrows])
 			this.arrow(arrow.from_lane, arrow.from_ns, arrow.to_lane, arrow.to_ns, arrow.kind);
 		for (const mark of model.marks) {
@@ -469,30 +509,26 @@ export class Painter {
 		context.fill();
 	}
 
-	private criticalPath(): void {
+	private criticalPath(path: Steps): void {
 		const { context, model } = this;
-		const { view, path } = model;
+		const { view } = model;
 		if (!path.length)
 			return;
-		let low = 0;
-		let high = path.length;
-		while (low < high) {
-			const middle = (low + high) >> 1;
-			if (path[middle].end < view.from)
-				low = middle + 1;
-			else
-				high = middle;
-		}
+		const offset = model.offsetOf(path.lane[0]);
 		let last: [number, number] | undefined;
-		let lastX = -1e9;
-		for (let i = low; i < path.length && path[i].start <= view.to; i++) {
-			const step = path[i];
-			const from = this.place(step.lane, step.start);
-			const to = this.place(step.lane, step.end);
-			if (!from || !to || (to[0] - lastX < 0.7 && last && last[1] === to[1]))
+		const drawnTo = new Map<number, number>(); // pixel, by lane: a lane is drawn once in a pixel
+		// A step begins where the one before it ends.
+		for (let i = path.after(view.from - offset); i < path.length && path.start[i] + offset <= view.to; i++) {
+			const lane = path.lane[i];
+			const x = view.x(path.end[i] + offset);
+			if (x - (drawnTo.get(lane) ?? -1e9) < 0.7)
 				continue;
-			lastX = to[0];
-			context.strokeStyle = css(fixedColour(step.part));
+			const from = this.place(lane, path.start[i]);
+			const to = this.place(lane, path.end[i]);
+			if (!from || !to)
+				continue;
+			drawnTo.set(lane, x);
+			context.strokeStyle = css(fixedColour(path.partOf(i)));
 			context.lineWidth = 3;
 			context.beginPath();
 			context.moveTo(from[0], from[1] + 8);
@@ -561,8 +597,10 @@ export class Painter {
 		const { model } = this;
 		if (hit.row) {
 			const name = model.nameOf(hit.row.lane, hit.row.key);
+			const slack = model.slackOf(hit.row.lane, hit.row.start, hit.row.op);
 			return [name.full || '(name is being read)', formatDuration(hit.row.end - hit.row.start) + ' at ' +
-				formatInstant(hit.row.start)];
+				formatInstant(hit.row.start), ...(slack === undefined ? [] : [slack ? 'slack ' + formatDuration(slack) :
+				'no slack: on a critical path'])];
 		}
 		if (hit.cell) {
 			const name = model.nameOf(hit.lane.info.id, hit.cell.key);

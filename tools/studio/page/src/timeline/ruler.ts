@@ -29,8 +29,9 @@ export class Ruler {
 			context.fillStyle = colour('--grid');
 			context.fillRect(x, RULER_HEIGHT - 8, 1, 8);
 			context.fillStyle = colour('--dim');
-			if (ns >= 0)
-				context.fillText(formatInstant(ns, step), x + 4, RULER_HEIGHT - 7);
+			const text = formatInstant(ns, step);
+			if (ns >= 0 && x >= -4 && x + 4 + context.measureText(text).width <= width)
+				context.fillText(text, x + 4, RULER_HEIGHT - 7);
 		}
 		if (model.span)
 			this.span(model.span, width, colour('--accent'), colour('--on-accent'));

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Studio's page with a session that is being recorded on the virtual GPU, in a real Chromium: it scrolls by, and the page stops and starts
+the recording and captures a window, which can be replayed."""
+import json
+import os
+import subprocess
+import sys
+
+import pages
+import harness
+import studio
+from pages import IDLE
+
+COUNTERS = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'counters.py')]
+VIEW = '(f => [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))'
+
+
+class Live(pages.Case):
+    """counters.py launches as often as it is told, under `tsctl record`."""
+
+    def setUp(self):
+        super().setUp()
+        self.trace = self.path('recorded.sbt')
+        self.program = subprocess.Popen(
+            [harness.TSCTL, 'record', '--vgpu=small', '-o', self.trace, '--capture', 'window', '--', *COUNTERS], cwd=self.folder,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=harness.record_environment(XDG_RUNTIME_DIR=self.folder))
+        self.addCleanup(self.kill)
+        self.answer('ready')
+
+    def kill(self):
+        if self.program.poll() is None:
+            self.program.kill()
+        self.program.wait()
+        for stream in (self.program.stdin, self.program.stdout, self.program.stderr):
+            stream.close()
+
+    def answer(self, word):
+        line = self.program.stdout.readline().strip()
+        if line != word:
+            self.fail('%r: %s' % (line, self.program.stderr.read()))
+
+    def tell(self, *words):
+        self.program.stdin.write(' '.join(words) + '\n')
+        self.program.stdin.flush()
+        self.answer('done')
+
+    def session(self):
+        """The session as `tsctl sessions` lists it, which also asks a service of this machine."""
+        with open('/proc/%d/task/%d/children' % (self.program.pid, self.program.pid), encoding='ascii') as file:
+            children = file.read().split()
+        result = harness.tsctl('sessions', '--json', env=harness.environment(XDG_RUNTIME_DIR=self.folder))
+        session, = [session for session in json.loads(result.out)['sessions'] if str(session['pid']) in children]
+        return session
+
+    def open_session(self):
+        server = studio.Server(options=('--session', str(self.session()['pid'])), XDG_RUNTIME_DIR=self.folder)
+        self.addCleanup(server.close)
+        page = self.browser.page(1280, 800)
+        self.pages.append((page, server))
+        page.goto(server.address)
+        page.wait(IDLE)
+        page.wait('document.querySelector("#tab-live")')
+        return page, server
+
+    def do(self, page, title):
+        page.run('document.querySelectorAll("#panel-body .dim").forEach(e => { e.textContent = ""; })')
+        page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === %s).click()' % json.dumps(title))
+        page.wait_text('#panel-body', title + ': done.', harness.SECONDS)
+
+    def shown(self, page):
+        """State, nanoseconds and rows of the panel."""
+        return page.run('''(l => l && [l.querySelector('dd').innerText, ...[...l.querySelectorAll('.num')].map(e => +e.dataset.value)])(
+            document.querySelector('#live-state dl'))''')
+
+    def test_stop_start_capture_and_scroll(self):
+        self.tell('step', '20')
+        page, server = self.open_session()
+        self.tab(page, 'live')
+        page.wait('document.querySelector("#live-state dl")')
+        self.assertEqual(self.shown(page)[0], 'recording')
+
+        # It scrolls by: the view ends behind what is recorded while the program goes on, and its length stays.
+        page.wait(VIEW + '[1]')
+        state, duration, rows = self.shown(page)
+        begin, end = page.run(VIEW)
+        for _ in range(2):
+            before = self.shown(page)
+            self.tell('step', '20')
+            page.wait('(n => n[0] > %d && n[1] > %d)([...document.querySelectorAll("#live-state .num")].map(e => +e.dataset.value))' % tuple(
+                before[1:]), harness.SECONDS)
+        page.wait('(v => v[1] > %d)(%s)' % (end, VIEW))
+        lanes = page.texts('.header .lane-name')
+        self.assertTrue([name for name in lanes if name.startswith('stream')], lanes)
+
+        # Who looks at something else is left alone.
+        page.click('#follow')
+        still = self.settled(page)
+        before = self.shown(page)
+        self.tell('step', '5')
+        page.wait('[...document.querySelectorAll("#live-state .num")][0].dataset.value > %d' % before[1], harness.SECONDS)
+        self.assertEqual(self.settled(page), still)
+
+        # A window of capture: its launches can be replayed.
+        self.assertEqual(self.session()['capture']['state'], 'closed')
+        self.do(page, 'Capture a window')
+        self.tell('step', '4')
+        self.assertEqual(self.session()['capture']['state'], 'open')
+        self.do(page, 'End the window')
+        self.tell('step', '6')
+        self.assertEqual(self.session()['capture']['state'], 'closed')
+
+        # Stopped: launches are not recorded. Started: they are.
+        self.do(page, 'Stop recording')
+        self.tell('step', '7')
+        self.do(page, 'Start recording')
+        self.tell('step', '9')
+
+        # The program ends, and so does the recording: the page has the numbers of the file.
+        _, err = self.program.communicate(timeout=harness.SECONDS)
+        self.assertEqual(self.program.returncode, 0, err)
+        page.wait('(e => e && e.innerText === "ended")(document.querySelector("#live-state dd"))', harness.SECONDS)
+        trace = harness.Trace(self.trace)
+        info = trace.info
+        self.assertEqual(len([row for row in trace.of('api') if row['name'] == 'cuLaunchKernel']), 20 + 2 * 20 + 5 + 4 + 6 + 9)
+        page.wait('+document.querySelector("#live-state .num").dataset.value === %d' % info['duration_ns'])
+        result = harness.tsctl('replay', '--on', 'vgpu', '--json', self.trace)
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(json.loads(result.out)['launches'], 4)
+
+
+if __name__ == '__main__':
+    harness.main()

@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of each panel of Studio's page, in a real Chromium: they equal `tsctl ... --json`. And the arrows that the timeline draws."""
+import json
+import unittest
+
+import pages
+import harness
+import studio
+from pages import IDLE, THOROUGH
+
+INSTANTS = ('3.28ms', '2ms', '5.5ms')
+
+
+def sums(parts, key, value='ns'):
+    """Sums of parts by a key, the largest first."""
+    found = {}
+    for part in parts:
+        found[part[key]] = found.get(part[key], 0) + part[value]
+    return found
+
+
+class Panels(pages.Case):
+    def facts(self, page, scope='#panel-body', n=0):
+        """A list of terms and values: {term: (text, exact number or None)}."""
+        return page.run('''(l => l && Object.fromEntries([...l.querySelectorAll('dt')].map(t => { const d = t.nextElementSibling;
+            const n = d.querySelector('.num[data-value]'); return [t.innerText, [d.innerText, n ? +n.dataset.value : null]]; })))(
+            document.querySelectorAll(%s)[%d])''' % (json.dumps(scope + ' dl.facts'), n))
+
+    def numbers(self, rows, *columns):
+        return [[row[i][1] for i in columns] for row in rows]
+
+    def parts(self, page, label):
+        """{part: nanoseconds} of a bar."""
+        return dict(page.wait('''(t => t && [...t.tBodies[0].rows].map(r => [r.dataset.part, +r.querySelector('.num').dataset.value]))(
+            [...document.querySelectorAll('#panel-body table')].find(t => t.caption && t.caption.textContent === %s))''' % json.dumps(label)))
+
+    def frames(self, page, scope):
+        """Functions of a stack, all of them."""
+        page.run('''(s => { const more = [...s.querySelectorAll('button')].find(b => /^All \\d+ frames$/.test(b.innerText)); if (more) more.click();
+            s.querySelectorAll('details').forEach(d => d.open = true); })(document.querySelector(%s))''' % json.dumps(scope))
+        return page.texts(scope + ' ol.stack li .name')
+
+    def go_to_time(self, page, at):
+        page.click('#search')
+        page.key('a', 'Control')
+        page.type(at)
+        page.key('Enter')
+
+    # ---- state
+
+    def check_state(self, page, server, name, at):
+        answer, origin = self.json('state', name, '--at', at), server.get('trace')['origin_ns']
+        self.go_to_time(page, at)
+        page.wait('(e => e && +e.dataset.value === %d)(document.querySelector("#panel-body .lead .num"))' % answer['at_ns'])
+        self.assertEqual(self.numbers(self.table(page, 'Devices'), 2, 3, 4, 5), [
+            [device['kernels'], device['copies'] + device['sets'], device['pending'], device['allocated_bytes']] for device in answer['devices']])
+        lanes = {lane['name']: lane for lane in server.get('trace')['lanes'] if lane['kind'] == 'stream'}
+        busy = {stream['stream']: stream for stream in answer.get('streams', [])}
+        first = {}
+        for operation in answer.get('operations', []):
+            first.setdefault(operation['stream'], operation)
+        rows = self.table(page, 'Streams')
+        self.assertEqual(len(rows), len(lanes))
+        for stream, state, since, pending in rows:
+            number = lanes[stream[0]]['stream']
+            if number not in busy:
+                self.assertEqual((state[0], since[1], pending[1]), ('idle', None, None))
+                continue
+            self.assertNotEqual(state[0], 'idle')
+            self.assertEqual(pending[1], busy[number]['pending'])
+            operation = first.get(number)
+            if operation:
+                self.assertEqual(since[1], answer['at_ns'] - operation['since_ns'], (operation, origin))
+                if 'waits_for_op_id' in operation:
+                    self.assertIn('operation %d' % operation['waits_for_op_id'], state[0])
+        threads = answer.get('threads', [])
+        if threads:
+            rows = self.table(page, 'Threads in a call')
+            self.assertEqual([(row[0][0], row[1][0], row[2][1]) for row in rows], [
+                ('%s/%d' % (thread.get('thread_name', ''), thread['tid']), thread['call'], answer['at_ns'] - thread['since_ns']) for thread in threads])
+        facts = {}
+        for n in range(page.run('document.querySelectorAll("#panel-body dl.facts").length')):
+            facts.update(self.facts(page, n=n))
+        self.assertEqual([facts[key][1] for key in ('Allocated', 'Allocations', 'Events not reached')], [
+            answer['allocated_bytes'], len(answer['allocations']), len(answer.get('events', []))])
+        for key, near, apart in (('Before', answer.get('before'), lambda row: answer['at_ns'] - row['end_ns']),
+                                 ('Next', answer.get('after'), lambda row: row['start_ns'] - answer['at_ns'])):
+            self.assertEqual(facts[key][1] if key in facts else None, apart(near) if near else None)
+
+    def test_state(self):
+        """What each stream waits for, since when, and because of whom."""
+        page, server = self.open('pipeline')
+        # An instant at which a stream waits for another, and those of INSTANTS.
+        waits = next((row for row in studio.rows(studio.golden('pipeline')) if row['type'] == 'stream_wait'), None)
+        self.assertTrue(waits)
+        for at in INSTANTS[:None if studio.SOAK else 1]:
+            self.check_state(page, server, 'pipeline', at)
+
+    # ---- selection
+
+    def check_selection(self, page, row, origin):
+        """The facts of a row are those of `tsctl view --json --stacks`."""
+        page.wait_text('#selected-name', row.get('name', row['type'])[:10])
+        page.wait('(f => f && f.innerText.includes("%d"))([...document.querySelectorAll("#panel-body .facts .num")].find(e => '
+                  'e.dataset.value === "%d"))' % (row['op_id'], row['op_id']))
+        facts = self.facts(page)
+        self.assertEqual((facts['Type'][0], facts['Duration'][1], facts['Start'][1], facts['End'][1], facts['Operation'][1]),
+                         (row['type'], row['end_ns'] - row['start_ns'], row['start_ns'], row['end_ns'], row['op_id']))
+        if row['type'] == 'kernel':
+            for name in ('grid', 'block'):
+                self.assertEqual(facts[name.capitalize()][0], ' \u00d7 '.join(str(row[name + '_' + axis]) for axis in 'xyz'))
+        for key, value in row.items():
+            shown = facts.get(key.replace('_', ' ').capitalize())
+            if shown and shown[1] is not None:
+                self.assertEqual(shown[1], value, key)
+            elif shown and isinstance(value, int) and not shown[0].startswith('0x'):
+                self.assertEqual(shown[0], json.dumps(value), key)
+        wanted = [symbol['function'] for symbol in row['stack']['symbols'] if 'function' in symbol]
+        found = self.frames(page, '#panel-body .columns section:nth-of-type(2)')
+        for function in wanted:
+            self.assertTrue([text for text in found if text.startswith(function)], (function, found))
+
+    @THOROUGH
+    def test_selection(self):
+        """Call, host stack, arguments and neighbours of operations."""
+        for name in ('pipeline', 'train', 'capture'):
+            page, server = self.open(name)
+            origin = server.get('trace')['origin_ns']
+            rows = studio.rows(studio.golden(name), '--stacks')
+            calls = {row['op_id']: row for row in rows if row['type'] == 'api' and row.get('op_id')}
+            device = [row for row in rows if row['type'] in harness.DEVICE_TYPES and row.get('stack')]
+            for row in (device[0], device[len(device) // 2], device[-1]):
+                other, _ = self.open(name, fragment='&op=%d&tab=selection' % row['op_id'])
+                self.check_selection(other, row, origin)
+                call = calls.get(row['op_id'])
+                if call:
+                    other.wait('[...document.querySelectorAll("#panel-body h3")].some(e => e.innerText === "Call")')
+                    facts = self.facts(other, n=1)
+                    self.assertEqual((facts['Function'][0], facts['Begun'][1], facts['Took'][1]),
+                                     (call['name'], call['start_ns'], call['end_ns'] - call['start_ns']))
+                    if row['start_ns'] >= call['end_ns']:
+                        self.assertEqual(facts['From its end to the start'][1], row['start_ns'] - call['end_ns'])
+                around = self.table(other, 'Rows around it')
+                lane = [r for r in rows if r['type'] in harness.DEVICE_TYPES and r.get('stream') == row.get('stream')]
+                self.assertIn(row['end_ns'] - row['start_ns'], [cells[2][1] for cells in around])
+                self.assertLessEqual({cells[2][1] for cells in around}, {r['end_ns'] - r['start_ns'] for r in lane})
+
+    @THOROUGH
+    def test_arguments_and_memory(self):
+        """A captured launch has its arguments, and the memory that it touched."""
+        row = next(row for row in studio.rows(studio.golden('capture')) if row['type'] == 'kernel')
+        page, _ = self.open('capture', fragment='&op=%d&tab=selection' % row['op_id'])
+        page.wait('[...document.querySelectorAll("#panel-body h3")].some(e => e.innerText === "Captured operation")')
+
+    # ---- span
+
+    def check_span(self, page, name, begin, end):
+        window = ('--from', str(begin), '--to', str(end))
+        timeline, stats = self.json('timeline', name, '--width', '1', *window), self.json('view', name, '--stats', *window)
+        device = timeline['devices'][0]
+        page.wait('[...document.querySelectorAll("#panel-body caption")].some(e => e.innerText === "Kernels")')
+        self.assertEqual(self.values(page, '#panel-body section p .num[data-kind=ns]')[:2], [device['busy_ns'], device['idle_ns']])
+        parts = self.parts(page, 'GPU 0, busy and idle by cause')
+        self.assertEqual(parts, {'compute': device['compute_ns'] - device['overlap_ns'], 'copy': device['copy_ns'],
+                                 **{idle['cause']: idle['ns'] for idle in device['idle']}})
+        self.assertEqual(sum(parts.values()), device['busy_ns'] + device['idle_ns'])
+        rows = self.table(page, 'Kernels')
+        self.assertEqual([[row[0][0]] + [cell[1] for cell in row[1:5]] for row in rows],
+                         [[k['name'], k['total_ns'], k['count'], k['median_ns'], k['max_ns']] for k in stats['kernels']])
+        for caption, key in (('Copies', 'copies'), ('Memory sets', 'memsets'), ('Calls', 'api'), ('Waits of the host', 'syncs')):
+            if stats.get(key):
+                rows = self.table(page, caption)
+                self.assertEqual(self.numbers(rows, 1, 2), [[item['total_ns'], item['count']] for item in stats[key][:8]], caption)
+                if key == 'copies':
+                    self.assertEqual(self.numbers(rows, 3), [[item['bytes']] for item in stats[key][:8]])
+
+    @THOROUGH
+    def test_span(self):
+        for name in ('pipeline', 'train'):
+            # Not the whole: from the second operation to the last but one.
+            origin = self.server(name).get('trace')['origin_ns']
+            device = sorted(row['start_ns'] - origin for row in studio.rows(studio.golden(name)) if row['type'] in harness.DEVICE_TYPES)
+            begin, end = device[1], device[-2]
+            page, _ = self.open(name, fragment='&span=%d..%d&tab=span' % (begin, end))
+            page.wait('document.querySelector("#span-length")')
+            self.assertEqual(self.values(page, '#span-length'), [end - begin])
+            self.check_span(page, name, begin, end)
+
+    # ---- gaps, memory, path
+
+    @THOROUGH
+    def test_gaps(self):
+        """Sums by cause, and the parts of each explained gap."""
+        for name in ('pipeline', 'delays'):
+            page, server = self.open(name)
+            self.tab(page, 'gaps')
+            answer = self.json('gaps', name)
+            self.table(page, 'The longest gaps')
+            self.assertEqual(self.parts(page, 'Gaps by cause'), sums(answer['parts'], 'cause'))
+            for gap in answer['longest'][:3]:
+                page.click('#panel-body tr[data-op="%d"] .link' % gap['op_id'])
+                page.wait('document.querySelector("[data-gap=\\"%d\\"]")' % gap['op_id'])
+                one = self.json('gaps', name, '--op', str(gap['op_id']))['longest'][0]
+                self.assertEqual(self.values(page, '#gap tr[data-cause] .num'), [part['ns'] for part in one['parts']][:12])
+                self.assertEqual(sum(part['ns'] for part in one['parts']), gap['end_ns'] - gap['start_ns'])
+
+    @THOROUGH
+    def test_memory_at_the_cursor(self):
+        """Who holds each byte at the cursor, and what was never freed."""
+        page, server = self.open('train')
+        self.tab(page, 'memory')
+        answer = self.json('memory', 'train')
+        rows = self.table(page, 'Never freed')
+        self.assertEqual(self.numbers(rows, 1, 3), [[site['total_bytes'], site['count']] for site in answer['never_freed_sites']])
+        peak = answer['peak_ns'] - server.get('trace')['origin_ns']
+        page.click('#panel-body .lead .link')
+        state = self.json('state', 'train', '--at', str(peak))
+        page.wait('document.querySelector("#memory-held table")')
+        self.assertEqual(self.values(page, '#memory-held p .num'), [state['allocated_bytes'], len(state['allocations'])])
+        self.assertEqual([row[0][1] for row in self.table(page, 'Largest allocations at the cursor')],
+                         sorted((allocation['bytes'] for allocation in state['allocations']), reverse=True)[:30])
+
+    def lines(self, name, *options):
+        return [json.loads(line) for line in harness.tsctl('graph', '--json', *options, studio.golden(name)).out.splitlines()]
+
+    @THOROUGH
+    def test_critical_path(self):
+        for name in ('pipeline', 'train'):
+            page, server = self.open(name)
+            self.tab(page, 'path')
+            lines = self.lines(name, '--critical-path')
+            steps = [line for line in lines if line['type'] == 'step']
+            parts = next(line for line in lines if line['type'] == 'summary')['parts']
+            page.wait('document.querySelector("#panel-body .lead .num")')
+            self.assertEqual(self.values(page, '#panel-body .lead .num'), [len(steps), sum(part['ns'] for part in parts)])
+            self.assertEqual(self.parts(page, 'The critical path by part'), {part['part']: part['ns'] for part in parts})
+            self.assertEqual([row[0][1] for row in self.table(page, 'Its longest steps')],
+                             sorted((step['end_ns'] - step['start_ns'] for step in steps), reverse=True)[:40])
+
+    @THOROUGH
+    def test_slack(self):
+        """In a table, least first, and in the selection; each trace has its own."""
+        page, _ = self.open('pipeline', 'pipeline-longer')
+        for side, name in enumerate(('pipeline', 'pipeline-longer')):
+            page.click('#sides button:nth-of-type(%d)' % (side + 1))
+            self.tab(page, 'path')
+            nodes = [line for line in self.lines(name) if line['type'] == 'node' and line['kind'] == 'operation']
+            rows = self.table(page, 'Slack of operations, least first')
+            self.assertEqual(sorted([row[1][1], row[3][1]] for row in rows),
+                             sorted([node.get('slack_ns', 0), node['end_ns'] - node['start_ns']] for node in nodes)[:200])
+            self.assertEqual([row[1][1] for row in rows], sorted(row[1][1] for row in rows))
+            node = next(node for node in nodes if node.get('slack_ns'))
+            page.click('#panel-body tr[data-op="%d"] .link' % node['op_id'])
+            page.wait_text('#panel-body .facts', 'Slack')
+            facts = self.facts(page)
+            self.assertEqual((facts['Operation'][1], facts['Slack'][1]), (node['op_id'], node['slack_ns']))
+
+    # ---- errors, two traces
+
+    @THOROUGH
+    def test_errors_and_losses(self):
+        for name in ('failing', 'pipeline'):
+            page, _ = self.open(name)
+            self.tab(page, 'errors')
+            info = self.json('info', name)
+            self.assertEqual({row[0][0].replace(' ', '_'): row[1][1] for row in self.table(page, 'Rows by type')},
+                             {kind: count for kind, count in info['counts'].items() if count})
+            self.assertEqual(self.numbers(self.table(page, 'Devices'), 2, 3), [[d['multiprocessors'], d['memory_bytes']] for d in info['devices']])
+            self.assertEqual([row[2][1] for row in self.table(page, 'Sessions')], [session['threads'] for session in info['sessions']])
+            self.assertEqual(page.run('[...document.querySelectorAll("[data-error]")].map(e => e.dataset.error)'),
+                             [error['error'] for error in info.get('errors', [])])
+            facts = self.facts(page)
+            self.assertEqual((facts['Size'][1], facts['Duration'][1]), (info['bytes'], info['duration_ns']))
+
+    @THOROUGH
+    def test_two_traces(self):
+        """Totals and names of `tsctl diff`, and lanes of both; a slower operation aligns them."""
+        names = ('pipeline', 'pipeline-longer')
+        page, server = self.open(*names, size=(1280, 3000))
+        self.tab(page, 'compare')
+        answer = json.loads(harness.tsctl('diff', '--json', *map(studio.golden, names)).out)
+        self.assertEqual(self.numbers(self.table(page, 'Totals'), 1, 2), [
+            [answer[side][key] for side in ('before', 'after')] for key in ('operations', 'operations_ns', 'busy_ns', 'span_ns')])
+        rows = self.table(page, 'Names')
+        self.assertEqual([[row[0][0], row[2][1], row[3][1]] for row in rows], [
+            [name['verdict'], name.get('before', {}).get('total_ns'), name.get('after', {}).get('total_ns')] for name in answer['names'][:30]])
+        shown = page.texts('.header .lane-name')
+        lanes = server.get('trace')['lanes']
+        self.assertTrue([lane for lane in lanes if lane['trace']])
+        for lane in lanes:
+            if not lane.get('folded'):
+                self.assertIn(lane['name'], ' '.join(shown))
+
+    @THOROUGH
+    def test_summary_of_devices(self):
+        for name in ('pipeline', 'train', 'failing'):
+            page, _ = self.open(name)
+            answer = self.json('analyze', name)
+            self.table(page, 'Kernels with the most time')
+            for device in answer['devices']:
+                self.assertEqual(self.parts(page, 'Time of GPU %d' % device['device']), {
+                    'compute': device['compute_ns'] - device['overlap_ns'], 'copy': device['copy_ns'],
+                    **{idle['cause']: idle['ns'] for idle in device.get('idle', [])}})
+            cards = page.run('[...document.querySelectorAll("[data-finding]")].map(e => [...e.querySelectorAll(":scope > .num")].map(n => +n.dataset.value))')
+            self.assertEqual(cards, [[finding['count'], finding['ns']] for finding in answer['findings']])
+
+    # ---- arrows
+
+    def drawn(self, page, server, arrows, before):
+        """Whether pixels at both ends of each arrow changed."""
+        page.wait(IDLE)
+        places = [self.place(page, server, arrow[side + '_lane'], arrow[side + '_ns']) for arrow in arrows for side in ('from', 'to')]
+        # The stroke begins at the one end, and the head lies before the other.
+        places = [(x + 3, y) if i % 2 == 0 else (x - 5, y) for i, (x, y) in enumerate(places)]
+        return self.changed(page, before, places)
+
+    def test_arrows(self):
+        """From a launch to its kernel, and from an event to the operation that waited for it: asked for, drawn, and gone again."""
+        path = studio.golden('pipeline')
+        rows = studio.rows(path)
+        with self.subTest('the view'):
+            page, server = self.open('pipeline')
+            origin = server.get('trace')['origin_ns']
+            trace = server.get('trace')
+            every = server.get('arrows?from=0&to=%d' % trace['duration_ns'])['arrows']
+            kinds = {arrow['kind'] for arrow in every}
+            self.assertLessEqual({'launch', 'event'}, kinds, kinds)
+            launches = [arrow for arrow in every if arrow['kind'] == 'launch']
+            events = [arrow for arrow in every if arrow['kind'] == 'event']
+            # Each end is that of a row: a launch begins in its call, an event at an end of an operation.
+            device = {row['op_id']: row for row in rows if row['type'] in harness.DEVICE_TYPES}
+            calls = {row['op_id']: row for row in rows if row['type'] == 'api' and row.get('op_id')}
+            for arrow in launches:
+                call = calls[arrow['from_op']]
+                self.assertTrue(call['start_ns'] <= arrow['from_ns'] + origin <= call['end_ns'], (arrow, call))
+                self.assertEqual(arrow['to_ns'] + origin, device[arrow['op']]['start_ns'])
+            for arrow in events:
+                self.assertEqual((arrow['from_ns'] + origin, arrow['to_ns'] + origin),
+                                 (device[arrow['from_op']]['end_ns'], device[arrow['op']]['start_ns']))
+            arrow = max(events, key=lambda a: a['to_ns'] - a['from_ns'])
+            length = max(arrow['to_ns'] - arrow['from_ns'], 1000)
+            launch = max((one for one in launches if one['op'] == arrow['op']), key=lambda a: a['to_ns'], default=launches[0])
+            begin = min(arrow['from_ns'], launch['from_ns'])
+            self.show(page, max(0, begin - length), max(arrow['to_ns'], launch['to_ns']) + length)
+            before = self.picture(page)
+            page.click('#arrows')
+            page.wait_text('#search-result', 'arrows')
+            # The pointer's own highlight is in both pictures or far away: places are ends of arrows alone.
+            changed = self.drawn(page, server, [arrow, launch], before)
+            self.assertTrue(all(changed), (arrow, launch, changed))
+            page.click('#arrows')
+            self.assertFalse(any(self.drawn(page, server, [arrow, launch], before)))
+
+
+if __name__ == '__main__':
+    harness.main()

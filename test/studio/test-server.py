@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of Studio's server that no command of tsctl prints as they are: lanes of the trace, slack, rows of a long one, emulations, sessions that are recorded."""
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import studio
+
+studio.skip_if_absent()
+import harness  # noqa: E402
+
+WRITER = os.path.join(harness.BUILD, 'test', 'bench', 'bench-large')
+THREAD_KINDS = ('thread', 'ranges', 'kernel_events', 'host_samples')
+
+
+class Lanes(harness.Case):
+    def test_threads_have_the_number_of_the_kernel(self):
+        for name in ('pipeline', 'delays'):
+            tids = {row['tid'] for row in studio.rows(studio.golden(name)) if row['type'] == 'api'}
+            with studio.Server(studio.golden(name)) as server:
+                lanes = server.get('trace')['lanes']
+            self.assertTrue(tids <= {lane['tid'] for lane in lanes if lane['kind'] == 'thread'})
+            for lane in lanes:
+                self.assertEqual('tid' in lane, lane['kind'] in THREAD_KINDS, lane)
+                if lane['kind'] == 'thread':
+                    self.assertIn('(thread %d)' % lane['tid'], lane['name'])
+
+    def test_own_counters_are_folded(self):
+        with studio.Server(studio.golden('capture')) as server:
+            lanes = server.get('trace')['lanes']
+        folded = {lane['name'] for lane in lanes if lane.get('folded')}
+        self.assertTrue(folded)
+        self.assertEqual(folded, {lane['name'] for lane in lanes if lane['kind'] == 'counter' and lane['name'].startswith('tracesmith: ')})
+
+    def test_second_origin(self):
+        infos = [json.loads(harness.tsctl('info', '--json', studio.golden(name)).out) for name in ('pipeline', 'pipeline-longer')]
+        origins = [min(session['start_ns'] for session in info['sessions']) for info in infos]
+        with studio.Server(studio.golden('pipeline'), studio.golden('pipeline-longer')) as server:
+            trace = server.get('trace')
+        self.assertEqual([trace['origin_ns'], trace['second_origin_ns']], origins)
+        self.assertGreater(trace['second_duration_ns'], trace['duration_ns'])
+
+
+class Slack(harness.Case):
+    COLUMNS = ('kind', 'op', 'start', 'end', 'slack', 'critical')
+
+    def nodes(self, name, *window):
+        """Rows as the server lists them, of `tsctl graph --json`; and the first start and the last end."""
+        result = harness.tsctl('graph', '--json', *window, studio.golden(name))
+        self.assertEqual(result.status, 0, result)
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        nodes = [line for line in lines if line['type'] == 'node']
+        summary = [line for line in lines if line['type'] == 'summary'][0]
+        return nodes, summary
+
+    def check(self, name, server, trace, window=()):
+        """The slack of all lanes of one window equals that of tsctl."""
+        origin = trace['origin_ns']
+        nodes, summary = self.nodes(name, *(text for key, ns in zip(('--from', '--to'), window) for text in (key, str(ns))))
+        bounds = ''.join('&%s=%d' % pair for pair in zip(('start', 'end'), window))
+        lanes = [lane['id'] for lane in trace['lanes'] if lane['kind'] in ('thread', 'stream')]
+        found = server.get('slack?lanes=%s&from=0&to=%d&limit=65536%s' % (','.join(map(str, lanes)), 1 << 60, bounds))
+        wanted = [(node['kind'], node['op_id'], node['start_ns'] - origin, node['end_ns'] - origin, node['slack_ns'], int(node['critical']))
+                  for node in nodes]
+        self.assertEqual(list(zip(*(found['rows'][key] for key in self.COLUMNS))), wanted)
+        self.assertEqual((found['nodes'], found['more']), (len(nodes), False))
+        if nodes:
+            self.assertEqual((found['start_ns'], found['end_ns']), (summary['start_ns'] - origin, summary['end_ns'] - origin))
+        by_id = {lane['id']: lane for lane in trace['lanes']}
+        for node, lane in zip(nodes, found['rows']['lane']):
+            key = 'stream' if node['kind'] == 'operation' else 'tid'
+            self.assertEqual((by_id[lane]['kind'] == 'stream', by_id[lane][key]), (key == 'stream', node[key]))
+        return nodes, found
+
+    def test_slack_is_that_of_tsctl(self):
+        for name in ('pipeline', 'train', 'race'):
+            with studio.Server(studio.golden(name)) as server:
+                trace = server.get('trace')
+                nodes, _ = self.check(name, server, trace)
+                self.assertTrue(any(node['slack_ns'] for node in nodes) and any(node['critical'] for node in nodes))
+                length = trace['duration_ns']
+                for window in ((length // 3, length // 2), (0, length // 4), (length // 2, length // 2), (length + 1000, length + 2000)):
+                    self.check(name, server, trace, window)
+
+    def test_parts(self):
+        """Windows of rows, lanes of devices and of copies, limits."""
+        with studio.Server(studio.golden('train')) as server:
+            trace = server.get('trace')
+            _, everything = self.check('train', server, trace)
+            columns = ('lane',) + self.COLUMNS
+            rows = list(zip(*(everything['rows'][key] for key in columns)))
+            by_kind = {}
+            for lane in trace['lanes']:
+                by_kind.setdefault(lane['kind'], lane)
+            device, thread = by_kind['device']['id'], by_kind['thread']['id']
+            found = server.get('slack?lanes=%d,%d&from=0&to=%d&limit=65536' % (device, thread, 1 << 60))
+            self.assertEqual(list(zip(*(found['rows'][key] for key in columns))), rows)
+            found = server.get('slack?lanes=%d&from=0&to=%d&limit=65536' % (by_kind['compute']['id'], 1 << 60))
+            kernels = {row['op_id'] for row in studio.rows(studio.golden('train')) if row['type'] == 'kernel'}
+            self.assertEqual(set(found['rows']['op']), kernels)
+            operations = [row for row in rows if row[1] == 'operation']
+            start, end = operations[len(operations) // 3][3], operations[len(operations) * 2 // 3][3]
+            found = server.get('slack?lanes=%d&from=%d&to=%d' % (device, start, end))
+            wanted = [row for row in operations if row[3] < end and (row[4] > start or row[3] >= start)]
+            self.assertEqual(list(zip(*(found['rows'][key] for key in columns))), wanted)
+            part = server.get('slack?lanes=%d&from=%d&to=%d&limit=2' % (device, start, end))
+            self.assertEqual((part['rows']['op'], part['more']), (found['rows']['op'][:2], True))
+            op = wanted[0][2]
+            found = server.get('slack?op=%d' % op)
+            self.assertEqual(list(zip(*(found['rows'][key] for key in columns))), [row for row in rows if row[2] == op])
+
+    def test_wrong_questions(self):
+        with studio.Server(studio.golden('train')) as server:
+            for question, status in (('', 400), ('lanes=&from=0&to=1', 400), ('lanes=1&from=0', 400), ('lanes=999&from=0&to=1', 404), ('op=0', 400),
+                                     ('lanes=1,1000001&from=0&to=1', 400), ('op=999999999', 404), ('op=1&start=5&end=4', 400), ('op=1&trace=1', 404),
+                                     ('lanes=%s&from=0&to=1' % ','.join(['1'] * 65), 400), ('lanes=1&from=0&to=1&limit=65537', 400)):
+                self.assertEqual(server.ask('/api/slack?' + question).status, status, question)
+
+    def test_second_trace(self):
+        with studio.Server(studio.golden('pipeline'), studio.golden('train')) as server:
+            trace = server.get('trace')
+            lanes = [lane['id'] for lane in trace['lanes'] if lane['trace'] == 1 and lane['kind'] in ('thread', 'stream')]
+            nodes, _ = self.nodes('train')
+            found = server.get('slack?lanes=%s&from=0&to=%d&limit=65536' % (','.join(map(str, lanes)), 1 << 60))
+            self.assertEqual(found['rows']['slack'], [node['slack_ns'] for node in nodes])
+            self.assertTrue(set(found['rows']['lane']) <= set(lanes))
+            op = nodes[-1]['op_id']
+            self.assertTrue(set(server.get('slack?op=%d&trace=1' % op)['rows']['lane']) <= set(lanes))
+
+
+class Rows(harness.Case):
+    def test_operations_of_a_long_trace(self):
+        """A trace of several blocks: the operation's row is found wherever it is."""
+        if not os.path.exists(WRITER):
+            self.skipTest('bench-large was not built')
+        path = self.path('large.sbt')
+        self.assertEqual(harness.run([WRITER, 'write', path, '150000']).status, 0)
+        with studio.Server(path) as server:
+            duration = server.get('trace')['duration_ns']
+            for part in range(5):
+                start = duration * part // 5
+                rows = studio.rows(path, '--stacks', '--from', str(start), '--to', str(start + 200000))
+                kernels = [row for row in rows if row['type'] == 'kernel']
+                self.assertTrue(kernels)
+                for row in kernels[:3]:
+                    self.assertEqual(server.get('row?op=%d' % row['op_id']), row)
+                    for arrow in server.get('arrows?op=%d' % row['op_id'])['arrows']:
+                        self.assertIn(row['op_id'], (arrow['from_op'], arrow['op']))
+            for op in (150000 * 2, 1 << 60):
+                self.assertEqual(server.ask('/api/row?op=%d' % op).status, 404)
+
+
+class WhatIf(harness.Case):
+    PART = 1 << 18
+
+    def wanted(self, path, edit, *window):
+        """Lengths and counts as `tsctl replay` prints them."""
+        result = harness.tsctl('replay', '--json', '--what-if', edit, *window, path)
+        self.assertEqual(result.status, 0, result)
+        answer = json.loads(result.out)
+        return (answer['recorded']['makespan_ns'], answer['edited']['makespan_ns'], answer['edited']['operations'], answer['edited']['calls'])
+
+    def ask(self, server, edit, **view):
+        answer = server.ask('/api/what-if', 'POST', {'edits': [edit], **view})
+        self.assertEqual(answer.status, 200, answer)
+        found = answer.json()
+        return found, tuple(found[key] for key in ('before_ns', 'after_ns', 'operations', 'calls'))
+
+    def test_short_trace_is_emulated_whole(self):
+        path = studio.golden('pipeline')
+        with studio.Server(path) as server:
+            duration = server.get('trace')['duration_ns']
+            for view in ({}, {'from': 0, 'to': 1}, {'from': duration // 2, 'to': duration * 2}):
+                found, numbers = self.ask(server, 'kernel saxpy=2x', **view)
+                self.assertEqual(numbers, self.wanted(path, 'kernel saxpy=2x'))
+                self.assertEqual((found['part'], found['start_ns'], found['stop_ns']), (False, 0, duration))
+
+    def test_part_of_a_long_trace(self):
+        if not os.path.exists(WRITER):
+            self.skipTest('bench-large was not built')
+        path, edit = self.path('large.sbt'), 'host=0.5x'
+        self.assertEqual(harness.run([WRITER, 'write', path, '150000']).status, 0)
+        with studio.Server(path) as server:
+            trace = server.get('trace')
+            duration = trace['duration_ns']
+            streams = [lane['id'] for lane in trace['lanes'] if lane['kind'] == 'stream']
+            for view in ((duration // 2, duration // 2 + 1000), (0, duration), (duration * 3, duration * 4)):
+                found, numbers = self.ask(server, edit, **dict(zip(('from', 'to'), view)))
+                start, stop = found['start_ns'], found['stop_ns']
+                self.assertTrue(found['part'])
+                self.assertEqual(numbers, self.wanted(path, edit, '--from', str(start), '--to', str(stop)), view)
+                self.assertAlmostEqual(found['operations'] + found['calls'], self.PART, delta=self.PART // 20)
+                if view[1] <= duration:
+                    self.assertTrue((start <= view[0] or not view[0]) and view[0] < stop and (stop >= view[1] or view == (0, duration)), (view, found))
+                rows = server.get('rows?lane=%d&from=0&to=%d&layer=%d&limit=10' % (streams[0], 1 << 60, found['layer']))
+                self.assertTrue(rows['more'] and min(rows['start']) >= start, (rows, found))
+            found, numbers = self.ask(server, edit)
+            self.assertEqual(numbers, self.wanted(path, edit))
+            self.assertFalse(found['part'])
+
+    def test_wrong_views(self):
+        with studio.Server(studio.golden('pipeline')) as server:
+            for view in ({'from': 1}, {'to': 1}, {'from': -1, 'to': 1}, {'from': 2, 'to': 1}, {'from': '0', 'to': 1}, {'from': 0, 'to': None}, {'from': 0.5, 'to': 1}):
+                self.assertEqual(server.ask('/api/what-if', 'POST', {'edits': ['host=2x'], **view}).status, 400, view)
+            for body in ([], 'text', {}, {'edits': 'host=2x'}, {'edits': ['nothing']}, {'edits': ['host=2x'] * 65}):
+                self.assertEqual(server.ask('/api/what-if', 'POST', body if isinstance(body, (dict, list)) else body.encode()).status, 400, body)
+
+
+class Live(harness.Case):
+    """The daemon writes only when asked, or after a minute."""
+    PROGRAM = harness.DRIVER_PROGRAM + '''
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for line in sys.stdin:
+    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
+    print('copied', flush=True)
+'''
+
+    def setUp(self):
+        super().setUp()
+        self.inject, self.control = self.path('inject.sock'), self.path('control.sock')
+        os.mkdir(self.path('traces'))
+        self.daemon = self.start([harness.DAEMON, '--inject-socket', self.inject, '--control-socket', self.control, '--directory', self.path('traces'),
+                                  '--seal-age', '60000'], harness.environment())
+        self.wait(self.listens)
+        self.program = self.start([sys.executable, '-c', self.PROGRAM], harness.preload_environment('', TRACESMITH_SOCKET=self.inject, PYTHONPATH=''))
+
+    def start(self, argv, env):
+        process = subprocess.Popen(argv, env=env, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        process.terminate()
+        process.wait(harness.SECONDS)
+        process.stdin.close()
+        process.stdout.close()
+
+    def listens(self):
+        with socket.socket(socket.AF_UNIX) as client:
+            return not client.connect_ex(self.control)
+
+    def wait(self, condition):
+        """Waits less long than the daemon does before it writes by itself."""
+        end = time.monotonic() + 45
+        while not (found := condition()):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        return found
+
+    def copy(self):
+        """Lets the program copy; returns the time at which the copy was over."""
+        self.program.stdin.write('\n')
+        self.program.stdin.flush()
+        self.assertEqual(self.program.stdout.readline(), 'copied\n')
+        return time.monotonic_ns()
+
+    def copies(self, server, lane):
+        found = server.get('rows?lane=%d&from=0&to=%d' % (lane['id'], 1 << 60))
+        return found['start'], found['end']
+
+    def follow(self, server):
+        """Each copy appears as soon as the server says that it has all rows until then."""
+        for n in range(1, 4):
+            over = self.copy()
+
+            def is_past():
+                live = server.get('live')
+                self.assertEqual(live['state'], 'recording')
+                return live.get('until_ns', 0) + server.get('trace')['origin_ns'] > over and live
+            live = self.wait(is_past)
+            trace = server.get('trace')
+            lane = next(lane for lane in trace['lanes'] if lane['kind'] == 'copy')
+            starts, ends = self.copies(server, lane)
+            self.assertEqual(len(starts), n)
+            self.assertLessEqual(max(ends), over - trace['origin_ns'])
+            self.assertGreaterEqual(live['duration_ns'], max(ends))
+
+        def is_near():
+            return server.get('live')['until_ns'] + server.get('trace')['origin_ns'] > time.monotonic_ns() - 1000000000
+        self.wait(is_near)
+
+    def session(self):
+        listed = harness.tsctl('sessions', '--json', env=harness.environment(TRACESMITH_CONTROL=self.control))
+        return [session for session in json.loads(listed.out)['sessions'] if session['pid'] == self.program.pid]
+
+    def test_session_is_a_second_old_at_most(self):
+        self.wait(self.session)
+        with studio.Server(options=('--session', str(self.program.pid)), TRACESMITH_CONTROL=self.control) as server:
+            self.follow(server)
+            self.assertEqual(server.ask('/api/live', 'POST', {'do': 'stop'}).json(), {'changed': True})
+            self.assertEqual(server.ask('/api/live', 'POST', {'do': 'stop'}).json(), {'changed': False})
+            self.copy()
+            self.assertEqual(server.ask('/api/live', 'POST', {'do': 'start'}).json(), {'changed': True})
+            over = self.copy()
+            self.wait(lambda: server.get('live').get('until_ns', 0) + server.get('trace')['origin_ns'] > over)
+            lane = next(lane for lane in server.get('trace')['lanes'] if lane['kind'] == 'copy')
+            self.assertEqual(len(self.copies(server, lane)[0]), 4)
+            self.program.stdin.close()
+            self.assertEqual(self.program.wait(harness.SECONDS), 0)
+            self.wait(lambda: server.get('live')['state'] == 'ended')
+            self.assertFalse(server.get('trace')['live'])
+
+    def test_file_that_is_being_written(self):
+        session = self.wait(self.session)[0]
+        with studio.Server(session['path'], TRACESMITH_CONTROL=self.control) as server:
+            self.follow(server)
+            self.assertEqual(server.ask('/api/live', 'POST', {'do': 'stop'}).json(), {'changed': True})
+            self.end(self.daemon)
+            self.assertNotEqual(server.ask('/api/live', 'POST', {'do': 'start'}).status, 200)
+
+
+if __name__ == '__main__':
+    harness.main()

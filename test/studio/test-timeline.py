@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The timeline of Studio's page in a real Chromium: keys, pinches, colours, names, bookmarks, folding, the overview, what lies over the lanes,
+two traces, and 64 devices. The canvas is read by its pixels, and by the texts that the page draws."""
+import json
+import os
+import sys
+import time
+
+import pages
+import harness
+import studio
+from pages import IDLE, THOROUGH
+
+# Keeps each text that a canvas draws: the text, where it begins, and its width.
+TEXTS = '''
+window.__texts = [];
+const draw = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+    if (this.canvas.id === 'canvas' && window.__texts.length < 100000) window.__texts.push([text, x, y, this.measureText(text).width]);
+    return draw.call(this, text, x, y, ...more);
+};'''
+# Copies to each of 16 devices.
+MANY = harness.DRIVER_PROGRAM.replace('assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)\n', '').replace(
+    'assert not cuda.cuCtxSetCurrent(context)\n', '') + '''
+for device in range(16):
+    assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+    assert not cuda.cuCtxSetCurrent(context)
+    assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+    for _ in range(3):
+        assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
+'''
+
+
+class Timeline(pages.Case):
+    def view(self, page):
+        return page.run('(f => [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))')
+
+    def hold(self, page, key):
+        """Holds a key until the page has moved."""
+        before = page.text('#corner'), self.picture(page)
+        code = {'key': key, 'code': 'Key' + key.upper(), 'windowsVirtualKeyCode': ord(key.upper())}
+        page.ask('Input.dispatchKeyEvent', type='keyDown', text=key, **code)
+        end = time.monotonic() + harness.SECONDS
+        while (page.text('#corner'), self.picture(page, 1)) == before:
+            self.assertLess(time.monotonic(), end, 'the view does not move')
+        page.ask('Input.dispatchKeyEvent', type='keyUp', **code)
+        return self.settled(page)
+
+    @THOROUGH
+    def test_keys_of_perfetto(self):
+        """w, a, s, d: in, left, out, right."""
+        page, _ = self.open('pipeline')
+        whole = self.settled(page)
+        page.run('document.querySelector("#canvas").focus()')
+        views = [whole] + [self.hold(page, key) for key in 'wwdas']
+        (_, once, inside, right, left, out) = views
+        width = [end - begin for begin, end in views]
+        self.assertTrue(width[0] > width[1] > width[2] < width[5], views)
+        self.assertTrue(inside[0] < right[0] > left[0], views)
+        for i in (3, 4):
+            self.assertAlmostEqual(width[i], width[2], delta=0.02 * width[2])
+        self.assertTrue(once[0] >= whole[0] and out[1] <= whole[1], views)
+        page.key('0')
+        self.assertEqual(self.settled(page), whole)
+
+    @THOROUGH
+    def test_pinch(self):
+        """Of a touchpad, and of two fingers."""
+        page, _ = self.open('pipeline')
+        whole = self.settled(page)
+        x, y, width, height = page.box('#canvas')
+        page.wheel(x + width / 2, y + height / 2, -60, 0, 'Control')
+        zoomed = self.settled(page)
+        self.assertLess(zoomed[1] - zoomed[0], whole[1] - whole[0])
+
+        def touch(kind, apart):
+            points = [] if apart is None else [{'x': x + width / 2 + side * apart, 'y': y + height / 2, 'id': i} for i, side in enumerate((-1, 1))]
+            page.ask('Input.dispatchTouchEvent', type=kind, touchPoints=points)
+        touch('touchStart', 30)
+        for apart in range(40, 160, 20):
+            touch('touchMove', apart)
+        touch('touchEnd', None)
+        fingers = self.settled(page)
+        self.assertLess(fingers[1] - fingers[0], zoomed[1] - zoomed[0])
+
+    @THOROUGH
+    def test_colours(self):
+        """Each property gives the rows other colours; the address keeps it."""
+        page, server = self.open('pipeline')
+        lane = self.lane(server, 'compute')
+        rows = server.get('rows?lane=%d&from=0&to=%d' % (lane['id'], server.get('trace')['duration_ns']))
+        middle = len(rows['start']) // 2
+        at, length = rows['start'][middle], rows['end'][middle] - rows['start'][middle]
+        self.show(page, at - length, at + 3 * length)
+        x, y = self.place(page, server, lane['id'], at + 0.9 * length)
+        pictures = {}
+        for mode in page.run('[...document.querySelector("#colour").options].map(o => o.value)'):
+            page.run('(e => { e.value = %r; e.dispatchEvent(new Event("change", {bubbles: true})); })(document.querySelector("#colour"))' % mode)
+            page.wait(IDLE)
+            self.assertTrue(all(not self.changed(page, picture, [(x, y)])[0] for picture in [self.picture(page)]))
+            pictures[mode] = self.picture(page)
+        self.assertEqual(set(pictures), {'name', 'type', 'stream', 'correlation', 'cause'})
+        # At the least the correlation, of which each launch has its own, differs from the name's colour.
+        self.assertTrue(self.changed(page, pictures['correlation'], [(x, y)])[0] or self.changed(page, pictures['name'], [(x, y)])[0])
+        self.assertIn('colour=cause', page.wait('location.hash.includes("colour=") && location.hash'))
+
+    def test_names_where_there_is_room(self):
+        server = self.server('pipeline')
+        lane = self.lane(server, 'compute')
+        rows = server.get('rows?lane=%d&from=0&to=%d' % (lane['id'], server.get('trace')['duration_ns']))
+        start, end, key = rows['start'][3], rows['end'][3], rows['key'][3]
+        name = server.get('names?keys=%d' % key)[str(key)]['name']
+        page = self.browser.page()
+        self.pages.append((page, server))
+        page.ask('Page.addScriptToEvaluateOnNewDocument', source=TEXTS)
+        length = end - start
+        # As wide as the third of the window, and as a pixel.
+        for begin, stop, has_room in ((start - length, end + length, True), (start - 2000 * length, end + 2000 * length, False)):
+            page.goto('about:blank')
+            page.goto(server.address + '&from=%d&to=%d' % (max(0, begin), stop))
+            page.wait(IDLE)
+            self.picture(page)
+            x, _, width, _ = page.box('#canvas')
+            left = (start - max(0, begin)) / (stop - max(0, begin)) * width
+            right = (end - max(0, begin)) / (stop - max(0, begin)) * width
+            texts = page.run('window.__texts')
+            inside = [text for text in texts if text[0] and left - 1 <= text[1] <= right]
+            if has_room:
+                self.assertTrue([text for text in inside if text[0] == name], inside)
+                self.assertFalse([text for text in inside if text[0] == name and text[1] + text[3] > right + 1], (inside, left, right))
+            else:
+                self.assertFalse([text for text in inside if text[0] == name], inside)
+
+    @THOROUGH
+    def test_bookmarks(self):
+        page, _ = self.open('pipeline')
+        self.settled(page)
+        cursor = '+new URLSearchParams(location.hash.slice(1)).get("at")'
+        for at in ('2ms', '4ms', '6ms'):
+            page.click('#search')
+            page.key('a', 'Control')
+            page.type(at)
+            page.key('Enter')
+            page.wait('%s === %d' % (cursor, int(at[0]) * 1000000))
+            page.click('#mark')
+        page.run('document.querySelector("#canvas").focus()')
+        for key, wanted in (('[', 4), ('[', 2), (']', 4), (']', 6)):
+            page.key(key)
+            page.wait('%s === %d' % (cursor, wanted * 1000000))
+        self.assertEqual(page.run('new URLSearchParams(location.hash.slice(1)).getAll("mark").join().match(/000000/g).length'), 3)
+        page.click('#mark')
+        page.wait('new URLSearchParams(location.hash.slice(1)).getAll("mark").join().match(/000000/g).length === 2')
+
+    @THOROUGH
+    def test_fold_and_overview(self):
+        page, _ = self.open('pipeline', size=(1280, 2000))
+        whole = self.settled(page)
+        before = len(page.texts('.header .lane-name'))
+        page.run('document.querySelector("#canvas").focus()')
+        page.key('ArrowDown')
+        page.key('Enter')
+        page.wait('document.querySelectorAll(".header .lane-name").length !== %d' % before)
+        folded = len(page.texts('.header .lane-name'))
+        page.key('Enter')
+        page.wait('document.querySelectorAll(".header .lane-name").length === %d' % before)
+        self.assertLess(folded, before)
+        # A click in the overview moves the view there.
+        length = whole[1] - whole[0]
+        self.show(page, 0.1 * length, 0.2 * length)
+        x, y, width, height = page.box('#overview')
+        page.click_at(x + width * 0.7, y + height / 2)
+        begin, end = self.settled(page)
+        self.assertAlmostEqual((begin + end) / 2, 0.7 * length, delta=0.01 * length)
+        self.assertAlmostEqual(end - begin, 0.1 * length, delta=0.01 * length)
+
+    @THOROUGH
+    def test_critical_path_over_the_lanes(self):
+        page, server = self.open('pipeline')
+        lines = harness.tsctl('graph', '--json', '--critical-path', studio.golden('pipeline')).out.splitlines()
+        steps = [step for step in map(json.loads, lines) if step['type'] == 'step' and step.get('part') == 'compute']
+        step = max(steps, key=lambda step: step['end_ns'] - step['start_ns'])
+        origin = server.get('trace')['origin_ns']
+        lane = next(lane for lane in server.get('trace')['lanes'] if lane['kind'] == 'stream' and lane['stream'] == step['stream'])
+        length = step['end_ns'] - step['start_ns']
+        self.show(page, step['start_ns'] - origin - 2 * length, step['end_ns'] - origin + 2 * length)
+        before = self.picture(page)
+        self.tab(page, 'path')
+        page.wait('document.querySelector("#panel-body .lead .num")')
+        page.wait(IDLE)
+        x, y = self.place(page, server, lane['id'], (step['start_ns'] + step['end_ns']) / 2 - origin)
+        box = page.box('.header[data-lane="%d"]' % lane['id'])
+        places = [(x, y), (x, box[1] + min(box[3], 22) / 2 + 8)]
+        self.assertTrue(any(self.changed(page, before, places)))
+        page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText.startsWith("Hide")).click()')
+        self.assertFalse(any(self.changed(page, before, places)))
+
+    @THOROUGH
+    def test_what_if_under_the_lanes(self):
+        """The new timeline is below the old one, lane by lane; it goes when the edits go."""
+        page, server = self.open('pipeline', size=(1280, 2400))
+        row = max((row for row in studio.rows(studio.golden('pipeline')) if row['type'] == 'kernel'), key=lambda row: row['end_ns'])
+        self.tab(page, 'what-if')
+        page.click('#what-if-edit')
+        page.type('kernel %s=4x' % row['name'])
+        page.key('Enter')
+        page.wait('document.querySelectorAll(".header.layer").length > 0')
+        headers = page.run('[...document.querySelectorAll(".header")].map(e => [e.dataset.lane, e.classList.contains("layer"), e.getBoundingClientRect().y])')
+        for lane, is_layer, y in headers:
+            if is_layer:
+                self.assertEqual([other[1] for other in headers if other[0] == lane and other[2] < y], [False], lane)
+        page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Clear").click()')
+        page.wait('document.querySelectorAll(".header.layer").length === 0')
+
+    @THOROUGH
+    def test_flame_graph_zooms(self):
+        page, _ = self.open('train')
+        self.tab(page, 'span')
+        page.wait('document.querySelectorAll("#panel-body .frame").length > 3')
+        before = page.run('[...document.querySelectorAll("#panel-body .frame")].map(e => e.innerText)')
+        narrow = page.run('''(list => list.findIndex(e => e.style.width !== list[0].style.width && parseFloat(e.style.width) > 1))(
+            [...document.querySelectorAll("#panel-body .frame")])''')
+        self.assertGreater(narrow, 0)
+        page.run('document.querySelectorAll("#panel-body .frame")[%d].click()' % narrow)
+        page.wait('[...document.querySelectorAll("#panel-body .frame")].map(e => e.innerText).join() !== %s' % json.dumps(','.join(before)))
+        self.assertIn('100%', page.run('[...document.querySelectorAll("#panel-body .frame")].map(e => e.style.width)'))
+
+    @THOROUGH
+    def test_two_traces_aligned(self):
+        """By the second launch of a kernel: both begin at the same place."""
+        names = ('pipeline', 'pipeline-longer')
+        page, server = self.open(*names)
+        self.tab(page, 'compare')
+        page.wait('document.querySelector("#align-name option[data-name=saxpy]")')
+        page.run('''(e => { e.value = [...e.options].find(o => o.dataset.name === 'saxpy').value; e.selectedIndex = [...e.options].findIndex(
+            o => o.dataset.name === 'saxpy'); })(document.querySelector('#align-name'))''')
+        page.run('document.querySelector("#align-number").value = 2')
+        page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Align").click()')
+        starts = []
+        for i, name in enumerate(names):
+            rows = sorted(row['start_ns'] for row in studio.rows(studio.golden(name)) if row['type'] == 'kernel' and row['name'] == 'saxpy')
+            starts.append(rows[1] - server.get('trace')['origin_ns' if i == 0 else 'second_origin_ns'])
+        page.wait('+new URLSearchParams(location.hash.slice(1)).get("offset") === %d' % (starts[0] - starts[1]))
+
+    @THOROUGH
+    def test_64_devices(self):
+        """Of four processes with 16 each."""
+        paths = []
+        for i in range(4):
+            result, path = self.record([sys.executable, '-c', MANY], '--vgpu=small:16')
+            self.assertEqual(result.status, 0, result)
+            paths.append(self.path('%d.sbt' % i))
+            os.rename(path, paths[-1])
+        self.assertEqual(harness.tsctl('merge', '-o', self.path('merged.sbt'), *paths).status, 0)
+        page, server = self.open(self.path('merged.sbt'))
+        devices = [lane for lane in server.get('trace')['lanes'] if lane['kind'] == 'device']
+        self.assertEqual(len(devices), 64)
+        ids = '[...document.querySelectorAll(".header")].map(e => +e.dataset.lane)'
+        x, y, width, height = page.box('#headers')
+        seen, last = set(page.run(ids)), None
+        while last != seen:
+            last = set(seen)
+            for _ in range(4):
+                page.wheel(x + width / 2, y + height / 2, 300)
+                page.wait(IDLE)
+                seen |= set(page.run(ids))
+        self.assertLessEqual({lane['id'] for lane in devices}, seen)
+        self.assertEqual(page.run('document.documentElement.scrollWidth'), 1280)
+
+
+if __name__ == '__main__':
+    harness.main()

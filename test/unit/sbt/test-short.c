@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Short blocks: headers and directories return as they were, wrong ones are refused, a damaged
+ * header costs its own block, and files of SBT 1.0 stay what they are.
+ */
+
+#include "test/unit/harness.h"
+
+#include "sbt/append.h"
+#include "sbt/format/block.h"
+#include "sbt/format/short.h"
+#include "sbt/repair.h"
+#include "sbt/verify.h"
+#include "sbt/write/writer-internal.h"
+#include "test/unit/sbt/sbt-test.h"
+
+static void check_header(const struct ts_sbt_block_header *header)
+{
+	struct ts_sbt_block_header put = *header, got;
+	uint8_t bytes[TS_SHORT_MAX_HEADER + 1];
+	unsigned n = ts_short_header_put(&put, bytes);
+	const char *why;
+
+	ts_check(n <= TS_SHORT_MAX_HEADER && n >= TS_SBT_MIN_BLOCK);
+	ts_check_int(put.short_bytes, n);
+	for (unsigned less = 3; less < n; less++)
+		ts_check_int(ts_block_header_parse(bytes, less, &got, &why), TS_SBT_E_END);
+	ts_check_int(ts_block_header_parse(bytes, n, &got, &why), 0);
+	put.magic = got.magic;
+	put.version = got.version;
+	ts_check(!memcmp(&put, &got, sizeof(got)));
+	for (unsigned bit = 16; bit < 8 * n; bit++) {
+		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		ts_check(ts_block_header_parse(bytes, n, &got, &why));
+		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+}
+
+TS_TEST(headers)
+{
+	uint64_t state = 3;
+
+	for (int i = 0; i < 300; i++) {
+		struct ts_sbt_block_header header = {
+			.type = (uint16_t)test_random(&state),
+			.flags = (uint16_t)(test_random(&state) & TS_SBT_BLOCK_FLAGS),
+			.n_columns = (uint16_t)(test_random(&state) % 20),
+			.session = (uint32_t)test_value(&state, (unsigned)i),
+			.n_rows = (uint32_t)(test_random(&state) % (TS_SBT_MAX_ROWS + 1)),
+			.first_id = (uint32_t)test_value(&state, (unsigned)i + 1),
+			.sequence = test_random(&state) >> i % 64,
+			.earliest_ns = test_value(&state, (unsigned)i + 2),
+			.latest_ns = test_value(&state, (unsigned)i + 3),
+			.duration_ns = test_value(&state, (unsigned)i + 4),
+			.amount_bytes = test_value(&state, (unsigned)i + 5),
+			.raw_bytes = 480 + test_random(&state) % 100000,
+			.stored_bytes = test_random(&state) % 480,
+			.payload_checksum = (uint32_t)test_random(&state),
+		};
+
+		check_header(&header);
+	}
+}
+
+/* A directory of random columns, each of which has bytes of its encoding. */
+TS_TEST(directories)
+{
+	uint64_t state = 9;
+
+	for (int i = 0; i < 300; i++) {
+		struct ts_sbt_block_header header = {.n_columns = (uint16_t)(i % 30), .n_rows = 7};
+		struct ts_buffer raw = {0}, whole = {0};
+		uint16_t id = 0;
+		size_t saved = 0;
+		uint8_t *got;
+
+		for (unsigned c = 0; c < header.n_columns; c++) {
+			uint16_t step = (uint16_t)(1 + test_random(&state) % (i % 3 ? 3 : 2000));
+			struct ts_sbt_column_header column = {
+				.id = id = (uint16_t)(id + step),
+				.width = (uint16_t)(1u << test_random(&state) % 7),
+				.encoding = test_random(&state) % TS_SBT_ENCODING_COUNT,
+				.flags = test_random(&state) % 8,
+				.predictor = test_random(&state) % TS_SBT_PREDICTOR_COUNT,
+				.trend = (uint8_t)(test_random(&state) % 3),
+				.base = (uint16_t)(test_random(&state) % 3),
+				.key = test_random(&state) % 2 ? TS_SBT_COLUMN_SITE : 0,
+				.context = test_random(&state) % 2 ? TS_SBT_COLUMN_PLACE : 0,
+				.n_values = test_random(&state) % 2 ? 7 : 70000,
+				.n_bytes = 5,
+			};
+
+			if (column.encoding == TS_SBT_PLANES)
+				column.n_planes = (uint8_t)(test_random(&state) % 9);
+			if (column.encoding == TS_SBT_RAW)
+				column.n_bytes = column.n_values * column.width;
+			if (column.encoding == TS_SBT_CONSTANT)
+				column.n_bytes = column.width;
+			ts_check_int(ts_buffer_append(&raw, &column, sizeof(column)), 0);
+		}
+		ts_check_int(ts_buffer_append(&raw, "the columns", 11), 0);
+		ts_check_int(ts_buffer_append(&whole, raw.bytes, raw.n), 0);
+		header.raw_bytes = raw.n;
+		ts_check_int(ts_short_payload_put(&raw, header.n_columns, header.n_rows, &saved),
+			     header.n_columns > 0);
+		ts_check_int(raw.n + saved, whole.n);
+		got = calloc(1, whole.n + 1);
+		ts_check(got && !ts_short_payload_expand(&header, raw.bytes, raw.n, got));
+		ts_check(!memcmp(got, whole.bytes, whole.n));
+		/* Without its last byte, it is refused. */
+		ts_check(ts_short_payload_expand(&header, raw.bytes, raw.n - 1, got) != NULL);
+		free(got);
+		ts_buffer_deinit(&raw);
+		ts_buffer_deinit(&whole);
+	}
+}
+
+/* The file says whether it may be short, has a short index and no summaries, and is smaller. */
+TS_TEST(files)
+{
+	int fd = test_small_trace(1, 80, true);
+	int plain = test_small_trace_by(ts_sbt_writer_new_plain, 1, 80, true);
+	struct ts_sbt_file_header header;
+	struct ts_sbt_reader *reader, *other;
+	bool has_summaries = false;
+
+	ts_check(pread(fd, &header, sizeof(header), 0) == sizeof(header));
+	ts_check_int(header.incompatible_flags, TS_SBT_INCOMPATIBLE_SHORT);
+	ts_check_int(header.minor, 1);
+	ts_check(pread(plain, &header, sizeof(header), 0) == sizeof(header));
+	ts_check_int(header.incompatible_flags, 0);
+	ts_check_int(header.minor, 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_open(plain, &other, NULL), 0);
+	ts_check_str(ts_sbt_reader_format(reader), "SBT 1.1");
+	ts_check_str(ts_sbt_reader_format(other), "SBT 1.0");
+	ts_check(ts_sbt_reader_file_bytes(reader) + 3000 < ts_sbt_reader_file_bytes(other));
+	ts_check_int(test_read_all(reader), test_read_all(other));
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+		ts_check(ts_sbt_reader_block(reader, i)->type < TS_ROW_BLOCK_STREAM ||
+			 ts_sbt_reader_block(reader, i)->type > TS_ROW_BLOCK_SUM);
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(other); i++)
+		has_summaries |= ts_sbt_reader_block(other, i)->type == TS_ROW_BLOCK_SUM;
+	ts_check(has_summaries);
+	ts_sbt_reader_free(reader);
+	ts_sbt_reader_free(other);
+	close(fd);
+	close(plain);
+}
+
+/* With a valid index, a damaged header costs its own block. */
+TS_TEST(a_damaged_header)
+{
+	int fd = test_small_trace(1, 5, true);
+	struct ts_sbt_verify_report report;
+	struct ts_sbt_reader *reader;
+	uint64_t n_rows = 0;
+	size_t n, n_blocks;
+	uint8_t *bytes = test_contents(fd, &n);
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	n_rows = test_read_all(reader);
+	n_blocks = ts_sbt_reader_n_blocks(reader);
+	for (size_t i = 0; i + 1 < n_blocks; i++) {
+		struct ts_sbt_block block = *ts_sbt_reader_block(reader, i);
+		uint64_t lost = ts_row_is_event(block.type) ? block.n_rows : 0;
+		struct ts_sbt_reader *other;
+		int hurt;
+
+		bytes[block.off + 6] ^= 4;
+		hurt = test_file_of(bytes, n);
+		bytes[block.off + 6] ^= 4;
+		ts_check_int(ts_sbt_reader_open(hurt, &other, NULL), 0);
+		ts_check_int(ts_sbt_reader_state(other), TS_SBT_FINISHED);
+		ts_check_int(ts_sbt_reader_n_blocks(other), n_blocks);
+		ts_check_int(test_read_all(other), n_rows - lost);
+		ts_check_int(ts_sbt_verify(hurt, NULL, &report), 0);
+		ts_check(report.n_findings);
+		ts_check_int(report.first.off, block.off);
+		ts_sbt_reader_free(other);
+		close(hurt);
+	}
+	ts_sbt_reader_free(reader);
+	free(bytes);
+	close(fd);
+}
+
+static bool has_short_blocks(int fd)
+{
+	struct ts_sbt_reader *reader;
+	bool found = false;
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
+		char magic[2];
+
+		ts_check(pread(fd, magic, 2, (off_t)ts_sbt_reader_block(reader, i)->off) == 2);
+		found |= !memcmp(magic, "Tb", 2);
+	}
+	ts_sbt_reader_free(reader);
+	return found;
+}
+
+/* What is added to a file of SBT 1.0, or repaired in it, can be read as SBT 1.0. */
+TS_TEST(plain_files_stay_plain)
+{
+	for (int is_short = 0; is_short < 2; is_short++) {
+		int made =
+			test_small_trace_by(is_short ? ts_sbt_writer_new : ts_sbt_writer_new_plain,
+					    1, 5, true);
+		int fd = test_reopen(made, O_RDWR);
+		struct ts_row_image image = {.image = 1};
+		struct ts_sbt_repair_report repaired;
+		struct ts_sbt_verify_report report;
+		struct ts_sbt_append *append;
+		struct stat st;
+
+		close(made); /* and with it the writer's lock */
+		ts_check_int(has_short_blocks(fd), is_short);
+		ts_check_int(ts_sbt_append_new(fd, &append, NULL), 0);
+		ts_check_int(ts_sbt_append_string(append, "path", 4, &image.path), 0);
+		ts_check_int(ts_sbt_append_row(append, TS_ROW_IMAGE, &image), 0);
+		ts_check_int(ts_sbt_append_commit(append, NULL), 0);
+		ts_sbt_append_free(append);
+		ts_check_int(has_short_blocks(fd), is_short);
+		ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+		ts_check_int(report.n_findings, 0);
+		ts_check_int(fstat(fd, &st), 0);
+		ts_check_int(ftruncate(fd, st.st_size - 60), 0);
+		ts_check_int(ts_sbt_repair(fd, &repaired, NULL), 0);
+		ts_check_int(has_short_blocks(fd), is_short);
+		ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+		ts_check_int(report.n_findings, 0);
+		close(fd);
+	}
+}
