@@ -23,9 +23,12 @@ __typeof__(ts_loaded) *ts_capture_loaded(void)
 	return host->loaded;
 }
 
-__typeof__(ts_tls) *ts_capture_tls(void)
+__thread __typeof__(ts_tls) *ts_capture_own_tls __attribute__((tls_model("initial-exec")));
+
+__typeof__(ts_tls) *ts_capture_find_tls(void)
 {
-	return host->tls();
+	ts_capture_own_tls = host->tls();
+	return ts_capture_own_tls;
 }
 
 unsigned ts_call_table_class(uint32_t domain, uint32_t cbid)

@@ -121,6 +121,8 @@ void ts_capture_link_report(struct ts_capture *capture)
 	if (!thread)
 		return;
 	capture->reported_ns = ns;
+	/* The longer the session, the better the estimate. */
+	ts_capture_calibrate(capture, producer);
 	ts_counter_record(producer, thread, TS_CAPTURE_COUNTER_BYTES, bytes);
 	ts_counter_record(producer, thread, TS_CAPTURE_COUNTER_NS, ns);
 }

@@ -91,7 +91,8 @@ bool ts_memory_map_add(struct ts_memory_map *map, uint64_t start, uint64_t bytes
 					     .flags = flags,
 					     .context = context};
 	map->n++;
-	map->has_host = map->has_host || flags;
+	if (flags)
+		__atomic_store_n(&map->has_host, true, __ATOMIC_RELAXED);
 	return true;
 }
 

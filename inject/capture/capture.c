@@ -77,6 +77,7 @@ static void prepare(struct ts_capture *capture, struct ts_shim *shim,
 	if (r)
 		return;
 	pthread_mutex_init(&capture->order, NULL);
+	ts_capture_calibrate(capture, &shim->producer);
 	ts_window_start(capture, config);
 	ts_capture_set_state(shim->control, config);
 	capture->shim = shim;
@@ -101,11 +102,30 @@ bool ts_capture_prepare(struct ts_capture *capture, struct ts_shim *shim,
 	return capture->shim;
 }
 
+static struct ts_capture_facts gather_facts(uint32_t cbid)
+{
+	return (struct ts_capture_facts){
+		.mode = (uint8_t)ts_capture_mode(cbid),
+		.work = (uint8_t)ts_capture_work(cbid),
+		.is_watched = ts_call_table_watched(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid),
+		.stream_capture =
+			(int8_t)ts_call_table_stream_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid),
+	};
+}
+
+/* Returns the facts of a driver call; of a newer driver's, if its id is above the table. */
+static struct ts_capture_facts facts_of(const struct ts_capture *capture, uint32_t cbid)
+{
+	return ts_likely(cbid < TS_CAPTURE_MAX_IDS) ? capture->facts[cbid] : gather_facts(cbid);
+}
+
 void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
 		      const struct ts_capture_config *config)
 {
 	if (!ts_capture_prepare(capture, shim, config))
 		return;
+	for (uint32_t cbid = 0; cbid < TS_CAPTURE_MAX_IDS; cbid++)
+		capture->facts[cbid] = gather_facts(cbid);
 	find_driver(capture, config);
 	capture->takes_cuda = true;
 }
@@ -161,24 +181,23 @@ static void take_order(struct ts_capture *capture)
 		__atomic_store_n(&capture->disorder, 1, __ATOMIC_RELAXED);
 }
 
-static struct ts_record_operation begin_operation(struct ts_capture *capture,
-						  const struct ts_captured_call *captured)
+/* Fills the fields that all operations of a call share. In place: an operation is large. */
+static void begin_operation(struct ts_capture *capture, const struct ts_captured_call *captured,
+			    struct ts_record_operation *ret_operation)
 {
 	struct ts_shim *shim = capture->shim;
 	const struct ts_call *call = &ts_tls.call;
 	struct ts_thread *thread = ts_producer_thread(&shim->producer);
-	struct ts_record_operation operation = {
-		.record.time = inside.enter,
-		.op_id = captured->op_id ? *captured->op_id
-			 : call->depth || call->correlation == captured->correlation
-				 ? call->op_id
-				 : ts_widen(&shim->widen, captured->correlation),
-		.context = captured->context,
-		.thread = thread ? thread->id : TS_ID_UNKNOWN,
-		.operation_flags = inside.unordered ? TS_OPERATION_UNORDERED : 0,
-	};
 
-	return operation;
+	memset(ret_operation, 0, sizeof(*ret_operation));
+	ret_operation->record.time = inside.enter;
+	ret_operation->op_id = captured->op_id ? *captured->op_id
+			       : call->depth || call->correlation == captured->correlation
+				       ? call->op_id
+				       : ts_widen(&shim->widen, captured->correlation);
+	ret_operation->context = captured->context;
+	ret_operation->thread = thread ? thread->id : TS_ID_UNKNOWN;
+	ret_operation->operation_flags = inside.unordered ? TS_OPERATION_UNORDERED : 0;
 }
 
 static void capture_call(struct ts_capture *capture, const struct ts_captured_call *call,
@@ -190,7 +209,7 @@ static void capture_call(struct ts_capture *capture, const struct ts_captured_ca
 		put = put == call->put ? call->put_objects : NULL;
 	if (!put)
 		return;
-	model = begin_operation(capture, call);
+	begin_operation(capture, call, &model);
 	pthread_mutex_lock(&capture->lane.lock);
 	capture->driver = &capture->drivers[call->vendor];
 	if (ts_lane_goes_on(&capture->lane))
@@ -202,12 +221,13 @@ static void capture_call(struct ts_capture *capture, const struct ts_captured_ca
 
 static void record_unsupported(struct ts_capture *capture, const struct ts_captured_call *call)
 {
-	struct ts_record_operation model = begin_operation(capture, call);
+	struct ts_record_operation model;
 	uint64_t *named = capture->named[call->vendor] + call->id / 64 % (TS_CAPTURE_MAX_IDS / 64);
 	uint64_t bit = UINT64_C(1) << call->id % 64;
 
 	if (!ts_window_is_open(&capture->window) && call->work)
 		return;
+	begin_operation(capture, call, &model);
 	pthread_mutex_lock(&capture->lane.lock);
 	if (!(*named & bit)) {
 		*named |= bit;
@@ -264,7 +284,6 @@ void ts_capture_enter(struct ts_capture *capture, const struct ts_captured_call 
 			call->work == TS_CAPTURE_WORK_COPY;
 	if (inside.copies)
 		ts_window_copy_begins(capture);
-	ts_capture_file_drop();
 	if (call->path)
 		ts_capture_file_read(call->path);
 	inside.enter = ts_producer_ticks(&capture->shim->producer);
@@ -295,7 +314,8 @@ void ts_capture_leave(struct ts_capture *capture, const struct ts_captured_call 
 	 */
 	else if (call->mode == TS_CAPTURE_OF_STREAM && (result || call->stream_capture <= 0))
 		ts_window_capture_ends(&capture->window);
-	ts_capture_file_drop();
+	if (call->path)
+		ts_capture_file_drop();
 	give_order(capture);
 	end_copy(capture);
 }
@@ -312,23 +332,39 @@ static void put_before_driver_call(struct ts_capture *capture, const struct ts_c
 	ts_capture_before_launch(capture, call->id, call->params, model);
 }
 
-static void on_call(struct ts_capture *capture, uint32_t cbid,
+/*
+ * Returns the function that captures host memory before a launch; NULL: there is none to capture.
+ * The nodes of a graph have host memory of their own.
+ */
+static ts_capture_put *put_before_of(const struct ts_capture *capture, uint32_t cbid)
+{
+	if (cbid == TS_CUPTI_DRIVER_CBID_cuGraphLaunch ||
+	    cbid == TS_CUPTI_DRIVER_CBID_cuGraphLaunch_ptsz ||
+	    __atomic_load_n(&capture->memory.has_host, __ATOMIC_RELAXED))
+		return put_before_driver_call;
+	return NULL;
+}
+
+static void on_call(struct ts_capture *capture, uint32_t cbid, const struct ts_capture_facts *facts,
 		    const struct ts_cupti_callback_data *data, bool entering)
 {
+	const bool is_launch = facts->work == TS_CAPTURE_WORK_LAUNCH;
 	const struct ts_captured_call call = {
 		.vendor = TS_CAPTURE_CUDA,
 		.id = cbid,
-		.mode = ts_capture_mode(cbid),
-		.work = ts_capture_work(cbid),
-		.name = ts_capture_name(cbid),
-		.path = ts_capture_loaded_file(cbid, data->function_params),
-		.stream_capture = ts_call_table_stream_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid),
+		.mode = facts->mode,
+		.work = facts->work,
+		.name = facts->mode == TS_CAPTURE_UNSUPPORTED ? ts_capture_name(cbid) : NULL,
+		.path = facts->work ? NULL : ts_capture_loaded_file(cbid, data->function_params),
+		.stream_capture = facts->stream_capture,
 		.context =
 			ts_renumbered_context(data->context_uid, capture->shim->first_cuda_device),
 		.correlation = data->correlation_id,
+		.op_id = NULL,
 		.params = data->function_params,
 		.put = put_driver_call,
-		.put_before = put_before_driver_call,
+		.put_before = is_launch && entering ? put_before_of(capture, cbid) : NULL,
+		.put_objects = NULL,
 	};
 
 	if (entering)
@@ -383,57 +419,95 @@ static void on_context(struct ts_capture *capture, uint32_t cbid,
 	pthread_mutex_unlock(&capture->lane.lock);
 }
 
-static void capture(struct ts_capture *capture, uint32_t domain, uint32_t cbid, const void *data,
-		    bool entering)
+static void on_resource(struct ts_capture *capture, uint32_t cbid, const void *data)
 {
-	uint32_t was_busy = ts_tls.busy;
-	uint64_t begin_ns = ts_clock_monotonic_ns();
-	int saved_errno = errno;
+	if (cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED ||
+	    cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
+		on_context(capture, cbid, data);
+	else if (cbid == TS_CUPTI_CBID_RESOURCE_MODULE_LOADED)
+		on_module(capture, data);
+}
+
+/* Counts the time that the capture took, and restores the thread's state. */
+static void end_capture(struct ts_capture *capture, uint64_t begin_ticks, int saved_errno)
+{
+	struct ts_shim *shim = capture->shim;
+	const uint64_t ticks = ts_producer_ticks(&shim->producer) - begin_ticks;
+
+	__atomic_fetch_add(&shim->control->captured_ns,
+			   (uint64_t)((unsigned __int128)ticks *
+					      __atomic_load_n(&capture->ns_per_tick,
+							      __ATOMIC_RELAXED) >>
+				      32),
+			   __ATOMIC_RELAXED);
+	ts_tls.busy = TS_BUSY_NOT;
+	errno = saved_errno;
+}
+
+static void capture_resource(struct ts_capture *capture, uint32_t cbid, const void *data)
+{
+	const uint64_t begin_ticks = ts_producer_ticks(&capture->shim->producer);
+	const int saved_errno = errno;
 
 	ts_tls.busy = TS_BUSY_ASKING;
-	if (domain == TS_CUPTI_CB_DOMAIN_RESOURCE) {
-		if (cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED ||
-		    cbid == TS_CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
-			on_context(capture, cbid, data);
-		else if (cbid == TS_CUPTI_CBID_RESOURCE_MODULE_LOADED)
-			on_module(capture, data);
-	} else {
-		on_call(capture, cbid, data, entering);
-	}
-	__atomic_fetch_add(&capture->shim->control->captured_ns, ts_clock_monotonic_ns() - begin_ns,
-			   __ATOMIC_RELAXED);
-	ts_tls.busy = was_busy;
-	errno = saved_errno;
+	on_resource(capture, cbid, data);
+	end_capture(capture, begin_ticks, saved_errno);
+}
+
+static void capture_call_back(struct ts_capture *capture, uint32_t cbid,
+			      const struct ts_capture_facts *facts,
+			      const struct ts_cupti_callback_data *data, bool entering)
+{
+	const uint64_t begin_ticks = ts_producer_ticks(&capture->shim->producer);
+	const int saved_errno = errno;
+
+	ts_tls.busy = TS_BUSY_ASKING;
+	on_call(capture, cbid, facts, data, entering);
+	end_capture(capture, begin_ticks, saved_errno);
+}
+
+/*
+ * Capture runs after ts_callbacks_handle() at entry and before it at exit. At entry, capture needs
+ * ts_tls.call, which ts_callbacks_handle() fills. The API row includes the time that capture needs.
+ */
+static void handle_call(struct ts_shim *shim, uint32_t cbid, const struct ts_capture_facts *facts,
+			const struct ts_cupti_callback_data *data)
+{
+	const bool entering = data->callback_site == TS_CUPTI_API_ENTER;
+
+	if (!entering)
+		capture_call_back(&shim->capture, cbid, facts, data, false);
+	if (facts->is_watched)
+		ts_callbacks_handle(shim, TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid, data);
+	if (entering)
+		capture_call_back(&shim->capture, cbid, facts, data, true);
 }
 
 void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
 {
 	struct ts_shim *shim = userdata;
-	const struct ts_cupti_callback_data *call = data;
-	bool is_call = domain == TS_CUPTI_CB_DOMAIN_DRIVER_API && ts_capture_wants(domain, cbid);
-	bool captured = is_call || domain == TS_CUPTI_CB_DOMAIN_RESOURCE, entering;
+	const bool is_driver = domain == TS_CUPTI_CB_DOMAIN_DRIVER_API;
+	struct ts_capture_facts facts = {.is_watched = true};
+	bool captured = domain == TS_CUPTI_CB_DOMAIN_RESOURCE;
 
+	if (is_driver) {
+		facts = facts_of(&shim->capture, cbid);
+		captured = facts.mode != TS_CAPTURE_NOT;
+	}
 	/* The shim's own queries are neither captured nor recorded. */
 	if (ts_tls.busy == TS_BUSY_ASKING)
 		return;
 	if (!captured || !data || ts_tls.busy || ts_window_calls_driver() ||
 	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
 	    !ts_lane_goes_on(&shim->capture.lane)) {
-		if (domain != TS_CUPTI_CB_DOMAIN_DRIVER_API || ts_tls.busy == TS_BUSY_PROBING ||
-		    ts_call_table_watched(domain, cbid))
+		if (facts.is_watched || ts_tls.busy == TS_BUSY_PROBING)
 			ts_callbacks_handle(userdata, domain, cbid, data);
 		return;
 	}
-	entering = !is_call || call->callback_site == TS_CUPTI_API_ENTER;
-	/*
-	 * Capture runs after ts_callbacks_handle() at entry and before it at exit. At entry,
-	 * capture needs ts_tls.call, which ts_callbacks_handle() fills. The API row includes the
-	 * time that capture needs.
-	 */
-	if (!entering)
-		capture(&shim->capture, domain, cbid, data, false);
-	if (!is_call || ts_call_table_watched(domain, cbid))
+	if (is_driver) {
+		handle_call(shim, cbid, &facts, data);
+	} else {
 		ts_callbacks_handle(userdata, domain, cbid, data);
-	if (entering)
-		capture(&shim->capture, domain, cbid, data, true);
+		capture_resource(&shim->capture, cbid, data);
+	}
 }

@@ -76,6 +76,14 @@ struct ts_capture_hip {
 	uint32_t known_before;
 };
 
+/* What ts_capture_handle() needs of a CUDA driver call, gathered once. */
+struct ts_capture_facts {
+	uint8_t mode; /* enum ts_capture_mode */
+	uint8_t work; /* enum ts_capture_work */
+	bool is_watched;
+	int8_t stream_capture; /* as in struct ts_captured_call */
+};
+
 struct ts_capture {
 	/* capture-link.c loads it for a session that captures; NULL: it captures nothing */
 	const struct ts_capture_library *library;
@@ -86,6 +94,8 @@ struct ts_capture {
 	uint32_t prepared; /* 1: a thread prepares, 2: it has; see ts_capture_prepare() */
 	bool takes_cuda;   /* the session captures CUDA's calls */
 	struct ts_capture_driver drivers[TS_CAPTURE_N_VENDORS];
+	struct ts_capture_facts facts[TS_CAPTURE_MAX_IDS]; /* of CUDA's driver, by id */
+	uint64_t ns_per_tick;  /* of the producer's clock, times 2^32: ts_capture_calibrate() */
 	pthread_mutex_t order; /* held through calls whose order matters */
 	uint64_t reported_ns;  /* captured_ns of the last report */
 	uint32_t disorder;     /* a wait for `order` timed out: see take_order() */
@@ -124,6 +134,30 @@ void ts_capture_start(struct ts_capture *capture, struct ts_shim *shim,
  */
 bool ts_capture_prepare(struct ts_capture *capture, struct ts_shim *shim,
 			const struct ts_capture_config *config);
+
+/*
+ * Computes ns_per_tick from the session's start until now. The processor's clock costs half of the
+ * kernel's, and each call reads it four times.
+ */
+static inline void ts_capture_calibrate(struct ts_capture *capture,
+					const struct ts_producer *producer)
+{
+	const struct ts_control *control = producer->control;
+	uint64_t ns_per_tick = UINT64_C(1) << 32;
+	struct ts_clock_pair now;
+
+	if (producer->clock != TS_CLOCK_MONOTONIC) {
+		now = ts_clock_pair_take(producer->clock);
+		if (now.ticks <= control->start_ticks ||
+		    now.monotonic_ns <= control->start_monotonic_ns)
+			return;
+		ns_per_tick = (uint64_t)(((unsigned __int128)(now.monotonic_ns -
+							      control->start_monotonic_ns)
+					  << 32) /
+					 (now.ticks - control->start_ticks));
+	}
+	__atomic_store_n(&capture->ns_per_tick, ns_per_tick, __ATOMIC_RELAXED);
+}
 
 /* Stores the level at which the session captures, for the daemon. */
 static inline void ts_capture_set_state(struct ts_control *control,
@@ -181,7 +215,7 @@ struct ts_captured_call {
 	uint32_t id; /* below TS_CAPTURE_MAX_IDS, unique among the vendor's calls */
 	enum ts_capture_mode mode;
 	enum ts_capture_work work;
-	const char *name;
+	const char *name;   /* of a call in mode UNSUPPORTED */
 	const char *path;   /* of the file that it loads; NULL: none */
 	int stream_capture; /* 1: begins a stream capture, -1: ends one, 0: neither */
 	uint32_t context;

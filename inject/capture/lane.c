@@ -3,10 +3,11 @@
  * Writes contents and operations into the lane's ring. The files that capture calls and window.c
  * call this file. This file calls the ring's producer functions.
  *
- * A content is cut into chunks of 64 KiB. Each chunk is hashed in place, and copied only if the
- * lane has not had the same bytes before. The daemon writes the lane to the trace. If the daemon is
- * slower than the capture, the application waits, for at most 30 s: a capture with a gap cannot be
- * replayed.
+ * A content is cut into chunks of 64 KiB. Each chunk is copied into free room of the ring and
+ * hashed in one pass. The copy becomes a record only if the lane has not had the same bytes before.
+ * If the ring is full, the chunk is hashed in place first, because known bytes need no room. The
+ * daemon writes the lane to the trace. If the daemon is slower than the capture, the application
+ * waits, for at most 30 s: a capture with a gap cannot be replayed.
  */
 #include "inject/capture/lane.h"
 
@@ -104,24 +105,26 @@ static bool is_closed(const struct ts_lane *lane)
 	return __atomic_load_n(&lane->producer->control->lane_closed, __ATOMIC_RELAXED);
 }
 
+/* Reserves n_bytes in the ring, without waiting. NULL: there is no room, or the lane has ended. */
+static void *room(struct ts_lane *lane, uint32_t n_bytes)
+{
+	if (ts_unlikely(lane->ring.head + n_bytes > lane->n_mapped) && !map_ring(lane, n_bytes))
+		ts_lane_end(lane, TS_LANE_NO_MEMORY);
+	return ts_lane_goes_on(lane) && !is_closed(lane) ? ts_ring_reserve(&lane->ring, n_bytes)
+							 : NULL;
+}
+
 /* Reserves n_bytes in the ring and waits for room. Returns NULL if the lane has ended. */
 static void *reserve(struct ts_lane *lane, uint32_t n_bytes)
 {
 	struct timespec time = {.tv_nsec = WAIT_NS};
-	uint64_t until = 0;
+	void *at = room(lane, n_bytes);
+	uint64_t until;
 
-	if (!map_ring(lane, n_bytes))
-		ts_lane_end(lane, TS_LANE_NO_MEMORY);
-	for (;;) {
-		void *at;
-
-		if (!ts_lane_goes_on(lane))
-			return NULL;
-		at = is_closed(lane) ? NULL : ts_ring_reserve(&lane->ring, n_bytes);
-		if (at)
-			return at;
-		if (!until)
-			until = ts_clock_monotonic_ns() + PATIENCE_NS;
+	if (ts_likely(at != NULL))
+		return at;
+	until = ts_clock_monotonic_ns() + PATIENCE_NS;
+	while (ts_lane_goes_on(lane)) {
 		if (is_closed(lane) || ts_clock_monotonic_ns() >= until ||
 		    !__atomic_load_n(&lane->producer->gate->served, __ATOMIC_RELAXED)) {
 			ts_lane_end(lane, TS_LANE_FULL);
@@ -129,7 +132,11 @@ static void *reserve(struct ts_lane *lane, uint32_t n_bytes)
 		}
 		ts_producer_wake_daemon(lane->producer->control);
 		nanosleep(&time, NULL);
+		at = room(lane, n_bytes);
+		if (at)
+			return at;
 	}
+	return NULL;
 }
 
 static void commit(struct ts_lane *lane, uint32_t n_bytes)
@@ -206,51 +213,63 @@ static bool read_unsure(void *to, const void *from, size_t n_bytes)
 	return true;
 }
 
+/* Returns the table's slot for a content. A list and a content with the same bytes differ. */
+static struct known *slot_of(struct ts_lane *lane, struct ts_hash128 hash, uint32_t n_bytes,
+			     uint32_t flags)
+{
+	struct ts_hash128 key = {hash.a ^ (flags ? ~UINT64_C(0) : 0), hash.b};
+	struct known *slot = find_known(lane, &key, n_bytes);
+
+	if (!slot->blob) {
+		slot->hash[0] = key.a;
+		slot->hash[1] = key.b;
+		slot->n_bytes = n_bytes;
+	}
+	return slot;
+}
+
 /*
  * Returns the number of the blob with these bytes. Puts it first if it is new. Returns 0 if the
  * lane has ended.
  */
 static uint32_t blob(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, uint32_t flags)
 {
-	struct ts_hash128 hash = ts_hash128(bytes, n_bytes);
-	/* The key differs for a list and a content with the same bytes. */
-	struct ts_hash128 key = {hash.a ^ (flags ? ~UINT64_C(0) : 0), hash.b};
-	uint32_t n_record = (uint32_t)(sizeof(struct ts_record_blob) + ts_align_up(n_bytes, 8));
-	struct known *slot = find_known(lane, &key, n_bytes);
+	const uint32_t n_record =
+		(uint32_t)(sizeof(struct ts_record_blob) + ts_align_up(n_bytes, 8));
 	struct ts_record_blob *out;
+	struct ts_hash128 hash;
+	struct known *slot;
 
+	if (lane->n_blobs >= lane->n_known_slots / 2 && !grow_known(lane)) {
+		ts_lane_end(lane, TS_LANE_NO_MEMORY);
+		return 0;
+	}
+	out = room(lane, n_record);
+	if (ts_unlikely(!out)) {
+		slot = slot_of(lane, ts_hash128(bytes, n_bytes), n_bytes, flags);
+		if (slot->blob)
+			return slot->blob;
+		out = reserve(lane, n_record);
+		if (!out)
+			return 0;
+	}
+	hash = ts_hash128_copy(out + 1, bytes, n_bytes);
+	slot = slot_of(lane, hash, n_bytes, flags);
+	/* Without a commit, the room stays free. */
 	if (slot->blob)
 		return slot->blob;
-	if (lane->n_blobs >= lane->n_known_slots / 2) {
-		if (!grow_known(lane)) {
-			ts_lane_end(lane, TS_LANE_NO_MEMORY);
-			return 0;
-		}
-		slot = find_known(lane, &key, n_bytes);
-	}
-	out = reserve(lane, n_record);
-	if (!out)
-		return 0;
 	out->record = fill_record(TS_RECORD_BLOB, n_record, sizeof(*out));
 	out->record.time = ts_clock_monotonic_ns();
 	out->blob = lane->n_blobs + 1;
 	out->blob_flags = flags;
 	out->n_bytes = n_bytes;
 	out->reserved = 0;
-	memcpy(out + 1, bytes, n_bytes);
-	/*
-	 * Hash the copy, because another thread may have written to the source since its hash was
-	 * computed.
-	 */
-	hash = ts_hash128(out + 1, n_bytes);
 	out->hash[0] = hash.a;
 	out->hash[1] = hash.b;
 	commit(lane, n_record);
 	lane->n_blobs++;
 	lane->n_bytes += n_bytes;
-	*slot = (struct known){.hash = {hash.a ^ (flags ? ~UINT64_C(0) : 0), hash.b},
-			       .n_bytes = n_bytes,
-			       .blob = lane->n_blobs};
+	slot->blob = lane->n_blobs;
 	return lane->n_blobs;
 }
 

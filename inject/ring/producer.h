@@ -143,8 +143,16 @@ struct ts_tls {
 	struct ts_call call;
 };
 #ifdef TS_CAPTURE_LIBRARY
-/* In libtsinject-capture.so: the shim's. Defined in capture-host.c. */
-struct ts_tls *ts_capture_tls(void);
+/*
+ * In libtsinject-capture.so: the shim's. Defined in capture-host.c. Each thread keeps the address,
+ * because a captured call uses it a dozen times.
+ */
+extern __thread struct ts_tls *ts_capture_own_tls __attribute__((tls_model("initial-exec")));
+struct ts_tls *ts_capture_find_tls(void);
+static inline struct ts_tls *ts_capture_tls(void)
+{
+	return ts_capture_own_tls ? ts_capture_own_tls : ts_capture_find_tls();
+}
 #define ts_tls (*ts_capture_tls())
 #else
 extern __thread struct ts_tls ts_tls __attribute__((tls_model("initial-exec")));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replaces mmap() and mremap() in a program that runs under valgrind; instructions.py preloads it.
- * The shim maps more of its memfd by mremap() with an old length of 0 (inject/ring/unlocked.h),
- * which valgrind refuses. This library maps the whole file at once, and answers from that mapping.
- * It calls the kernel.
+ * Replaces mmap(), mremap() and munmap() in a program that runs under valgrind; instructions.py
+ * preloads it. The shim maps more of its memfd by mremap() with an old length of 0
+ * (inject/ring/unlocked.h), which valgrind refuses. This library maps the whole file at once, and
+ * answers from that mapping. It calls the kernel.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -52,4 +52,13 @@ EXPORT void *mremap(void *at, size_t n_old, size_t n_new, int flags, ...)
 					(address - mapped[i].part));
 	}
 	return (void *)syscall(SYS_mremap, at, n_old, n_new, flags, NULL);
+}
+
+/* A part of the mapping of a whole file stays: another part of the shim may use it. */
+EXPORT int munmap(void *at, size_t n)
+{
+	for (unsigned i = 0; i < n_mapped; i++)
+		if ((uintptr_t)at - mapped[i].whole < mapped[i].n_whole)
+			return 0;
+	return (int)syscall(SYS_munmap, at, n);
 }

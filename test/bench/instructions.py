@@ -79,7 +79,8 @@ def main():
     shim = {key: cost for key, cost in costs.items() if 'libtsinject' in key[0]}
     result = {'instructions': round(sum(shim.values()), 1)}
     if arguments.functions:
-        result['functions'] = {key[1]: round(cost, 1) for key, cost in sorted(shim.items(), key=lambda item: -item[1]) if cost >= 0.5}
+        result['functions'] = {'%s:%s' % (os.path.basename(key[0]), key[1]): round(cost, 1)
+                               for key, cost in sorted(shim.items(), key=lambda item: -item[1]) if cost >= 0.5}
     print(json.dumps(result))
     return 0
 

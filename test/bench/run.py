@@ -420,12 +420,16 @@ class Bench:
             for name in ('with stacks', 'without stacks'):
                 added = [ns[vendor, name] - ns[vendor, 'plain'] for vendor in (way, 'CUDA')]
                 self.say('  %s against CUDA, %s' % (way, name), '%.2fx' % (added[0] / added[1]), goal='at most 1')
-        count = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'instructions.py'), self.build]
-        if shutil.which('valgrind'):
-            result = self.json(count + (['--launches', '500'] if self.smoke else []))
-            self.say('instructions of the shim for a launch over CUDA', '%.0f' % result['instructions'], 'by callgrind', 'at most 500')
-        else:
+        self.instructions('over CUDA', [], 'at most 500')
+
+    def instructions(self, what, options, goal=None):
+        """The shim's instructions for a launch: a count, where times are noise."""
+        if not shutil.which('valgrind'):
             print('skipped: instructions of the shim: no valgrind')
+            return
+        count = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'instructions.py'), self.build] + options
+        result = self.json(count + (['--launches', '500'] if self.smoke else []))
+        self.say('instructions of the shim for a launch, %s' % what, '%.0f' % result['instructions'], 'by callgrind', goal)
 
     # ---- capture for replay ----
 
@@ -466,6 +470,7 @@ class Bench:
         self.say('replay on the virtual GPU against the program there', '%.2fx' % (
             statistics.median(replays) / statistics.median(running['plain'])),
                  'that is %.3f s, process and all' % statistics.median(running['plain']))
+        self.instructions('captured, without stacks', ['--capture'])
 
     # ---- kernel events ------------------------------------------------------------------------
 

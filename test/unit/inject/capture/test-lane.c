@@ -10,6 +10,7 @@
 #include "inject/capture/lane.h"
 #include "proto/abi/capture-config.h"
 #include "proto/abi/handshake.h"
+#include "proto/abi/hash.h"
 
 #define CHUNKS 3u
 
@@ -64,6 +65,47 @@ TS_TEST(what_may_not_be_there_is_the_same_where_it_is)
 	ts_check_int(ts_lane_content_rows(&f.lane, f.memory, 16, CHUNKS, 1, TS_BLOB_CHUNK_BYTES, 0,
 					  false),
 		     number);
+}
+
+/* Known bytes take no room in the ring, also if it has none. Unknown bytes end the lane then. */
+TS_TEST(known_bytes_take_no_room)
+{
+	const size_t n = TS_BLOB_CHUNK_BYTES;
+	struct fixture f;
+	uint64_t head;
+
+	fixture_init(&f);
+	ts_check_int(ts_lane_content(&f.lane, f.memory, n), 1);
+	head = f.lane.header->head;
+	ts_check_int(ts_lane_content(&f.lane, f.memory, n), 1);
+	ts_check_int(f.lane.header->head, head);
+	f.gate.served = 0;
+	for (uint32_t i = 2; ts_lane_goes_on(&f.lane) && i < 1000; i++) {
+		memcpy(f.memory + n, &i, sizeof(i));
+		/* The first content again: by now it may find the ring full. */
+		ts_check_int(ts_lane_content(&f.lane, f.memory, n), 1);
+		ts_check_int(ts_lane_content(&f.lane, f.memory + n, n),
+			     ts_lane_goes_on(&f.lane) ? i : 0);
+	}
+	ts_check_int(f.producer.control->lane_ended, TS_LANE_FULL);
+}
+
+/* The hash in the lane is the copy's. */
+TS_TEST(hash_is_of_the_copy)
+{
+	const struct ts_record_blob *blob;
+	struct ts_hash128 hash;
+	struct fixture f;
+
+	fixture_init(&f);
+	for (uint32_t n = 1; n < 70; n++) {
+		blob = (const struct ts_record_blob *)(f.lane.ring.ring + f.lane.ring.head);
+		memset(f.memory, (int)n, n);
+		ts_check_int(ts_lane_content(&f.lane, f.memory, n), n);
+		hash = ts_hash128(f.memory, n);
+		ts_check(blob->n_bytes == n && !memcmp(blob + 1, f.memory, n));
+		ts_check(blob->hash[0] == hash.a && blob->hash[1] == hash.b);
+	}
 }
 
 TS_TEST(what_is_not_there_is_no_content_and_no_fault)
