@@ -381,7 +381,7 @@ export class Studio implements Shell {
 				return this.model.api.arrows(from - later, to - later, MOST_ARROWS, trace, controller.signal);
 			}));
 			this.model.viewArrows = answers.flatMap((answer) => answer.arrows);
-			result.textContent = formatCount(this.model.viewArrows.length) + ' arrows';
+			result.textContent = formatCount(this.model.viewArrows.length) + (this.model.viewArrows.length === 1 ? ' arrow' : ' arrows');
 		} catch (error) {
 			if (isAbort(error))
 				return;
