@@ -69,7 +69,7 @@ class TraceProcessor:
             self.port = free.getsockname()[1]
         limit = int(os.environ.get('TS_BENCH_MEMORY', '0')) or resource.RLIM_INFINITY
         # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
-        self.process = subprocess.Popen([program, 'server', 'http', '--port', str(self.port), trace], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([program, '--httpd', '--http-port', str(self.port), trace], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.connection = None

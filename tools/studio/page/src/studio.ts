@@ -362,21 +362,26 @@ export class Studio implements Shell {
 
 	/* Arrows of all operations in view, if they are few enough. */
 	private async readArrows(): Promise<void> {
-		const { view } = this.model;
+		const { view, offset } = this.model;
 		const from = Math.max(0, view.from);
 		const to = Math.min(view.duration, view.to);
-		if (this.arrowsOf === from + '..' + to)
+		const asked = [from, to, offset].join('..');
+		if (this.arrowsOf === asked)
 			return;
-		this.arrowsOf = from + '..' + to;
+		this.arrowsOf = asked;
 		if (this.readingArrows)
 			this.readingArrows.abort();
 		const controller = new AbortController();
 		this.readingArrows = controller;
 		const result = byId('search-result');
 		try {
-			const answer = await this.model.api.arrows(from, to, MOST_ARROWS, controller.signal);
-			this.model.viewArrows = answer.arrows;
-			result.textContent = formatCount(answer.arrows.length) + ' arrows';
+			const traces = this.model.trace.traces > 1 ? [0, 1] : [0];
+			const answers = await Promise.all(traces.map((trace) => {
+				const later = this.model.offsetOfTrace(trace);
+				return this.model.api.arrows(from - later, to - later, MOST_ARROWS, trace, controller.signal);
+			}));
+			this.model.viewArrows = answers.flatMap((answer) => answer.arrows);
+			result.textContent = formatCount(this.model.viewArrows.length) + (this.model.viewArrows.length === 1 ? ' arrow' : ' arrows');
 		} catch (error) {
 			if (isAbort(error))
 				return;

@@ -230,8 +230,9 @@ export class Api {
 		return this.json('arrows?op=' + op + (trace ? '&trace=' + trace : ''), signal);
 	}
 
-	arrows(from: number, to: number, limit: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
-		return this.json('arrows?from=' + Math.max(0, Math.floor(from)) + '&to=' + Math.ceil(to) + '&limit=' + limit, signal);
+	arrows(from: number, to: number, limit: number, trace: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
+		return this.json('arrows?from=' + Math.max(0, Math.floor(from)) + '&to=' + Math.max(0, Math.ceil(to)) + '&limit=' + limit +
+			(trace ? '&trace=' + trace : ''), signal);
 	}
 
 	/* `window`: slack counts to the latest end in it; undefined: in the whole trace. */

@@ -132,7 +132,7 @@ export class GapsPanel extends Panel {
 		const parts = [...sums].sort((a, b) => b[1] - a[1]);
 		const longest = answer.longest || [];
 		return [
-			el('p', { class: 'lead' }, number('count', answer.gaps), ' gaps of at least ', number('ns', answer.least_ns), ', ',
+			el('p', { class: 'lead' }, number('count', answer.gaps), answer.gaps === 1 ? ' gap of at least ' : ' gaps of at least ', number('ns', answer.least_ns), ', ',
 				number('ns', answer.gaps_ns), ' in all.'),
 			el('div', { class: 'columns' },
 				el('section', {}, table('The longest gaps', [

@@ -236,7 +236,7 @@ export class PathPanel extends Panel {
 		if (noSlack === undefined)
 			columns.append(this.slack(found.rows, all > SLACK_OPERATIONS));
 		return [el('div', { class: 'toolbar' }, el('span', { class: 'lead' }, 'The chain of ', number('count', found.steps),
-			' steps that led to the latest end: ', number('ns', whole), '.'), hide,
+			(found.steps === 1 ? ' step' : ' steps') + ' that led to the latest end: ', number('ns', whole), '.'), hide,
 		all > SLACK_OPERATIONS ? button(window ? 'Look in the view again' : 'Slack of the rows in view', () => this.read()) : undefined),
 		window ? el('p', { class: 'dim' }, 'Read from ' + formatInstant(window[0]) + ' to ' + formatInstant(window[1]) +
 			' (' + formatDuration(window[1] - window[0]) + '). Slack counts to the latest end in it.') : undefined,
