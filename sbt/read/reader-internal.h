@@ -208,9 +208,9 @@ int ts_sbt_reader_decode_as(struct ts_sbt_reader *reader, size_t i,
  */
 typedef int ts_sbt_group_fn(void *data, uint64_t block, const uint8_t *rows, uint32_t n);
 /*
- * Decodes summary block `i`, whose kind is `kind`, and calls take() for each block that it describes
- * (reader-block.c). A damaged summary describes nothing, and an untrusted one may describe a block
- * twice. Returns 0, the value of take(), or a negative errno.
+ * Decodes summary block `i`, whose kind is `kind`, and calls take() for each block that it
+ * describes (reader-block.c). A damaged summary describes nothing, and an untrusted one may
+ * describe a block twice. Returns 0, the value of take(), or a negative errno.
  */
 int ts_sbt_reader_groups(struct ts_sbt_reader *reader, size_t i, int kind, ts_sbt_group_fn *take,
 			 void *data);

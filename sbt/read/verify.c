@@ -121,7 +121,7 @@ static void found(struct verifier *v, int code, uint64_t off, const char *format
 	va_start(args, format);
 	vsnprintf(error.text, sizeof(error.text), format, args);
 	va_end(args);
-	/* The findings of the blocks before this one come first. The walk's end returns an error. */
+	/* Findings of the blocks before this one come first. The walk's end returns an error. */
 	(void)take_jobs(v);
 	report(v, &error);
 }

@@ -9,8 +9,8 @@
 #include "proto/rpc/json.h"
 #include "replay/report/names/resolver.h"
 #include "replay/report/tiles/tiles.h"
-#include "tools/studio/server/studio-layers.h"
-#include "tools/studio/server/studio-slacks.h"
+#include "tools/studio/server/kept/studio-layers.h"
+#include "tools/studio/server/kept/studio-slacks.h"
 #include "tools/tsctl/trace/source.h"
 
 #include <pthread.h>

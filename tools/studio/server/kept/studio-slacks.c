@@ -3,7 +3,7 @@
  * Keeps the slack of the last windows: see studio-slacks.h. request-slack.c calls this module. It
  * calls replay/report/tiles. A page asks again at each zoom, and its window stays the same.
  */
-#include "tools/studio/server/studio-slacks.h"
+#include "tools/studio/server/kept/studio-slacks.h"
 
 #include "tools/studio/server/studio-call.h"
 
