@@ -174,6 +174,7 @@ NOT_RUN = {
     'meson dist -C build --no-tests': ('needs a clone without changes', (('packaging/meson.build', 'add_dist_script'),)),
     '--no-tests': ('an option of meson dist', ()),
     'sh packaging/tarball.sh': ('builds the archive: the soak of test-tarball.py', (('packaging/tarball.sh', 'build/tarball'),)),
+    'sh packaging/tarball.sh --cross': ('builds the archive: the soak of test-aarch64.py', (('packaging/tarball.sh', '--cross'),)),
     'sh packaging/cross/setup.sh': ('downloads a sysroot: the soak of test-aarch64.py', (('packaging/cross/setup.sh', 'build/aarch64'),)),
     'ninja -C build/aarch64/tree': ('the soak of test-aarch64.py', (('packaging/cross/setup.sh', '/tree'),)),
     'sh packaging/cross/run.sh "$PWD/build/aarch64" build/aarch64/tree/tools/tsctl/tsctl version': (
@@ -225,7 +226,7 @@ def golden_shapes():
     """Shapes of all lines that tsctl printed about recorded traces."""
     lines = set()
     for name in os.listdir(GOLDEN):
-        if name.endswith('-160.txt'):
+        if name.endswith(('-80.txt', '-160.txt')):
             with open(os.path.join(GOLDEN, name), encoding='utf-8') as stream:
                 lines |= {any_call(shapes.normal(line, VARY)) for line in stream}
     return lines
@@ -238,11 +239,13 @@ def any_call(shape):
 
 @functools.lru_cache(None)
 def sources():
-    """What tsctl's commands can print."""
-    folder, texts = os.path.join(harness.SOURCE, 'tools', 'tsctl', 'commands'), []
-    for name in sorted(os.listdir(folder)):
-        with open(os.path.join(folder, name), encoding='utf-8') as stream:
-            texts.append(stream.read())
+    """What tsctl's commands and its reports can print."""
+    texts = []
+    for folder in (('tools', 'tsctl', 'commands'), ('replay', 'report', 'answers')):
+        folder = os.path.join(harness.SOURCE, *folder)
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), encoding='utf-8') as stream:
+                texts.append(stream.read())
     return '\n'.join(texts)
 
 

@@ -77,7 +77,7 @@ fn what_was_written_is_read() {
     let path = Path::new("own.sbt");
     write(&path);
     let trace = Trace::open(&path.0).unwrap();
-    assert_eq!((trace.state(), trace.tail_bytes(), trace.format().as_str()), (FileState::Finished, 0, "SBT 1.0"));
+    assert_eq!((trace.state(), trace.tail_bytes(), trace.format().as_str()), (FileState::Finished, 0, "SBT 1.1"));
     assert_eq!((trace.origin_ns(), trace.instant_ns(1.5)), (START_NS, START_NS + 1_500_000_000));
     assert!(trace.metadata().contains(&("hostname".to_string(), "test".to_string())));
     assert!(trace.lost_definitions().is_none());
