@@ -315,7 +315,7 @@ class System(harness.Case):
         env = harness.environment(TRACESMITH_CONTROL=self.control_of(daemon))
         self.assertEqual(harness.tsctl('stop', env=env).status, 0)
         # On a busy machine the probers may still take their probes away when the answer is there.
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + harness.SECONDS
         while self.uprobes(daemon) and time.monotonic() < deadline:
             time.sleep(0.02)
         self.assertEqual(self.uprobes(daemon), [])
