@@ -510,7 +510,7 @@ class Sources(Case):
         go_on.set()
         end = time.monotonic() + SECONDS
         fetched = self.path('fetched/%s/debuginfo' % build_id(self.whole))
-        while not os.path.exists(fetched):
+        while not os.path.exists(fetched) or os.path.getsize(fetched) != os.path.getsize(self.debug):
             self.assertLess(time.monotonic(), end, 'debuginfod-find brought nothing')
             time.sleep(0.05)
         self.check_whole(Answer(self.stripped, self.addresses, env=env))
