@@ -7,6 +7,7 @@
 #include "tools/studio/server/studio-daemon.h"
 #include "tools/tsctl/tsctl.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 /* Time between two looks at whether the client is still there. */
@@ -18,6 +19,8 @@
  * If a trace needs more, its coarse cells are estimates until it ends.
  */
 #define BUILD_NS UINT64_C(100000000)
+/* Niceness of the threads that read the whole trace. */
+#define BUILDER_NICE 10
 /* A page that has not asked for so long is gone. */
 #define WATCHED_NS UINT64_C(3000000000)
 
@@ -107,6 +110,11 @@ static void *build(void *data)
 	struct ts_studio_reader *reader = open_own(trace);
 	struct ts_studio_tiles *tiles = ts_studio_tiles_get(trace);
 
+	/*
+	 * The browser draws its first picture meanwhile, and comes first. In Linux the priority is
+	 * the thread's.
+	 */
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), BUILDER_NICE);
 	if (reader)
 		ts_tiles_build(tiles->tiles, reader->source.reader, is_closing, trace);
 	ts_studio_tiles_put(trace, tiles);
