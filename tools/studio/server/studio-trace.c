@@ -111,10 +111,10 @@ static void *build(void *data)
 	struct ts_studio_tiles *tiles = ts_studio_tiles_get(trace);
 
 	/*
-	 * The browser draws its first picture meanwhile, and comes first. In Linux the priority is
-	 * the thread's.
+	 * The browser draws its first picture meanwhile, and comes first. In Linux, 0 is the
+	 * calling thread.
 	 */
-	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), BUILDER_NICE);
+	(void)setpriority(PRIO_PROCESS, 0, BUILDER_NICE);
 	if (reader)
 		ts_tiles_build(tiles->tiles, reader->source.reader, is_closing, trace);
 	ts_studio_tiles_put(trace, tiles);
