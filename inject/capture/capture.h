@@ -76,7 +76,7 @@ struct ts_capture_hip {
 	uint32_t known_before;
 };
 
-/* What ts_capture_handle() needs of a CUDA driver call, gathered once. */
+/* Facts of a CUDA driver call that ts_capture_handle() needs, gathered once. */
 struct ts_capture_facts {
 	uint8_t mode; /* enum ts_capture_mode */
 	uint8_t work; /* enum ts_capture_work */

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import time
 
+import studio
+
 BUCKETS = 2048
 LEAST_LEVEL = 8
 LIMIT_S = 3600
@@ -104,11 +106,7 @@ class TraceProcessor:
 
     def peak_bytes(self):
         """The most memory so far."""
-        with open('/proc/%d/status' % self.process.pid, encoding='ascii') as file:
-            for line in file:
-                if line.startswith('VmHWM:'):
-                    return int(line.split()[1]) * 1024
-        return 0
+        return studio.peak_bytes(self.process.pid)
 
     def end(self):
         """Ends it."""

@@ -623,7 +623,7 @@ class Bench:
         if programs:
             self.say("  the eBPF program, in the thread's time", '%.1f us' % (statistics.median(programs) / 1e3), 'by the kernel')
         rate = statistics.median(one['rate'] for one in runs['samples'])
-        self.say('  of a core at %.0f Hz, the rate that the sampler chose' % rate, '%.2f %%' % (100 * total * rate / 1e9),
+        self.say('  of a core at %.0f Hz, the rate in these runs' % rate, '%.2f %%' % (100 * total * rate / 1e9),
                  '%.2fx of 0.3 %%' % (total * rate / 1e9 / 0.003), 'at most 1x')
 
     def python_of(self, prefix):

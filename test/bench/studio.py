@@ -19,6 +19,15 @@ LEAST_LEVEL = 8
 INEXACT = 1
 
 
+def peak_bytes(pid):
+    """The most memory that a process had so far."""
+    with open('/proc/%d/status' % pid, encoding='ascii') as file:
+        for line in file:
+            if line.startswith('VmHWM:'):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
 class Server:
     """A running `tsctl studio`."""
 
@@ -41,11 +50,7 @@ class Server:
 
     def peak_bytes(self):
         """The most memory so far."""
-        with open('/proc/%d/status' % self.process.pid, encoding='ascii') as file:
-            for line in file:
-                if line.startswith('VmHWM:'):
-                    return int(line.split()[1]) * 1024
-        return 0
+        return peak_bytes(self.process.pid)
 
     def end(self):
         """Ends the server."""

@@ -201,7 +201,7 @@ static bool has_short_blocks(int fd)
 	return found;
 }
 
-/* What is added to a file of SBT 1.0, or repaired in it, can be read as SBT 1.0. */
+/* Additions to a file of SBT 1.0, and repairs of it, can be read as SBT 1.0. */
 TS_TEST(plain_files_stay_plain)
 {
 	for (int is_short = 0; is_short < 2; is_short++) {
