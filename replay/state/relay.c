@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "sbt/threads.h"
+#include "sbt/reader-threads.h"
 
 #define CHUNK_ITEMS 128u
 #define N_CHUNKS    8u

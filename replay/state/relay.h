@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hands items from the thread that reads a trace to passes in threads of their own. Each pass gets
- * all items in order. Only a pass with `is_first` changes an item. Without threads, and for the first items of a trace, the passes work in the
- * caller's thread. Private to replay/state.
+ * all items in order. Only a pass with `is_first` changes an item. Without threads, and for the
+ * first items of a trace, the passes work in the caller's thread. Private to replay/state.
  *
  * 	item = ts_relay_item(relay);
  * 	... fill it ...
@@ -34,8 +34,8 @@ int ts_relay_new(size_t item_bytes, const struct ts_relay_pass *passes, unsigned
 		 struct ts_relay **ret_relay);
 
 /*
- * Returns true if the passes get the next item after ts_relay_put() has returned. Then the item must
- * not refer to a row of a cursor.
+ * Returns true if the passes get the next item after ts_relay_put() has returned. Then the item
+ * must not refer to a row of a cursor.
  */
 bool ts_relay_has_threads(const struct ts_relay *relay);
 

@@ -27,8 +27,8 @@ struct ts_state_item {
 };
 
 /*
- * The first stage. Fills the item for TS_STATE_MACHINE_ROWS and TS_ROW_SYNC. Returns 1 if the second
- * stage needs the item, 0 if not, -ENOMEM or TS_E_STREAMS.
+ * The first stage. Fills the item for TS_STATE_MACHINE_ROWS and TS_ROW_SYNC. Returns 1 if the
+ * second stage needs the item, 0 if not, -ENOMEM or TS_E_STREAMS.
  */
 int ts_state_machine_join(struct ts_state_machine *machine, const struct ts_sbt_row *row,
 			  struct ts_state_item *ret_item);

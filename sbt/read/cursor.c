@@ -37,9 +37,9 @@
 /* A caller that sets a smaller limit of memory wants no queue of rows. */
 #define AHEAD_BYTES (16ull * 1024 * 1024)
 /*
- * With the thread that reads ahead and the caller's, further threads decode the next blocks: half of
- * all threads, because the caller may use some for its own work. Their rows may take one part in
- * PREFETCH_SHARE of the limit of memory.
+ * With the thread that reads ahead and the caller's, further threads decode the next blocks: half
+ * of all threads, because the caller may use some for its own work. Their rows may take one part
+ * in PREFETCH_SHARE of the limit of memory.
  */
 #define PREFETCH_THREADS 3u /* least number of threads in all */
 #define PREFETCH_SHARE	 2u
@@ -88,7 +88,7 @@ struct ts_sbt_cursor {
 	struct ts_sbt_reader *caller;
 	struct ts_row_ahead *ahead;    /* NULL: the caller's thread merges */
 	struct ts_row_batch **retired; /* with `ahead`: batches that its consumer may still read */
-	/* With `ahead`, of its thread: decodes waiting[next_waiting] to waiting[next_prefetch - 1]. */
+	/* With `ahead`, of its thread: decodes the blocks up to waiting[next_prefetch - 1]. */
 	struct ts_prefetch *prefetch;
 	size_t next_prefetch;
 	unsigned n_prefetch_threads; /* to start with the next block; 0: none, or started */

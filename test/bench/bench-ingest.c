@@ -5,10 +5,11 @@
  * as the rings accept them, without drops. The time ends when the daemon has finished its files and
  * exited. Prints the daemon's CPU time too; the rate uses the larger of the two times.
  *
- * Without SESSIONS the daemon is a private one. With SESSIONS that many sessions share LAUNCHES, one
- * training step after the other; if OUTPUT is a folder, the daemon is a service with a file for
- * each session, else a recording of all sessions in one file. The producer then waits for no single
- * ring: it leaves a full ring and goes on with the next session.
+ * Without SESSIONS the daemon is a private one. With SESSIONS that many sessions share LAUNCHES,
+ * one training step after the other. If OUTPUT is a folder, the daemon is a service with a file for
+ * each session, else a recording of all sessions in one file. The producer waits for no single
+ * ring: it leaves a full ring and goes on with the next session. `steady_ns` is the daemon's
+ * processor time for a launch without the start and the end of the sessions.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -259,14 +260,44 @@ static bool has_room(const struct player *player)
 	return n_players == 1 || ring->head - released + 2 * n_bytes < TS_RING_BYTES_DEFAULT;
 }
 
-/* Launches a step in each session in turn, until all are done. */
-static void play(void)
+/* The daemon's processor time, and the launches that it has written. */
+struct progress {
+	double cpu_s, n_written;
+};
+
+static struct progress progress_of(const struct daemon *daemon)
 {
-	bool is_done = false;
+	struct progress progress = {0};
+	struct timespec time;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(daemon->pid, &clock) || clock_gettime(clock, &time))
+		die("clock");
+	progress.cpu_s = (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+	for (unsigned i = 0; i < n_players; i++)
+		progress.n_written +=
+			(double)__atomic_load_n(&players[i].thread->ring.shard->released,
+						__ATOMIC_ACQUIRE);
+	progress.n_written /= sizeof(struct ts_record_api) + sizeof(struct ts_record_kernel);
+	return progress;
+}
+
+/*
+ * Launches a step in each session in turn, until all are done. *ret_first is the progress after the
+ * start, when a quarter of the launches were made.
+ */
+static void play(uint64_t n, const struct daemon *daemon, struct progress *ret_first)
+{
+	bool is_done = false, has_begun = false;
+	uint64_t n_launched = 0;
 
 	while (!is_done) {
 		bool has_launched = false;
 
+		if (!has_begun && n_launched >= n / 4) {
+			*ret_first = progress_of(daemon);
+			has_begun = true;
+		}
 		is_done = true;
 		for (unsigned i = 0; i < n_players; i++) {
 			struct player *player = &players[i];
@@ -275,9 +306,11 @@ static void play(void)
 			if (player->n == player->n_wanted || !has_room(player))
 				continue;
 			has_launched = true;
+			n_launched -= player->n;
 			do
 				launch(player);
 			while (player->n % LAUNCHES_A_STEP && player->n < player->n_wanted);
+			n_launched += player->n;
 		}
 		if (!has_launched)
 			sched_yield();
@@ -327,6 +360,7 @@ int main(int argc, char **argv)
 {
 	uint64_t n = argc > 3 ? strtoull(argv[3], NULL, 10) : 2000000, start_ns;
 	const bool is_private = argc <= 4;
+	struct progress first, last;
 	struct daemon daemon;
 	struct rusage usage;
 	double seconds, cpu;
@@ -352,7 +386,8 @@ int main(int argc, char **argv)
 	}
 	ts_bench_pin(1);
 	start_ns = ts_clock_monotonic_ns();
-	play();
+	play(n, &daemon, &first);
+	last = progress_of(&daemon);
 	end_all();
 	usage = end_daemon(&daemon);
 	seconds = (double)(ts_clock_monotonic_ns() - start_ns) * 1e-9;
@@ -360,9 +395,11 @@ int main(int argc, char **argv)
 	      (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 	printf("{\"name\": \"ring_to_file\", \"launches\": %" PRIu64
 	       ", \"sessions\": %u, \"seconds\": %.4f, \"daemon_cpu_seconds\": %.4f, "
+	       "\"steady_ns\": %.1f, "
 	       "\"launches_per_s\": %.0f, \"daemon_max_rss_kib\": %ld}\n",
-	       n, n_players, seconds, cpu, (double)n / (seconds > cpu ? seconds : cpu),
-	       usage.ru_maxrss);
+	       n, n_players, seconds, cpu,
+	       (last.cpu_s - first.cpu_s) * 1e9 / (last.n_written - first.n_written),
+	       (double)n / (seconds > cpu ? seconds : cpu), usage.ru_maxrss);
 	free(players);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts the doubts of a trace, for callers that need nothing else of the state machine. The machine
- * may work in a thread of its own. Private to compare/. Functions return 0, -ENOMEM, TS_E_STREAMS or
- * the errors of sbt/reader.h.
+ * Counts the doubts of a trace, for callers that need nothing else of the state machine. The
+ * machine may work in a thread of its own. Private to compare/. Functions return 0, -ENOMEM,
+ * TS_E_STREAMS or the errors of sbt/reader.h.
  */
 #pragma once
 

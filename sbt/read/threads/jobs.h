@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sbt/threads.h"
+#include "sbt/reader-threads.h"
 
 struct ts_jobs_kind {
 	size_t job_bytes;

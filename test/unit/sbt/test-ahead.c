@@ -273,7 +273,7 @@ TS_TEST(rows_and_errors_are_the_same)
 }
 
 /*
- * Under a limit of memory that the rows of all open blocks exceed, the blocks are not decoded whole.
+ * Under a limit of memory that the rows of all open blocks exceed, blocks are not decoded whole.
  */
 TS_TEST(many_open_blocks_stay_within_the_limit)
 {
