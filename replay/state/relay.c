@@ -5,7 +5,8 @@
  *
  * The items lie in a ring of chunks. The caller fills one chunk while the passes read the chunks
  * before it. A chunk is free when all passes have read it, so memory is bounded, and the caller
- * waits for the slowest pass. A lock and a wake-up are needed once for each chunk.
+ * waits for the slowest pass. A thread that waits is woken when half of the ring has changed, and at
+ * the end. It cannot wait for ever: the ring is larger, so the thread that it waits for goes on.
  */
 #include "replay/state/relay.h"
 
@@ -16,7 +17,9 @@
 #include "sbt/reader-threads.h"
 
 #define CHUNK_ITEMS 128u
-#define N_CHUNKS    8u
+#define N_CHUNKS    16u
+/* A thread wakes the others once for so many chunks: a switch costs as much as many items. */
+#define WAKE_CHUNKS (N_CHUNKS / 2)
 /* Threads start after this many items: a short trace does not pay for them. */
 #define FIRST_ITEMS (64u * 1024)
 /* Threads that the reader may use besides: the caller's, one that reads ahead, one that decodes. */
@@ -118,7 +121,8 @@ static void *run(void *data)
 		pthread_mutex_lock(&relay->lock);
 		worker->n_read++;
 		relay->has_failed |= has_failed;
-		pthread_cond_broadcast(&relay->changed);
+		if (worker->n_read % WAKE_CHUNKS == 0 || relay->is_ended)
+			pthread_cond_broadcast(&relay->changed);
 	}
 	pthread_mutex_unlock(&relay->lock);
 	return NULL;
@@ -198,7 +202,8 @@ static bool hand_over(struct ts_relay *relay)
 	relay->begins[relay->n_filled % N_CHUNKS] = relay->n_items - relay->n_filling;
 	relay->n_filled++;
 	relay->n_filling = 0;
-	pthread_cond_broadcast(&relay->changed);
+	if (relay->n_filled % WAKE_CHUNKS == 0)
+		pthread_cond_broadcast(&relay->changed);
 	while (is_full(relay))
 		pthread_cond_wait(&relay->changed, &relay->lock);
 	has_failed = relay->has_failed;

@@ -80,7 +80,7 @@ def main():
     parser.add_argument('--threads', default='1,2,4,8,16')
     parser.add_argument('--passes', type=int, default=3)
     parser.add_argument('names', nargs='*', default=list(ANALYSES), metavar='NAME')
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     counts = [int(word) for word in arguments.threads.split(',')]
     print(json.dumps({name: measure(os.path.abspath(arguments.build), arguments.trace, name, counts, arguments.passes)
                       for name in arguments.names}))

@@ -7,9 +7,10 @@
  *                                  ^                                      |
  *                                  +------------ empty chunks <-----------+
  *
- * A chunk lists about a thousand rows, so a lock and a wake-up per chunk cost little. The rows stay
- * in the source's batches. A batch that the source retires goes with the chunk that is being
- * filled, because no later chunk lists its rows; the thread frees it when the chunk comes back.
+ * A chunk lists about a thousand rows, so a lock for each chunk, and a wake-up for some chunks, cost
+ * little. The rows stay in the source's batches. A batch that the source retires goes with the
+ * chunk that is being filled, because no later chunk lists its rows; the thread frees it when the
+ * chunk comes back.
  */
 
 #include <pthread.h>
@@ -20,8 +21,10 @@
 #include "sbt/read/threads/ahead.h"
 #include "sbt/read/threads/jobs.h"
 
-#define N_CHUNKS   4u
+#define N_CHUNKS   8u
 #define CHUNK_ROWS 1024u
+/* A side is woken when so many chunks are ready or empty: a switch costs as much as many rows. */
+#define WAKE_CHUNKS (N_CHUNKS / 2)
 
 struct entry {
 	const void *row;
@@ -104,14 +107,15 @@ static void free_batches(struct ts_row_batch *batch)
 }
 
 /* Completes the chunk; the thread does not change it after it was put into `ready`. */
-static void complete(struct ts_row_ahead *ahead)
+static void complete(struct ts_row_ahead *ahead, bool is_last)
 {
 	struct chunk *chunk = ts_take_ptr(ahead->filling);
 
 	chunk->n_decoded = ahead->source.decoded(ahead->source.data);
 	chunk->retired = ts_take_ptr(ahead->retired);
 	put(&ahead->ready, chunk);
-	pthread_cond_signal(&ahead->changed);
+	if (ahead->ready.n >= WAKE_CHUNKS || is_last)
+		pthread_cond_signal(&ahead->changed);
 }
 
 static void recycle_batches(const struct ts_row_source *source, struct ts_row_batch *batch)
@@ -128,7 +132,7 @@ static void recycle_batches(const struct ts_row_source *source, struct ts_row_ba
 static bool exchange(struct ts_row_ahead *ahead, bool is_last)
 {
 	pthread_mutex_lock(&ahead->lock);
-	complete(ahead);
+	complete(ahead, is_last);
 	while (!ahead->empty.n && !is_last && !is_stopped(ahead))
 		pthread_cond_wait(&ahead->changed, &ahead->lock);
 	if (ahead->empty.n && !is_last && !is_stopped(ahead))
@@ -290,7 +294,8 @@ static int take(struct ts_row_ahead *ahead)
 	pthread_mutex_lock(&ahead->lock);
 	if (ahead->present) {
 		put(&ahead->empty, ahead->present);
-		pthread_cond_signal(&ahead->changed);
+		if (ahead->empty.n >= WAKE_CHUNKS)
+			pthread_cond_signal(&ahead->changed);
 	}
 	while (!ahead->ready.n)
 		pthread_cond_wait(&ahead->changed, &ahead->lock);
