@@ -10,6 +10,7 @@
 #include "proto/abi/grow.h"
 #include "replay/state/overview/passes.h"
 #include "replay/state/state-map.h"
+#include "sbt/tap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -264,6 +265,21 @@ int ts_occupancy_pass_take(struct ts_occupancy_pass *pass, uint32_t session,
 	return 0;
 }
 
+struct kernel_reader {
+	struct ts_occupancy_pass *pass;
+	uint64_t from_ns;
+};
+
+/* The tap of the cursor: the thread that reads ahead makes the sums. */
+static int take_kernel(const struct ts_sbt_row *row, void *data)
+{
+	const struct kernel_reader *reader = data;
+
+	return row->kernel->start_ns >= reader->from_ns
+		       ? ts_occupancy_pass_take(reader->pass, row->session, row->kernel)
+		       : 0;
+}
+
 static int read_kernels(struct ts_occupancy_pass *pass, uint32_t session, uint64_t from_ns,
 			uint64_t to_ns, bool *ret_damaged)
 {
@@ -272,16 +288,17 @@ static int read_kernels(struct ts_occupancy_pass *pass, uint32_t session, uint64
 						      .from_ns = from_ns,
 						      .to_ns = to_ns};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct kernel_reader reader = {pass, from_ns};
 	struct ts_sbt_row row;
 	int r = ts_sbt_cursor_new(pass->reader, &options, &cursor);
 
+	if (!r)
+		ts_sbt_cursor_tap(cursor, take_kernel, &reader);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
 			*ret_damaged = true;
 			r = 0;
-		} else if (!r && row.kernel->start_ns >= from_ns) {
-			r = ts_occupancy_pass_take(pass, row.session, row.kernel);
 		}
 	}
 	return r == TS_SBT_E_END ? 0 : r;

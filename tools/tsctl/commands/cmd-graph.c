@@ -149,13 +149,13 @@ static int ask_json(const struct asked *asked, struct ts_asking *asking, struct 
 /* Writes a quoted DOT string. DOT interprets backslashes, so they are escaped. */
 static void put_quoted(FILE *file, const char *text)
 {
-	putc('"', file);
+	putc_unlocked('"', file);
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')
-			putc('\\', file);
-		putc((unsigned char)*text < 0x20 ? ' ' : *text, file);
+			putc_unlocked('\\', file);
+		putc_unlocked((unsigned char)*text < 0x20 ? ' ' : *text, file);
 	}
-	putc('"', file);
+	putc_unlocked('"', file);
 }
 
 static void put_dot_node(struct drawing *drawing, uint32_t i)

@@ -58,6 +58,7 @@ void ts_progress_init(struct ts_progress *progress, const char *what, uint64_t t
 {
 	progress->what = what;
 	progress->total = total;
+	progress->is_terminal = isatty(STDERR_FILENO);
 	progress->start_ns = ts_clock_monotonic_ns();
 	progress->shown_ns = 0;
 	progress->done = 0;
@@ -65,11 +66,13 @@ void ts_progress_init(struct ts_progress *progress, const char *what, uint64_t t
 
 void ts_progress_step(struct ts_progress *progress, uint64_t done)
 {
-	uint64_t now = ts_clock_monotonic_ns();
+	uint64_t now;
 
+	if (!progress->is_terminal)
+		return;
+	now = ts_clock_monotonic_ns();
 	if (now - progress->start_ns < SHOW_AFTER_NS ||
-	    (progress->shown_ns && now - progress->shown_ns < SHOW_EVERY_NS) ||
-	    !isatty(STDERR_FILENO))
+	    (progress->shown_ns && now - progress->shown_ns < SHOW_EVERY_NS))
 		return;
 	/* Unflushed output on the same terminal would mix with the progress line. */
 	if (!progress->shown_ns && isatty(STDOUT_FILENO))

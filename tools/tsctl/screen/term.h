@@ -37,7 +37,8 @@ const char *ts_term_style(FILE *file, enum ts_style style);
 /* Embed it, zeroed. `what` is borrowed. */
 struct ts_progress {
 	const char *what;
-	uint64_t total; /* 0: unknown */
+	uint64_t total;	  /* 0: unknown */
+	bool is_terminal; /* stderr is one: else nothing is shown */
 	uint64_t start_ns;
 	uint64_t shown_ns; /* 0: nothing is shown */
 	uint64_t done;	   /* sum of ts_progress_add() */
