@@ -7,9 +7,10 @@
  *
  * Without SESSIONS the daemon is a private one. With SESSIONS that many sessions share LAUNCHES,
  * one training step after the other. If OUTPUT is a folder, the daemon is a service with a file for
- * each session, else a recording of all sessions in one file. The producer waits for no single
- * ring: it leaves a full ring and goes on with the next session. `steady_ns` is the daemon's
- * processor time for a launch without the start and the end of the sessions.
+ * each session, else a recording of all sessions in one file. The daemon is stopped while the rings
+ * fill, and then drains all of them, so that the rate does not depend on the producer's.
+ * `steady_ns` is the daemon's processor time for a launch without the start and the end of the
+ * sessions.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -249,7 +250,7 @@ static void launch(struct player *player)
 	ts_thread_commit(player->thread, sizeof(*kernel));
 }
 
-/* True if the ring has room for a step, or is the only one. */
+/* True if the ring has room for a step. */
 static bool has_room(const struct player *player)
 {
 	const uint64_t n_bytes =
@@ -257,7 +258,7 @@ static bool has_room(const struct player *player)
 	const struct ts_ring_producer *ring = &player->thread->ring;
 	uint64_t released = __atomic_load_n(&ring->shard->released, __ATOMIC_ACQUIRE);
 
-	return n_players == 1 || ring->head - released + 2 * n_bytes < TS_RING_BYTES_DEFAULT;
+	return ring->head - released + 2 * n_bytes < TS_RING_BYTES_DEFAULT;
 }
 
 /* The daemon's processor time, and the launches that it has written. */
@@ -282,39 +283,77 @@ static struct progress progress_of(const struct daemon *daemon)
 	return progress;
 }
 
-/*
- * Launches a step in each session in turn, until all are done. *ret_first is the progress after the
- * start, when a quarter of the launches were made.
- */
-static void play(uint64_t n, const struct daemon *daemon, struct progress *ret_first)
+/* True if no ring is more than half full. */
+static bool is_drained(void)
 {
-	bool is_done = false, has_begun = false;
+	for (unsigned i = 0; i < n_players; i++) {
+		const struct ts_ring_producer *ring = &players[i].thread->ring;
+
+		if (ring->head - __atomic_load_n(&ring->shard->released, __ATOMIC_ACQUIRE) >
+		    TS_RING_BYTES_DEFAULT / 2)
+			return false;
+	}
+	return true;
+}
+
+/* Lets the daemon drain the full rings, and stops it again. */
+static void drain(const struct daemon *daemon)
+{
+	kill(daemon->pid, SIGCONT);
+	while (!is_drained())
+		usleep(500);
+	kill(daemon->pid, SIGSTOP);
+}
+
+/*
+ * Launches a step in each session; with `is_shared`, in each session with room. Returns the number
+ * of launches.
+ */
+static uint64_t play_step(bool is_shared)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < n_players; i++) {
+		struct player *player = &players[i];
+
+		if (player->n == player->n_wanted || (is_shared && !has_room(player)))
+			continue;
+		n -= player->n;
+		do
+			launch(player);
+		while (player->n % LAUNCHES_A_STEP && player->n < player->n_wanted);
+		n += player->n;
+	}
+	return n;
+}
+
+/*
+ * Makes all launches. With `is_shared` the daemon is stopped while the rings fill, so that it always
+ * works at its peak rate. *ret_first is the progress after the start, when a quarter of the launches
+ * were made.
+ */
+static void play(uint64_t n, const struct daemon *daemon, bool is_shared,
+		 struct progress *ret_first)
+{
+	bool has_begun = false;
 	uint64_t n_launched = 0;
 
-	while (!is_done) {
-		bool has_launched = false;
+	*ret_first = progress_of(daemon);
+	if (is_shared)
+		kill(daemon->pid, SIGSTOP);
+	while (n_launched < n) {
+		uint64_t n_more = play_step(is_shared);
 
-		if (!has_begun && n_launched >= n / 4) {
+		n_launched += n_more;
+		if (!n_more && is_shared)
+			drain(daemon);
+		if (!has_begun && (!n_more || !is_shared) && n_launched >= n / 4) {
 			*ret_first = progress_of(daemon);
 			has_begun = true;
 		}
-		is_done = true;
-		for (unsigned i = 0; i < n_players; i++) {
-			struct player *player = &players[i];
-
-			is_done &= player->n == player->n_wanted;
-			if (player->n == player->n_wanted || !has_room(player))
-				continue;
-			has_launched = true;
-			n_launched -= player->n;
-			do
-				launch(player);
-			while (player->n % LAUNCHES_A_STEP && player->n < player->n_wanted);
-			n_launched += player->n;
-		}
-		if (!has_launched)
-			sched_yield();
 	}
+	if (is_shared)
+		drain(daemon);
 }
 
 static void begin(struct player *player, uint32_t number)
@@ -386,8 +425,9 @@ int main(int argc, char **argv)
 	}
 	ts_bench_pin(1);
 	start_ns = ts_clock_monotonic_ns();
-	play(n, &daemon, &first);
+	play(n, &daemon, !is_private, &first);
 	last = progress_of(&daemon);
+	kill(daemon.pid, SIGCONT);
 	end_all();
 	usage = end_daemon(&daemon);
 	seconds = (double)(ts_clock_monotonic_ns() - start_ns) * 1e-9;

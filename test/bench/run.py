@@ -173,13 +173,13 @@ class Bench:
         self.say('  bytes a launch in that file (synthetic, regular)', '%.1f' % (median(results, 'bytes') / n),
                  '%d in the ring' % (56 + 136))
 
-        self.ingest_sessions(20000 if self.smoke else 6000000)
+        self.ingest_sessions(20000 if self.smoke else 4000000)
 
     def ingest_sessions(self, n):
         """64 sessions against one: in files of their own (a service), and in one file (a recording)."""
         for what, is_folder in (('a file for each', True), ('one file', False)):
             pairs = []
-            for _ in range(1 if self.smoke else 5):
+            for _ in range(1 if self.smoke else 3):
                 pair = []
                 for sessions in (1, 64):
                     with tempfile.TemporaryDirectory() as folder:

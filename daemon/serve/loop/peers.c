@@ -11,6 +11,7 @@
  * The end of a session is answered by DONE (after BYE) or STOP.
  */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -63,9 +64,22 @@ static void unlink_peer(struct ts_peer *peer)
 		}
 }
 
+/*
+ * Allocations of many sessions are mixed in the heap. malloc_trim() returns the free pages between
+ * them to the system. It visits the whole heap, so it waits until a quarter of the sessions ended.
+ */
+static void trim(struct ts_server *server)
+{
+	if (++server->n_untrimmed * UINT64_C(4) < server->n_peers)
+		return;
+	malloc_trim(0);
+	server->n_untrimmed = 0;
+}
+
 void ts_peer_free(struct ts_peer *peer)
 {
 	struct ts_server *server = peer->server;
+	const bool began = peer->began;
 
 	unlink_peer(peer);
 	disconnect(peer);
@@ -76,6 +90,8 @@ void ts_peer_free(struct ts_peer *peer)
 	ts_user_give(peer->user, peer->began ? TS_RESOURCE_SESSIONS : TS_RESOURCE_CONNECTIONS, 1);
 	ts_user_unref(peer->user);
 	free(peer);
+	if (began)
+		trim(server);
 	/* A private daemon serves one process and ends with it. */
 	if (server->options.mode == TS_SERVER_PRIVATE)
 		server->finish(server, 0);

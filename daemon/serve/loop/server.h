@@ -123,6 +123,7 @@ struct ts_server {
 	char control_path[TS_PLACES_BYTES + sizeof(TS_PLACES_CONTROL)];
 	struct ts_peer *peers;
 	uint32_t n_peers;
+	uint32_t n_untrimmed; /* sessions that ended since the heap was trimmed */
 	struct ts_client_connection *clients;
 	/* Open questions of clients, and answered questions whose process has not ended yet. */
 	struct ts_question *questions;

@@ -85,11 +85,6 @@ void ts_session_memory_end(struct ts_session *s)
 {
 	ts_user_give(s->recording->user, TS_RESOURCE_MEMORY_BYTES, s->memory_bytes);
 	s->memory_bytes = 0;
-	/*
-	 * Allocations of many sessions are mixed in the heap. malloc_trim() returns the free pages
-	 * between them to the system.
-	 */
-	malloc_trim(0);
 }
 
 bool ts_session_grant(struct ts_session *s, uint64_t n_bytes)
