@@ -12,8 +12,8 @@
 #include "replay/state/overview/overview.h"
 #include "test/unit/sbt/sbt-test.h"
 
-#define N_STEPS	   740u
-#define STEP_OPS   400u /* of each session */
+#define N_STEPS	   1480u
+#define STEP_OPS   200u /* of each session */
 #define N_STREAMS  4u
 #define SEAL_STEPS 20u
 
