@@ -184,6 +184,8 @@ NOT_RUN = {
     'sh packaging/test.sh': ('runs this test', (('packaging/test.sh', 'passed'),)),
     'sh packaging/test.sh gcc': ('runs this test', (('packaging/test.sh', '\tgcc'),)),
     'test-golden.py --update': ('changes the source tree', (('test/integration/test-golden.py', "'--update'"),)),
+    'python3 tools/library/abi/abi.py BUILD --write': ('changes the source tree; unit-library-abi compares', (
+        ('tools/library/abi/abi.py', "'--write'"),)),
     'python3 tools/rust/generate.py': ('changes the source tree; test-rust.py compares', (
         ('tools/rust/generate.py', "'--check'"),)),
     'nvcc -cudart shared': ('two words of a command line of nvcc', (('test/apps/meson.build', "'-cudart', 'shared'"),)),

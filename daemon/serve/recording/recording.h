@@ -63,7 +63,7 @@ struct ts_recording {
 	/* Several files: recording-rotation.c. */
 	pthread_mutex_t rotating;	 /* guards the fields below, unless noted */
 	struct ts_recording_part *parts; /* finished files, oldest first */
-	size_t n_parts;
+	size_t n_parts, n_parts_allocated;
 	uint32_t part_number; /* number in the name of the last part */
 	uint64_t part_ns;     /* start of the present file; also read without the lock */
 	/*
@@ -114,7 +114,7 @@ struct ts_recording {
 /* Paths of a recording's files. */
 struct ts_recording_files {
 	char **paths;
-	size_t n;
+	size_t n, n_allocated;
 };
 
 /*
