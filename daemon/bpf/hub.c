@@ -7,8 +7,8 @@
  *     programs in the kernel -> events ring, lanes of the CPUs -> hub thread -> feed->filling
  *     session thread: ts_kernel_feed_take() swaps feed->filling with feed->taken
  *
- * The hub's thread reads the kernel's ring and lanes, and copies each event to its feed. While there is no
- * feed, the thread sleeps. Three locks, acquired in this order:
+ * The hub's thread reads the kernel's ring and lanes, and copies each event to its feed. While there
+ * is no feed, the thread sleeps. Three locks, acquired in this order:
  *
  * - `change`: feeds are added and removed, programs are attached and detached.
  * - `reading`: the ring and the array `feeds`.
@@ -24,7 +24,7 @@
 #include <sys/epoll.h>
 #include <time.h>
 
-#include "daemon/bpf/lanes.h"
+#include "daemon/bpf/cpu-lanes.h"
 #include "daemon/bpf/programs.h"
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/grow.h"
@@ -194,8 +194,8 @@ static void release_current(struct ts_kernel_hub *hub)
 }
 
 /*
- * Returns the feed of a session with its lock held, or NULL if the session has ended. The lock stays
- * held over some events in a row.
+ * Returns the feed of a session with its lock held, or NULL if the session has ended. The lock
+ * stays held over some events in a row.
  */
 static struct ts_kernel_feed *acquire_feed(struct ts_kernel_hub *hub, uint32_t session)
 {

@@ -9,7 +9,7 @@
 
 #include "test/unit/harness.h"
 
-#include "daemon/bpf/lanes.h"
+#include "daemon/bpf/cpu-lanes.h"
 #include "proto/abi/base.h"
 
 #define N_LANES 3u

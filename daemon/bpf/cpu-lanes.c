@@ -6,7 +6,7 @@
  * The kernel's ring costs a lock and a cache line that all CPUs share for each event. A lane has
  * one writer and one reader, so it needs neither.
  */
-#include "daemon/bpf/lanes.h"
+#include "daemon/bpf/cpu-lanes.h"
 
 #include <sys/mman.h>
 
