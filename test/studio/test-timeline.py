@@ -30,6 +30,15 @@ for device in range(16):
     for _ in range(3):
         assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
 '''
+# 9,000 copies within a moment, half a second of nothing, and one more.
+CROWD = harness.DRIVER_PROGRAM + '''
+import time
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for i in range(9001):
+    if i == 9000:
+        time.sleep(0.5)
+    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(16))
+'''
 
 
 class Timeline(pages.Case):
@@ -209,8 +218,71 @@ class Timeline(pages.Case):
         for lane, is_layer, y in headers:
             if is_layer:
                 self.assertEqual([other[1] for other in headers if other[0] == lane and other[2] < y], [False], lane)
+        # An emulated row has times of its own: a click selects the operation of the trace.
+        lane = next(lane for lane in server.get('trace')['lanes'] if lane['kind'] == 'stream' and lane['stream'] == row['stream'])
+        origin = server.get('trace')['origin_ns']
+        layer = server.ask('/api/what-if', 'POST', {'edits': ['kernel %s=4x' % row['name']]}).json()['layer']
+        rows = server.get('rows?lane=%d&from=0&to=%d&layer=%d' % (lane['id'], 1 << 60, layer))
+        at = rows['op'].index(row['op_id'])
+        self.assertNotEqual(rows['end'][at], row['end_ns'] - origin)
+        x, y, width, _ = page.box('#canvas')
+        _, top, _, height = page.box('.header.layer[data-lane="%d"]' % lane['id'])
+        view = page.run('(f => [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))')
+        page.click_at(x + ((rows['start'][at] + rows['end'][at]) / 2 - view[0]) / (view[1] - view[0]) * width, top + min(height, 22) / 2)
+        page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % row['op_id'])
+        self.assertEqual(page.run('+new URLSearchParams(location.hash.slice(1)).get("row")'), row['start_ns'] - origin)
+        self.tab(page, 'what-if')
         page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Clear").click()')
         page.wait('document.querySelectorAll(".header.layer").length === 0')
+
+    @THOROUGH
+    def test_folding_by_the_button_keeps_the_focus(self):
+        """The tab key visits the lanes from top to bottom, and a lane that folds has the focus still."""
+        page, _ = self.open('pipeline', size=(1280, 500))
+        box = page.box('#headers')
+        for down in (400, -400):
+            page.wheel(box[0] + 20, box[1] + 20, down)
+            page.wait(IDLE)
+        tops = page.run('[...document.querySelectorAll(".header")].map(e => e.getBoundingClientRect().y)')
+        self.assertEqual(tops, sorted(tops))
+        page.run('document.querySelector("button.fold").focus()')
+        name = page.run('document.activeElement.parentElement.dataset.lane')
+        for expanded in ('false', 'true'):
+            page.key('Enter')
+            page.wait('document.activeElement.getAttribute("aria-expanded") === "%s"' % expanded)
+            self.assertEqual(page.run('document.activeElement.parentElement.dataset.lane'), name)
+
+    @THOROUGH
+    def test_steps_back_over_a_crowd(self):
+        """Many rows near each other, far before the cursor: the last of them is found, with few requests."""
+        result, path = self.record([sys.executable, '-c', CROWD], '--vgpu')
+        self.assertEqual(result.status, 0, result)
+        page, server = self.open(path)
+        lane = self.lane(server, 'copy')
+        rows = server.get('rows?lane=%d&from=0&to=%d&limit=65536' % (lane['id'], 1 << 60))
+        self.assertEqual(len(rows['start']), 9001)
+        page.run('document.querySelector("#canvas").focus()')
+        for _ in range(30):
+            if page.run('(e => e && +e.dataset.lane)(document.querySelector(".header.focused"))') == lane['id']:
+                break
+            page.key('ArrowDown')
+        page.click('#search')
+        page.type('%dns' % (rows['start'][-1] - 1000))
+        page.key('Enter')
+        page.run('document.querySelector("#canvas").focus()')
+        page.key('ArrowLeft')
+        page.wait('+new URLSearchParams(location.hash.slice(1)).get("row") === %d' % rows['start'][-2])
+
+    @THOROUGH
+    def test_arrows_that_are_switched_off_stay_off(self):
+        page, _ = self.open('pipeline')
+        before = self.picture(page)
+        page.run('for (let i = 0; i < 4; i++) document.querySelector("#arrows").click()')
+        page.wait(IDLE)
+        self.assertEqual(page.attribute('#arrows', 'aria-pressed'), 'false')
+        page.run('new Promise(done => setTimeout(done, 1000))')
+        x, y, width, height = page.box('#canvas')
+        self.assertFalse(any(self.changed(page, before, [(x + width * i / 40, y + height * k / 20) for i in range(40) for k in range(20)])))
 
     @THOROUGH
     def test_flame_graph_zooms(self):

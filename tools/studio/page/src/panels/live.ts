@@ -11,7 +11,7 @@ export class LivePanel extends Panel {
 	readonly id = 'live';
 	readonly title = 'Live';
 	private readonly state = el('div', { id: 'live-state' });
-	private readonly answer = el('p', { class: 'dim' });
+	private readonly answer = el('p', { class: 'dim', role: 'status' });
 	private readonly follow = el('input', { type: 'checkbox', id: 'follow' });
 	private grew: ((duration: number) => Promise<void>) | undefined;
 	private timer: ReturnType<typeof setTimeout> | undefined;
