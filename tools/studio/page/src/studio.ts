@@ -156,8 +156,10 @@ export class Studio implements Shell {
 		this.tabs.setSide(this.model.traceOf(hit.lane.info.id));
 		if (hit.lane.layer) {
 			// An emulated row has other times than the row of the trace, which the panels know.
-			if (hit.row && String(hit.row.op) !== '0')
-				void this.goToOperation(hit.row.op, 0, false);
+			if (hit.row)
+				this.chooseEmulated(hit.row.op);
+			else if (hit.cell && hit.cell.share > 0)
+				void this.chooseAt(hit, choice);
 			return;
 		}
 		if (hit.row) {
@@ -188,18 +190,27 @@ export class Studio implements Shell {
 		this.describe();
 	}
 
+	private chooseEmulated(op: Integer): void {
+		if (String(op) !== '0')
+			void this.goToOperation(op, 0, false);
+	}
+
 	/* The row at a place that is drawn from tiles. */
 	private async chooseAt(hit: Hit, choice: number): Promise<void> {
 		const slack = this.model.view.nsPerPixel * 2;
 		try {
-			const rows = await this.model.api.rows(hit.lane.info.id, hit.ns - slack, hit.ns + slack, 200, 0);
+			const rows = await this.model.api.rows(hit.lane.info.id, hit.ns - slack, hit.ns + slack, 200, hit.lane.layer);
 			let best = -1;
 			for (let i = 0; i < rows.start.length; i++) {
 				const length = rows.end[i] - rows.start[i];
 				if (best < 0 || length > rows.end[best] - rows.start[best])
 					best = i;
 			}
-			if (best >= 0 && choice === this.choices)
+			if (best < 0 || choice !== this.choices)
+				return;
+			if (hit.lane.layer)
+				this.chooseEmulated(rows.op[best]);
+			else
 				this.choose({ lane: hit.lane.info.id, start: rows.start[best], end: rows.end[best], key: rows.key[best],
 					op: rows.op[best], depth: rows.depth[best] }, false);
 		} catch (error) {

@@ -228,6 +228,8 @@ static int emulate_short(struct making *making, const struct edits *edits,
 
 	if (r)
 		return r;
+	/* The memory of a window of a long emulation, which waits, too. */
+	malloc_trim(0);
 	r = run(making, edits, names, ret_message);
 	r = r ? r
 	      : ts_tiles_layer_new(making->call->tiles->tiles, making->rows, making->n_rows,
