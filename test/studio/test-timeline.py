@@ -302,6 +302,9 @@ class Timeline(pages.Case):
         page.run('document.querySelectorAll("#panel-body .frame")[%d].click()' % narrow)
         page.wait('[...document.querySelectorAll("#panel-body .frame")].map(e => e.innerText).join() !== %s' % json.dumps(','.join(before)))
         self.assertIn('100%', page.run('[...document.querySelectorAll("#panel-body .frame")].map(e => e.style.width)'))
+        # The frame has the focus: the same key zooms out.
+        page.key('Enter')
+        page.wait('[...document.querySelectorAll("#panel-body .frame")].map(e => e.innerText).join() === %s' % json.dumps(','.join(before)))
 
     @THOROUGH
     def test_two_traces_aligned(self):
