@@ -93,6 +93,7 @@ export class WhatIfPanel extends Panel {
 		if (!this.edits.length) {
 			this.cancel();
 			this.result.replaceChildren();
+			this.model.setEnd(0);
 			this.setLayer(0);
 			return;
 		}
@@ -121,8 +122,7 @@ export class WhatIfPanel extends Panel {
 	private take(answer: WhatIf): void {
 		this.isLong = (answer.windows || 1) > 1;
 		this.setLayer(answer.layer);
-		if (answer.end_ns !== undefined)
-			this.model.view.setDuration(Math.max(this.model.trace.duration_ns, answer.end_ns));
+		this.model.setEnd(answer.end_ns ?? 0);
 	}
 
 	private stopWhole(): void {
