@@ -221,6 +221,38 @@ class Panels(pages.Case):
         self.assertEqual([row[0][1] for row in self.table(page, 'Largest allocations at the cursor')],
                          sorted((allocation['bytes'] for allocation in state['allocations']), reverse=True)[:30])
 
+    @THOROUGH
+    def test_several_processes(self):
+        """Processes that number streams and operations alike: state, gaps and links are those of the right one."""
+        path = self.path('merged.sbt')
+        self.assertEqual(harness.tsctl('merge', '-o', path, studio.golden('pipeline'), studio.golden('pipeline-longer')).status, 0)
+        page, server = self.open(path, size=(1280, 1600))
+        origin, lanes = server.get('trace')['origin_ns'], server.get('trace')['lanes']
+        streams = {(lane['session'], lane['stream']): lane['id'] for lane in lanes if lane['kind'] == 'stream'}
+        for session in (1, 2):
+            rows = [row for row in studio.rows(path, '--type', 'memcpy') if row['session'] == session]
+            row = rows[len(rows) // 2]
+            at = (row['start_ns'] + row['end_ns']) // 2
+            answer = json.loads(harness.tsctl('state', '--json', '--at', '%dns' % (at - origin), path).out)
+            self.go_to_time(page, '%dns' % (at - origin))
+            page.wait('(e => e && +e.dataset.value === %d)(document.querySelector("#panel-body .lead .num"))' % at)
+            busy = page.run('[...document.querySelectorAll("#panel-body tr[data-lane]")].filter(r => r.cells[1].innerText !== "idle").map(r => +r.dataset.lane)')
+            self.assertEqual(set(busy), {streams[stream['session'], stream['stream']] for stream in answer['streams']})
+            self.assertIn(streams[session, row['stream']], busy)
+            devices = [cells[0][0] for cells in self.table(page, 'Devices')]
+            self.assertEqual(len(set(devices)), 2, devices)
+        self.tab(page, 'gaps')
+        listed = json.loads(harness.tsctl('gaps', '--json', '--limit', '40', path).out)['longest']
+        for session in (1, 2):
+            gap = [gap for gap in listed if gap['session'] == session][-1]
+            self.tab(page, 'gaps')
+            page.wait('document.querySelector("#panel-body tr[data-op]")')
+            page.click('#panel-body tr[data-op="%d"][data-session="%d"] .link' % (gap['op_id'], session))
+            page.wait('(e => e && +e.dataset.value === %d)(document.querySelector("#gap h2 .num"))' % (gap['end_ns'] - gap['start_ns']))
+            page.run('[...document.querySelectorAll("#gap .link")].find(b => b.title === "Show the operation").click()')
+            page.wait('(f => f && +f.dataset.value === %d)([...document.querySelectorAll("#panel-body .facts .num")].find(e => e.dataset.kind === "at"))' %
+                      gap['end_ns'])
+
     def lines(self, name, *options):
         return [json.loads(line) for line in harness.tsctl('graph', '--json', *options, studio.golden(name)).out.splitlines()]
 

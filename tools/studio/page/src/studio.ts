@@ -86,9 +86,9 @@ export class Studio implements Shell {
 		this.tabs.open(tab, focus);
 	}
 
-	async goToOperation(op: Integer, trace = 0): Promise<void> {
+	async goToOperation(op: Integer, trace: number, session: number | undefined): Promise<void> {
 		try {
-			const row = await this.model.api.rowOf(op, trace);
+			const row = await this.model.api.rowOf(op, trace, session);
 			const lane = this.model.laneOfRow(row, trace);
 			if (!lane)
 				return;
@@ -119,13 +119,13 @@ export class Studio implements Shell {
 			this.timeline.scrollTo(shown);
 	}
 
-	explainGap(op: Integer, trace = 0): void {
+	explainGap(op: Integer, trace: number, session: number | undefined): void {
 		if (String(op) === '0') {
 			this.announce('the selected row has no operation');
 			return;
 		}
 		this.tabs.setSide(trace);
-		this.gaps[trace].explain(op);
+		this.gaps[trace].explain(op, session);
 		this.open('gaps');
 	}
 
@@ -189,7 +189,7 @@ export class Studio implements Shell {
 			const rows = await this.model.api.rows(hit.lane.info.id, hit.ns, this.model.view.duration + 1, 2, 0);
 			const next = rows.start.findIndex((start) => start > hit.ns);
 			if (next >= 0)
-				this.explainGap(rows.op[next], this.model.traceOf(hit.lane.info.id));
+				this.explainGap(rows.op[next], this.model.traceOf(hit.lane.info.id), hit.lane.info.session);
 			else
 				this.open('state');
 		} catch (error) {
@@ -328,11 +328,13 @@ export class Studio implements Shell {
 		case 'show-all': model.view.showAll(); model.emit('view'); break;
 		case 'gap':
 			if (model.selection)
-				this.explainGap(model.selection.op, model.traceOf(model.selection.lane));
+				this.explainGap(model.selection.op, model.traceOf(model.selection.lane), model.lane(model.selection.lane)?.session);
 			break;
 		case 'row-span':
-			if (model.selection)
-				model.setSpan([model.selection.start, Math.max(model.selection.end, model.selection.start + 1)]);
+			if (model.selection) {
+				const { start, end, lane } = model.selection;
+				model.setSpan([start + model.offsetOf(lane), Math.max(end, start + 1) + model.offsetOf(lane)]);
+			}
 			break;
 		case 'mark': this.toggleMark(); break;
 		case 'mark-previous': this.goToMark(-1); break;
@@ -688,7 +690,7 @@ export class Studio implements Shell {
 		const { view } = this.model;
 		const before = [view.from, view.to] as const;
 		const tab = this.tabs.current;
-		await this.goToOperation(op, lane !== undefined ? this.model.traceOf(lane) : 0);
+		await this.goToOperation(op, lane !== undefined ? this.model.traceOf(lane) : 0, lane !== undefined ? this.model.lane(lane)?.session : undefined);
 		this.model.show(before[0], before[1]);
 		if (tab)
 			this.open(tab);
@@ -724,5 +726,7 @@ export class Studio implements Shell {
 		if (this.model.tree.visible.length !== shown)
 			this.model.emit('lanes');
 		this.model.emit('trace');
+		this.model.forgetInfo();
+		this.tabs.grown();
 	}
 }

@@ -54,7 +54,7 @@ int ts_request_ask(struct ts_studio_call *call)
 		return compare(call, &asking);
 	if (ts_call_reader(call, asking.trace))
 		return -1;
-	r = ts_ask_json(call->reader->source.reader, call->reader->source.session,
+	r = ts_ask_json(call->reader->source.reader, call->session ? call->session : asking.session,
 			call->trace->path, asking.question, asking.options, &options, &call->out,
 			why);
 	return report(call, r, why);

@@ -54,7 +54,7 @@ export class SelectionPanel extends Panel {
 			const { api } = this.model;
 			const row = await api.rowAt(selection.lane, selection.start, selection.depth, signal).catch((error) => {
 				if (error instanceof ApiError && error.status === 404 && selection.op && selection.op !== '0')
-					return api.rowOf(selection.op, this.model.traceOf(selection.lane), signal);
+					return api.rowOf(selection.op, this.model.traceOf(selection.lane), this.model.lane(selection.lane)?.session, signal);
 				throw error;
 			});
 			return [this.show(row, selection, signal)];
@@ -90,7 +90,7 @@ export class SelectionPanel extends Panel {
 			button('Zoom to it', () => this.shell.goToSpan(start + this.model.offsetOf(selection.lane),
 				end + this.model.offsetOf(selection.lane))),
 			lane && lane.kind === 'stream' && row.op_id !== undefined ?
-				button('Why the gap before?', () => this.shell.explainGap(row.op_id as number, trace)) : undefined));
+				button('Why the gap before?', () => this.shell.explainGap(row.op_id as number, trace, row.session as number | undefined)) : undefined));
 		const stack = el('section', {}, el('h3', {}, 'Host stack'), stackList(row.stack as Stack | undefined));
 		const related = el('section', { class: 'narrow' });
 		const around = el('div');
@@ -114,7 +114,7 @@ export class SelectionPanel extends Panel {
 		const op = row.op_id as number;
 		let from = this.model.relative(row.start_ns, trace);
 		let to = this.model.relative(row.end_ns, trace);
-		const arrows = await api.arrowsOf(op, trace, signal).catch(() => ({ arrows: [] }));
+		const arrows = await api.arrowsOf(op, trace, row.session as number | undefined, signal).catch(() => ({ arrows: [] }));
 		if (!signal.aborted) {
 			this.model.arrows = arrows.arrows;
 			this.model.emit('view');
@@ -129,7 +129,7 @@ export class SelectionPanel extends Panel {
 			from: { ns: Math.max(0, Math.floor(from) - margin), from_start: true },
 			to: { ns: Math.ceil(to) + margin, from_start: true },
 			filter: { first_op: op, last_op: op }, limit: 100,
-		}, trace, signal)).filter((other) => other.session === undefined || other.session === row.session);
+		}, trace, signal, row.session as number | undefined));
 		const result: HTMLElement[] = [];
 		const call = rows.find((other) => other.type === 'api');
 		if (call && row.type !== 'api') {
