@@ -149,9 +149,32 @@ class Panels(pages.Case):
     @THOROUGH
     def test_arguments_and_memory(self):
         """A captured launch has its arguments, and the memory that it touched."""
-        row = next(row for row in studio.rows(studio.golden('capture')) if row['type'] == 'kernel')
-        page, _ = self.open('capture', fragment='&op=%d&tab=selection' % row['op_id'])
+        rows = studio.rows(studio.golden('capture'))
+        row = next(row for row in rows if row['type'] == 'kernel')
+        launch = next(one for one in rows if one['type'] == 'operation' and one['kind'] == 'launch' and one['op_id'] == row['op_id'])
+        page, server = self.open('capture', fragment='&op=%d&tab=selection' % row['op_id'])
         page.wait('[...document.querySelectorAll("#panel-body h3")].some(e => e.innerText === "Captured operation")')
+        self.table(page, 'Arguments')
+        content = server.get('content?session=1&content=%d' % launch['content'])
+        self.assertEqual(content['bytes'], launch['bytes'])
+        data = bytes.fromhex(content['hex'])
+        words = [int.from_bytes(data[i:i + 8], 'little') for i in range(0, len(data), 8)]
+        shown = page.run('[...document.querySelectorAll("#touched tr[data-word]")].map(r => [r.dataset.word, r.cells[1].innerText])')
+        self.assertEqual(shown, [[str(word), '0x%0*x' % (2 * len(data[8 * i:8 * i + 8]), word)] for i, word in enumerate(words)])
+        # The kernel works on memory that copies write and read.
+        copied = {one[end] for one in rows if one['type'] == 'access' for end in ('dst', 'src')}
+        self.assertTrue(copied & set(words))
+        held = json.loads(harness.tsctl('state', '--json', '--at', '@%d' % launch['start_ns'], studio.golden('capture')).out)['allocations']
+        wanted = [str(one['address']) for word in words for one in held if one['address'] <= word < one['address'] + one['bytes']]
+        self.assertTrue(wanted)
+        self.assertEqual(page.run('[...document.querySelectorAll("#touched tr[data-word] [data-allocation]")].map(e => e.dataset.allocation)'), wanted)
+        # A copy: both ends, each in its allocation.
+        access = next(one for one in rows if one['type'] == 'access' and one['access'] == 'copy' and one['dst'] in copied & set(words))
+        page, _ = self.open('capture', fragment='&op=%d&tab=selection' % access['op_id'])
+        page.wait('document.querySelector("#touched [data-allocation]")')
+        held = json.loads(harness.tsctl('state', '--json', '--at', '@%d' % access['start_ns'], studio.golden('capture')).out)['allocations']
+        wanted = {str(one['address']) for end in ('dst', 'src') for one in held if one['address'] <= access[end] < one['address'] + one['bytes']}
+        self.assertEqual(set(page.run('[...document.querySelectorAll("#touched [data-allocation]")].map(e => e.dataset.allocation)')), wanted)
 
     # ---- span
 

@@ -153,6 +153,12 @@ class Rows(harness.Case):
             for op in (150000 * 2, 1 << 60):
                 self.assertEqual(server.ask('/api/row?op=%d' % op).status, 404)
 
+    def test_contents(self):
+        with studio.Server(studio.golden('capture')) as server:
+            for path, status in (('session=1&content=999999', 404), ('session=9&content=1', 404), ('session=0&content=1', 400), ('content=1', 400),
+                                 ('session=1&content=0', 400), ('session=1&content=1&trace=1', 404)):
+                self.assertEqual(server.ask('/api/content?' + path).status, status, path)
+
     def test_sessions_number_their_operations(self):
         """Two sessions of one trace have operations of the same number: `session` chooses."""
         path = self.path('merged.sbt')

@@ -49,7 +49,7 @@ static const struct {
 	{"picture", true, ts_request_picture}, {"search", false, ts_request_search},
 	{"arrows", false, ts_request_arrows},  {"slack", false, ts_request_slack},
 	{"what-if", true, ts_request_what_if}, {"live", false, ts_request_live},
-	{"live", true, ts_request_control},
+	{"live", true, ts_request_control},    {"content", false, ts_request_content},
 };
 
 static const char *const headers[][2] = {

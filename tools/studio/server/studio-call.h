@@ -78,6 +78,7 @@ int ts_request_tiles(struct ts_studio_call *call);
 int ts_request_names(struct ts_studio_call *call);
 int ts_request_rows(struct ts_studio_call *call);
 int ts_request_row(struct ts_studio_call *call);
+int ts_request_content(struct ts_studio_call *call);
 int ts_request_ask(struct ts_studio_call *call);
 int ts_request_picture(struct ts_studio_call *call);
 int ts_request_search(struct ts_studio_call *call);

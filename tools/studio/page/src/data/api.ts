@@ -176,6 +176,11 @@ export class Api {
 			signal);
 	}
 
+	/* The first bytes of a captured content, in hexadecimal. */
+	content(session: number, content: number, trace: number, signal?: AbortSignal): Promise<{ bytes: number; hex: string }> {
+		return this.json('content?session=' + session + '&content=' + content + (trace ? '&trace=' + trace : ''), signal);
+	}
+
 	/* `session`: each session of a trace numbers its operations by itself; undefined: any session. */
 	rowOf(op: Integer, trace: number, session: number | undefined, signal?: AbortSignal): Promise<Row> {
 		return this.json('row?op=' + op + (trace ? '&trace=' + trace : '') + (session ? '&session=' + session : ''), signal);

@@ -146,7 +146,7 @@ export class GapsPanel extends Panel {
 					{ head: 'Length', class: 'number', cell: (gap: Gap) => number('ns', this.model.relative(gap.end_ns, this.trace) -
 						this.model.relative(gap.start_ns, this.trace)) },
 					{ head: 'Begins', class: 'number', cell: (gap) => formatInstant(this.model.relative(gap.start_ns, this.trace)) },
-					{ head: 'Stream', class: 'number', cell: (gap) => String(gap.stream ?? '') + this.process(gap.session) },
+					{ head: 'Stream', class: this.streamClass, cell: (gap) => String(gap.stream ?? '') + this.process(gap.session) },
 					{ head: 'Mostly because', cell: (gap) => link(gap.parts[0] ? clean(causeText(gap.parts[0]), 160) : 'unknown',
 						'Explain this gap', () => this.shell.explainGap(gap.op_id, this.trace, gap.session)) },
 					{ head: 'Ends with', cell: (gap) => brief(gap.name || gap.type, 60) },

@@ -51,6 +51,11 @@ export abstract class Panel {
 		return { from: { ns: from, from_start: true }, to: { ns: to, from_start: true } };
 	}
 
+	/* The class of a column with numbers of streams: with several processes it has their names, too. */
+	protected get streamClass(): string | undefined {
+		return this.model.trace.lanes.filter((lane) => lane.kind === 'process' && (lane.trace || 0) === this.trace).length > 1 ? undefined : 'number';
+	}
+
 	/* The name of a session's process, with a comma before; '' if the trace has one session. */
 	protected process(session: number | undefined): string {
 		const processes = this.model.trace.lanes.filter((lane) => lane.kind === 'process' && (lane.trace || 0) === this.trace);

@@ -256,7 +256,7 @@ export class PathPanel extends Panel {
 			{ head: 'Operation', cell: (row: Row) => link(brief(row.name, 100), row.name, () =>
 				void this.shell.goToOperation(row.slack.op, this.trace, this.model.lane(row.lane)?.session)) },
 			{ head: 'Slack', class: 'number', cell: (row) => number('ns', row.slack.ns) },
-			{ head: 'Stream', class: 'number', cell: (row) => String(row.stream ?? '') + this.process(this.model.lane(row.lane)?.session) },
+			{ head: 'Stream', class: this.streamClass, cell: (row) => String(row.stream ?? '') + this.process(this.model.lane(row.lane)?.session) },
 			{ head: 'Duration', class: 'number', cell: (row) => number('ns', row.slack.end - row.slack.start) },
 		], rows, (row) => ({ data: { op: String(row.slack.op) } })),
 		el('p', { class: 'dim' }, 'In the timeline, the line after a row is as long as its slack.'));

@@ -167,7 +167,7 @@ export class StatePanel extends Panel {
 			{ head: 'State', cell: (o) => el('span', {}, STATES[o.state] || o.state, o.waits_for ? ' for ' : '',
 				o.waits_for ? WAITS[o.waits_for] || clean(o.waits_for, 40) : '', ' ', this.op(o.waits_for_op_id, o.session)) },
 			{ head: 'For', cell: (o) => this.since(o.since_ns, at) },
-			{ head: 'Stream', class: 'number', cell: (o) => String(o.stream ?? '') + this.process(o.session) },
+			{ head: 'Stream', class: this.streamClass, cell: (o) => String(o.stream ?? '') + this.process(o.session) },
 			{ head: 'Queued by', cell: (o) => clean(siteOf(o.stack) || (o.thread_name || '') + (o.tid ? '/' + o.tid : ''), 120) },
 		], list.slice(0, 60));
 	}
