@@ -5,8 +5,8 @@
  *
  * The items lie in a ring of chunks. The caller fills one chunk while the passes read the chunks
  * before it. A chunk is free when all passes have read it, so memory is bounded, and the caller
- * waits for the slowest pass. A thread that waits is woken when half of the ring has changed, and at
- * the end. It cannot wait for ever: the ring is larger, so the thread that it waits for goes on.
+ * waits for the slowest pass. A thread that waits is woken when half of the ring has changed, and
+ * at the end. It cannot wait for ever: the ring is larger, so the thread that it waits for goes on.
  */
 #include "replay/state/relay.h"
 

@@ -328,9 +328,9 @@ static uint64_t play_step(bool is_shared)
 }
 
 /*
- * Makes all launches. With `is_shared` the daemon is stopped while the rings fill, so that it always
- * works at its peak rate. *ret_first is the progress after the start, when a quarter of the launches
- * were made.
+ * Makes all launches. With `is_shared` the daemon is stopped while the rings fill, so that it
+ * always works at its peak rate. *ret_first is the progress after the start, when a quarter of the
+ * launches were made.
  */
 static void play(uint64_t n, const struct daemon *daemon, bool is_shared,
 		 struct progress *ret_first)

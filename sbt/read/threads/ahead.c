@@ -7,7 +7,7 @@
  *                                  ^                                      |
  *                                  +------------ empty chunks <-----------+
  *
- * A chunk lists about a thousand rows, so a lock for each chunk, and a wake-up for some chunks, cost
+ * A chunk lists about a thousand rows, so a lock for each chunk and a wake-up for some chunks cost
  * little. The rows stay in the source's batches. A batch that the source retires goes with the
  * chunk that is being filled, because no later chunk lists its rows; the thread frees it when the
  * chunk comes back.
