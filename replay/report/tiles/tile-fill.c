@@ -10,6 +10,7 @@
 #include "replay/report/tiles/tile-fill.h"
 
 #include "proto/abi/grow.h"
+#include "proto/abi/map.h"
 
 #define FIRST_SLOTS 32u
 
@@ -17,7 +18,7 @@
 
 static uint32_t slot_of(const struct ts_tile_sums *sums, uint32_t key)
 {
-	uint32_t i = (key * UINT32_C(0x9e3779b1)) >> 7 & (sums->n_slots - 1);
+	uint32_t i = (uint32_t)(key * sums->seed >> 32) & (sums->n_slots - 1);
 
 	while (sums->keys[i] && sums->keys[i] != key)
 		i = (i + 1) & (sums->n_slots - 1);
@@ -26,10 +27,16 @@ static uint32_t slot_of(const struct ts_tile_sums *sums, uint32_t key)
 
 static int grow(struct ts_tile_sums *sums)
 {
-	struct ts_tile_sums grown = {.n_slots = sums->n_slots ? 2 * sums->n_slots : FIRST_SLOTS};
+	struct ts_tile_sums grown = {.seed = sums->seed,
+				     .n_slots = sums->n_slots ? 2 * sums->n_slots : FIRST_SLOTS};
+	struct ts_slots seeds = {0};
 
 	if (!grown.n_slots)
 		return -ENOMEM;
+	if (!grown.seed) {
+		ts_slots_draw(&seeds);
+		grown.seed = seeds.seeds[0];
+	}
 	grown.keys = calloc(grown.n_slots, sizeof(*grown.keys));
 	grown.sums = malloc(grown.n_slots * sizeof(*grown.sums));
 	grown.used = malloc(grown.n_slots * sizeof(*grown.used));

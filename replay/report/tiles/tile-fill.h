@@ -7,8 +7,12 @@
 
 #include "replay/report/tiles/tiles-internal.h"
 
-/* Sums by key in one cell: a hash table with linear probing. Zero is empty. */
+/*
+ * Sums by key in one cell: a hash table with linear probing, which is cleared for each cell in the
+ * time of its keys. Zero is empty.
+ */
 struct ts_tile_sums {
+	uint64_t seed;	/* odd and random: a file cannot make its keys collide */
 	uint32_t *keys; /* 0: free */
 	uint64_t *sums;
 	uint32_t *used; /* indices of taken slots */
