@@ -171,7 +171,8 @@ TS_TEST(unedited_is_exact)
 }
 
 /* With edits, the length of the emulation differs by at most `most` of the recorded length. */
-static void check_edited(struct ts_sbt_reader *reader, const char *texts, double most)
+static void check_edited(struct ts_sbt_reader *reader, size_t n_items, const char *texts,
+			 double most)
 {
 	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program =
 		read_whole(reader);
@@ -188,7 +189,7 @@ static void check_edited(struct ts_sbt_reader *reader, const char *texts, double
 		ts_check_int(ts_emulate_edit_parse(text, &edits[n++], message), 0);
 	ts_check_int(ts_emulate_recorded(program, &recorded), 0);
 	ts_check_int(ts_emulate_run(program, edits, n, &names, &result, message), 0);
-	ts_check_int(run_windows(reader, 4000, edits, n, NULL, &sums, message), 0);
+	ts_check_int(run_windows(reader, n_items, edits, n, NULL, &sums, message), 0);
 	is = (double)(sums.to_ns - sums.from_ns);
 	was = (double)result->makespan_ns;
 	before = (double)recorded->makespan_ns;
@@ -201,17 +202,40 @@ TS_TEST(edited_is_near)
 {
 	struct ts_sbt_reader *reader = open_training();
 
-	check_edited(reader, "kernel *=2x", 0.01);
-	check_edited(reader, "kernel *=0.5x", 0.01);
-	check_edited(reader, "kernel *=0.02x", 0.01);
-	check_edited(reader, "host=2x", 0.01);
-	check_edited(reader, "host=2x;kernel *=3x", 0.01);
-	check_edited(reader, "copy *=0.1x", 0.01);
-	check_edited(reader, "launch-latency=0us", 0.01);
-	check_edited(reader, "call *=4x", 0.01);
-	check_edited(reader, "graph", 0.01);
-	check_edited(reader, "merge 7,13", 0.02);
+	check_edited(reader, 4000, "kernel *=2x", 0.01);
+	check_edited(reader, 4000, "kernel *=0.5x", 0.01);
+	check_edited(reader, 4000, "kernel *=0.02x", 0.01);
+	check_edited(reader, 4000, "host=2x", 0.01);
+	check_edited(reader, 4000, "host=2x;kernel *=3x", 0.01);
+	check_edited(reader, 4000, "copy *=0.1x", 0.01);
+	check_edited(reader, 4000, "launch-latency=0us", 0.01);
+	check_edited(reader, 4000, "call *=4x", 0.01);
+	check_edited(reader, 4000, "graph", 0.01);
+	check_edited(reader, 4000, "merge 7,13", 0.02);
 	ts_sbt_reader_free(reader);
+}
+
+/* Windows of some tens of calls and operations, with events, graphs and several threads. */
+TS_TEST(small_windows_are_near)
+{
+	static const char *const golden[] = {"train", "delays", "race"};
+	static const char *const edits[] = {"kernel *=0.1x", "host=3x", "call *=0.2x",
+					    "launch-latency=0us"};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(golden); i++) {
+		struct ts_sbt_reader *reader;
+		char path[512];
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%s.sbt", TEST_GOLDEN, golden[i]);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		ts_check(fd >= 0);
+		ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+		for (size_t k = 0; k < TS_ARRAY_LEN(edits); k++)
+			check_edited(reader, 40, edits[k], 0.01);
+		ts_sbt_reader_free(reader);
+		close(fd);
+	}
 }
 
 /* Returns the first operation whose call waits, by the edit that removes its wait. */
