@@ -248,19 +248,22 @@ class Page(pages.Case):
 
     @THOROUGH
     def test_what_if(self):
-        """A faster kernel: the new length is that of tsctl, and the new timeline has lanes of its own."""
+        """A faster kernel, no wait, another device: the new length is that of tsctl, and the new timeline has lanes of its own."""
         page, _ = self.open('pipeline')
         self.tab(page, 'what-if')
-        page.click('#what-if-edit')
-        page.type('kernel saxpy=2x')
-        page.key('Enter')
-        page.wait('document.querySelector("#what-if-result .lead .num")')
-        after, before = self.values(page, '#what-if-result .lead .num')
-        self.assertGreater(before, 0)
-        result = harness.tsctl('replay', '--what-if', 'kernel saxpy=2x', '--json', studio.golden('pipeline'))
-        answer = json.loads(result.out.splitlines()[0])
-        self.assertEqual([answer['recorded']['makespan_ns'], answer['edited']['makespan_ns']], [before, after])
-        page.wait('document.querySelectorAll(".header.layer").length > 0')
+        for edit in ('kernel saxpy=20x', 'no-sync cuEventSynchronize', 'multiprocessors=1'):
+            result = harness.tsctl('replay', '--what-if', edit, '--json', studio.golden('pipeline'))
+            answer = json.loads(result.out.splitlines()[0])
+            page.click('#what-if-edit')
+            page.type(edit)
+            page.key('Enter')
+            page.wait('document.querySelector("#what-if-result .lead .num")')
+            after, before = self.values(page, '#what-if-result .lead .num')
+            self.assertGreater(before, 0)
+            self.assertEqual([answer['recorded']['makespan_ns'], answer['edited']['makespan_ns']], [before, after], edit)
+            page.wait('document.querySelectorAll(".header.layer").length > 0')
+            page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Clear").click()')
+            page.wait('document.querySelectorAll(".header.layer").length === 0')
 
     @THOROUGH
     def test_what_if_of_a_long_trace(self):
@@ -419,8 +422,8 @@ class Page(pages.Case):
             focused = page.focused()
             seen.append(focused[1] or focused[0])
             self.assertTrue(page.run('''(e => { const s = getComputedStyle(e), r = e.getBoundingClientRect();
-                return e === document.body || (r.width && r.height && (s.outlineStyle !== 'none' || s.boxShadow !== 'none' || s.borderColor)); })(
-                document.activeElement)'''), focused)
+                return e === document.body || (r.width && r.height && (s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 0 ||
+                    s.boxShadow !== 'none')); })(document.activeElement)'''), focused)
         for wanted in ('skip', 'search', 'search-next', 'colour', 'show-all', 'link', 'help', 'canvas', 'splitter', 'tab-summary', 'panel-body'):
             self.assertIn(wanted, seen)
         page.run('document.querySelector("#canvas").focus()')

@@ -153,6 +153,37 @@ class Rows(harness.Case):
             for op in (150000 * 2, 1 << 60):
                 self.assertEqual(server.ask('/api/row?op=%d' % op).status, 404)
 
+    def test_contents(self):
+        with studio.Server(studio.golden('capture')) as server:
+            for path, status in (('session=1&content=999999', 404), ('session=9&content=1', 404), ('session=0&content=1', 400), ('content=1', 400),
+                                 ('session=1&content=0', 400), ('session=1&content=1&trace=1', 404)):
+                self.assertEqual(server.ask('/api/content?' + path).status, status, path)
+
+    def test_sessions_number_their_operations(self):
+        """Two sessions of one trace have operations of the same number: `session` chooses."""
+        path = self.path('merged.sbt')
+        self.assertEqual(harness.tsctl('merge', '-o', path, studio.golden('pipeline'), studio.golden('pipeline-longer')).status, 0)
+        kernels = {}
+        for row in studio.rows(path, '--stacks', '--type', 'kernel'):
+            kernels.setdefault(row['op_id'], {})[row['session']] = row
+        both = [(op, rows) for op, rows in kernels.items() if len(rows) == 2][:3]
+        self.assertTrue(both)
+        with studio.Server(path) as server:
+            lanes = {lane['id']: lane['session'] for lane in server.get('trace')['lanes'] if 'session' in lane}
+            for op, rows in both:
+                for session, row in rows.items():
+                    self.assertEqual(server.get('row?op=%d&session=%d' % (op, session)), row)
+                    arrows = server.get('arrows?op=%d&session=%d' % (op, session))['arrows']
+                    self.assertTrue(arrows)
+                    self.assertEqual({lanes[arrow[end]] for arrow in arrows for end in ('from_lane', 'to_lane')}, {session})
+                    body = {'question': 'gaps', 'options': {'op_id': op}, 'session': session}
+                    gap, = server.ask('/api/ask', 'POST', body).json()['longest']
+                    self.assertEqual((gap['session'], gap['end_ns']), (session, row['start_ns']))
+            for path, status in (('row?op=%d&session=3' % both[0][0], 404), ('row?op=1&session=0', 400), ('arrows?op=1&session=x', 400)):
+                self.assertEqual(server.ask('/api/' + path).status, status, path)
+            for session in (0, -1, 1 << 40, 'x'):
+                self.assertEqual(server.ask('/api/ask', 'POST', {'question': 'info', 'session': session}).status, 400, session)
+
 
 class WhatIf(harness.Case):
     PART = 1 << 18

@@ -43,13 +43,14 @@ static const struct {
 	bool is_post;
 	int (*run)(struct ts_studio_call *call);
 } requests[] = {
-	{"trace", false, ts_request_trace},    {"tiles", false, ts_request_tiles},
-	{"names", false, ts_request_names},    {"rows", false, ts_request_rows},
-	{"row", false, ts_request_row},	       {"ask", true, ts_request_ask},
-	{"picture", true, ts_request_picture}, {"search", false, ts_request_search},
-	{"arrows", false, ts_request_arrows},  {"slack", false, ts_request_slack},
-	{"what-if", true, ts_request_what_if}, {"what-if", false, ts_request_what_if_progress},
-	{"live", false, ts_request_live},      {"live", true, ts_request_control},
+	{"trace", false, ts_request_trace},	{"tiles", false, ts_request_tiles},
+	{"names", false, ts_request_names},	{"rows", false, ts_request_rows},
+	{"row", false, ts_request_row},		{"ask", true, ts_request_ask},
+	{"picture", true, ts_request_picture},	{"search", false, ts_request_search},
+	{"arrows", false, ts_request_arrows},	{"slack", false, ts_request_slack},
+	{"what-if", true, ts_request_what_if},	{"what-if", false, ts_request_what_if_progress},
+	{"live", false, ts_request_live},	{"live", true, ts_request_control},
+	{"content", false, ts_request_content},
 };
 
 static const char *const headers[][2] = {

@@ -101,6 +101,11 @@ export class Model {
 
 	private infos: Array<Promise<Info> | undefined> = [];
 
+	/* The trace has grown: "info" is asked again. */
+	forgetInfo(): void {
+		this.infos = [];
+	}
+
 	/* The answer to "info": asked once. */
 	info(trace = 0): Promise<Info> {
 		let info = this.infos[trace];

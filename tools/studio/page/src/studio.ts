@@ -99,10 +99,10 @@ export class Studio implements Shell {
 		this.tabs.open(tab, focus);
 	}
 
-	async goToOperation(op: Integer, trace = 0, reveal = true): Promise<void> {
+	async goToOperation(op: Integer, trace: number, session: number | undefined, reveal = true): Promise<void> {
 		const choice = ++this.choices;
 		try {
-			const row = await this.model.api.rowOf(op, trace);
+			const row = await this.model.api.rowOf(op, trace, session);
 			const lane = this.model.laneOfRow(row, trace);
 			if (!lane)
 				return;
@@ -135,13 +135,13 @@ export class Studio implements Shell {
 			this.timeline.scrollTo(shown);
 	}
 
-	explainGap(op: Integer, trace = 0): void {
+	explainGap(op: Integer, trace: number, session: number | undefined): void {
 		if (String(op) === '0') {
 			this.announce('the selected row has no operation');
 			return;
 		}
 		this.tabs.setSide(trace);
-		this.gaps[trace].explain(op);
+		this.gaps[trace].explain(op, session);
 		this.open('gaps');
 	}
 
@@ -157,7 +157,7 @@ export class Studio implements Shell {
 		if (hit.lane.layer) {
 			// An emulated row has other times than the row of the trace, which the panels know.
 			if (hit.row)
-				this.chooseEmulated(hit.row.op);
+				this.chooseEmulated(hit.row.op, hit.lane.info.session);
 			else if (hit.cell && hit.cell.share > 0)
 				void this.chooseAt(hit, choice);
 			return;
@@ -190,9 +190,9 @@ export class Studio implements Shell {
 		this.describe();
 	}
 
-	private chooseEmulated(op: Integer): void {
+	private chooseEmulated(op: Integer, session: number | undefined): void {
 		if (String(op) !== '0')
-			void this.goToOperation(op, 0, false);
+			void this.goToOperation(op, 0, session, false);
 	}
 
 	/* The row at a place that is drawn from tiles. */
@@ -209,7 +209,7 @@ export class Studio implements Shell {
 			if (best < 0 || choice !== this.choices)
 				return;
 			if (hit.lane.layer)
-				this.chooseEmulated(rows.op[best]);
+				this.chooseEmulated(rows.op[best], hit.lane.info.session);
 			else
 				this.choose({ lane: hit.lane.info.id, start: rows.start[best], end: rows.end[best], key: rows.key[best],
 					op: rows.op[best], depth: rows.depth[best] }, false);
@@ -225,7 +225,7 @@ export class Studio implements Shell {
 			if (choice !== this.choices)
 				return;
 			if (next >= 0)
-				this.explainGap(rows.op[next], this.model.traceOf(hit.lane.info.id));
+				this.explainGap(rows.op[next], this.model.traceOf(hit.lane.info.id), hit.lane.info.session);
 			else
 				this.open('state');
 		} catch (error) {
@@ -367,11 +367,13 @@ export class Studio implements Shell {
 		case 'show-all': model.view.showAll(); model.emit('view'); break;
 		case 'gap':
 			if (model.selection)
-				this.explainGap(model.selection.op, model.traceOf(model.selection.lane));
+				this.explainGap(model.selection.op, model.traceOf(model.selection.lane), model.lane(model.selection.lane)?.session);
 			break;
 		case 'row-span':
-			if (model.selection)
-				model.setSpan([model.selection.start, Math.max(model.selection.end, model.selection.start + 1)]);
+			if (model.selection) {
+				const { start, end, lane } = model.selection;
+				model.setSpan([start + model.offsetOf(lane), Math.max(end, start + 1) + model.offsetOf(lane)]);
+			}
 			break;
 		case 'mark': this.toggleMark(); break;
 		case 'mark-previous': this.goToMark(-1); break;
@@ -753,7 +755,7 @@ export class Studio implements Shell {
 		const { view } = this.model;
 		const before = [view.from, view.to] as const;
 		const tab = this.tabs.current;
-		await this.goToOperation(op, lane !== undefined ? this.model.traceOf(lane) : 0);
+		await this.goToOperation(op, lane !== undefined ? this.model.traceOf(lane) : 0, lane !== undefined ? this.model.lane(lane)?.session : undefined);
 		this.model.show(before[0], before[1]);
 		if (tab)
 			this.open(tab);
@@ -789,5 +791,7 @@ export class Studio implements Shell {
 		if (this.model.tree.visible.length !== shown)
 			this.model.emit('lanes');
 		this.model.emit('trace');
+		this.model.forgetInfo();
+		this.tabs.grown();
 	}
 }

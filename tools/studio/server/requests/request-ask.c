@@ -84,9 +84,8 @@ static int ask_graph(struct ts_studio_call *call, struct ts_studio_asking *askin
 	if (limit_nodes(call, asking))
 		return -1;
 	pthread_mutex_lock(&call->studio->slacks.making);
-	r = ts_ask_json(call->reader->source.reader, call->reader->source.session,
-			call->trace->path, asking->question, asking->options, &options, &call->out,
-			why);
+	r = ts_ask_json(call->reader->source.reader, call->session, call->trace->path,
+			asking->question, asking->options, &options, &call->out, why);
 	malloc_trim(0);
 	pthread_mutex_unlock(&call->studio->slacks.making);
 	if (r == TS_E_GRAPH_NODES)
@@ -110,10 +109,11 @@ int ts_request_ask(struct ts_studio_call *call)
 		return compare(call, &asking);
 	if (ts_call_reader(call, asking.trace))
 		return -1;
+	if (!call->session)
+		call->session = asking.session;
 	if (!strcmp(asking.question, "graph"))
 		return ask_graph(call, &asking);
-	r = ts_ask_json(call->reader->source.reader, call->reader->source.session,
-			call->trace->path, asking.question, asking.options, &options, &call->out,
-			why);
+	r = ts_ask_json(call->reader->source.reader, call->session, call->trace->path,
+			asking.question, asking.options, &options, &call->out, why);
 	return report(call, r, why);
 }

@@ -177,16 +177,22 @@ export class Api {
 			signal);
 	}
 
-	rowOf(op: Integer, trace: number, signal?: AbortSignal): Promise<Row> {
-		return this.json('row?op=' + op + (trace ? '&trace=' + trace : ''), signal);
+	/* The first bytes of a captured content, in hexadecimal. */
+	content(session: number, content: number, trace: number, signal?: AbortSignal): Promise<{ bytes: number; hex: string }> {
+		return this.json('content?session=' + session + '&content=' + content + (trace ? '&trace=' + trace : ''), signal);
 	}
 
-	ask<T>(question: string, options: object, trace: number, signal?: AbortSignal): Promise<T> {
-		return this.json('ask', signal, { question, options, trace });
+	/* `session`: each session of a trace numbers its operations by itself; undefined: any session. */
+	rowOf(op: Integer, trace: number, session: number | undefined, signal?: AbortSignal): Promise<Row> {
+		return this.json('row?op=' + op + (trace ? '&trace=' + trace : '') + (session ? '&session=' + session : ''), signal);
 	}
 
-	async askLines<T>(question: string, options: object, trace: number, signal?: AbortSignal): Promise<T[]> {
-		const response = await this.fetch('ask', signal, { question, options, trace });
+	ask<T>(question: string, options: object, trace: number, signal?: AbortSignal, session?: number): Promise<T> {
+		return this.json('ask', signal, { question, options, trace, session: session || undefined });
+	}
+
+	async askLines<T>(question: string, options: object, trace: number, signal?: AbortSignal, session?: number): Promise<T[]> {
+		const response = await this.fetch('ask', signal, { question, options, trace, session: session || undefined });
 		return parseLines(await response.text()) as T[];
 	}
 
@@ -227,8 +233,8 @@ export class Api {
 			'&direction=' + direction + (regex ? '&regex=1' : '') + (trace ? '&trace=' + trace : ''), signal);
 	}
 
-	arrowsOf(op: Integer, trace: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
-		return this.json('arrows?op=' + op + (trace ? '&trace=' + trace : ''), signal);
+	arrowsOf(op: Integer, trace: number, session: number | undefined, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
+		return this.json('arrows?op=' + op + (trace ? '&trace=' + trace : '') + (session ? '&session=' + session : ''), signal);
 	}
 
 	arrows(from: number, to: number, limit: number, trace: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {

@@ -56,10 +56,12 @@ export class LivePanel extends Panel {
 		try {
 			const live = await this.model.api.live();
 			this.show(live);
-			if (this.grew && live.duration_ns > this.model.view.duration) {
+			const longer = live.duration_ns > this.model.view.duration;
+			// The last rows may come without a later end.
+			if (this.grew && (longer || live.state === 'ended')) {
 				const length = this.model.view.span;
 				await this.grew(live.duration_ns);
-				if (this.follow.checked)
+				if (longer && this.follow.checked)
 					this.model.show(live.duration_ns - length * 0.95, live.duration_ns + length * 0.05);
 			}
 			if (live.state === 'ended')
