@@ -7,8 +7,8 @@
  *     programs in the kernel -> events ring, lanes of the CPUs -> hub thread -> feed->filling
  *     session thread: ts_kernel_feed_take() swaps feed->filling with feed->taken
  *
- * The hub's thread reads the kernel's ring and lanes, and copies each event to its feed. While there
- * is no feed, the thread sleeps. Three locks, acquired in this order:
+ * The hub's thread reads the ring and the lanes, and copies each event to its feed. While there is
+ * no feed, the thread sleeps. Three locks, acquired in this order:
  *
  * - `change`: feeds are added and removed, programs are attached and detached.
  * - `reading`: the ring and the array `feeds`.
@@ -281,7 +281,7 @@ static int start(struct ts_kernel_hub *hub)
 	int r;
 
 	r = ts_bpf_lanes_init(&hub->lanes, hub->programs.fds[TS_BPF_MAP_LANES],
-			      hub->programs.n_cpus);
+			      hub->programs.fds[TS_BPF_MAP_LANE_EVENTS], hub->programs.n_cpus);
 	if (r)
 		return ts_error_trace(r);
 	hub->ring = ring_buffer__new(hub->programs.fds[TS_BPF_MAP_EVENTS], on_event, hub, NULL);
