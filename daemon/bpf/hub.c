@@ -82,9 +82,8 @@ struct ts_kernel_feed {
 	struct buffer taken;	/* the caller of ts_kernel_feed_take() reads it */
 	uint32_t n_small_takes; /* since the last take that filled an eighth of its buffer */
 	uint64_t n_dropped[TS_BPF_N_PROGRAMS];
-	/* events that the kernel lost; set when the feed ends */
-	uint64_t n_lost[TS_BPF_N_PROGRAMS];
-	uint32_t counted; /* guarded by `change` */
+	struct ts_bpf_lost lost; /* events that the kernel lost; set when the feed ends */
+	uint32_t counted;	 /* guarded by `change` */
 	/*
 	 * True if the feed has counted events since it began. Atomic and relaxed: the thread that
 	 * reads tallies loads it, ts_kernel_feed_change() stores it.
@@ -626,14 +625,13 @@ static void detach_idle(struct ts_kernel_hub *hub)
 	hub->attached = false;
 }
 
-static uint64_t feed_lost(struct ts_kernel_feed *feed, unsigned program)
+/* Reads the events that the kernel lost, by program. */
+static void read_losses(const struct ts_kernel_feed *feed, struct ts_bpf_lost *ret_lost)
 {
 	uint32_t slot = feed->session % TS_BPF_SLOTS;
-	struct ts_bpf_lost lost;
 
-	if (bpf_map_lookup_elem(feed->hub->programs.fds[TS_BPF_MAP_LOST], &slot, &lost))
-		return 0;
-	return lost.count[program];
+	if (bpf_map_lookup_elem(feed->hub->programs.fds[TS_BPF_MAP_LOST], &slot, ret_lost))
+		*ret_lost = (struct ts_bpf_lost){{0}};
 }
 
 void ts_kernel_feed_end(struct ts_kernel_feed *feed)
@@ -656,8 +654,7 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	hub->n_feeds--;
 	hub->n_quiet -= feed->quiet;
 	pthread_mutex_unlock(&hub->reading);
-	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
-		feed->n_lost[i] = feed_lost(feed, i);
+	read_losses(feed, &feed->lost);
 	detach_idle(hub);
 	pthread_mutex_unlock(&hub->change);
 }
@@ -726,12 +723,14 @@ void ts_kernel_feed_free(struct ts_kernel_feed *feed)
 	free(feed);
 }
 
-uint64_t ts_kernel_feed_lost(struct ts_kernel_feed *feed, unsigned program)
+void ts_kernel_feed_losses(struct ts_kernel_feed *feed, uint64_t ret_lost[TS_BPF_N_PROGRAMS])
 {
-	uint64_t n = feed->ended ? feed->n_lost[program] : feed_lost(feed, program);
+	struct ts_bpf_lost lost = feed->lost;
 
+	if (!feed->ended)
+		read_losses(feed, &lost);
 	pthread_mutex_lock(&feed->lock);
-	n += feed->n_dropped[program];
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
+		ret_lost[i] = lost.count[i] + feed->n_dropped[i];
 	pthread_mutex_unlock(&feed->lock);
-	return n;
 }
