@@ -32,8 +32,14 @@
 /* Events of one feed in a row before its lock is released. */
 #define MAX_IN_A_ROW 256u
 /* milliseconds between reads of the ring, if the ring fills slowly */
-#define LOOK_MS	       50
-#define LEAST_NS       1000000 /* nanoseconds between reads of the ring, if the ring fills fast */
+#define LOOK_MS 50
+/*
+ * Nanoseconds between reads of the ring, if the ring fills fast: fewer if the last read took more
+ * than BUSY_BYTES. A session takes its events every 11 ms, so more reads deliver nothing earlier.
+ */
+#define PAUSE_NS       3000000
+#define BUSY_PAUSE_NS  1000000
+#define BUSY_BYTES     (512u << 10)
 #define SECOND_NS      UINT64_C(1000000000)
 #define FEED_MAX_BYTES (16u << 20)
 /*
@@ -63,6 +69,7 @@ struct ts_kernel_hub {
 	uint32_t n_quiet;		/* feeds that watch nothing */
 	struct ts_kernel_feed *current; /* while the ring is read: the feed whose lock is held */
 	uint32_t n_in_a_row;		/* events since the lock of `current` was acquired */
+	size_t n_read_bytes;		/* of the last read */
 	struct ts_kernel_feed *feeds[TS_BPF_SLOTS]; /* index: session number modulo TS_BPF_SLOTS */
 };
 
@@ -214,13 +221,15 @@ static struct ts_kernel_feed *acquire_feed(struct ts_kernel_hub *hub, uint32_t s
 
 static int on_event(void *data, void *bytes, size_t n_bytes)
 {
+	struct ts_kernel_hub *hub = data;
 	const struct ts_bpf_event *event = bytes;
 	struct ts_kernel_feed *feed;
 
+	hub->n_read_bytes += n_bytes;
 	/* A shorter record only wakes this thread. */
 	if (n_bytes < sizeof(*event) || n_bytes != ts_kernel_event_bytes(event))
 		return 0;
-	feed = acquire_feed(data, event->session);
+	feed = acquire_feed(hub, event->session);
 	if (feed)
 		feed_add(feed, event, n_bytes);
 	return 0;
@@ -228,8 +237,11 @@ static int on_event(void *data, void *bytes, size_t n_bytes)
 
 static void on_lane(void *data, const struct ts_bpf_off_cpu *events, size_t n_events)
 {
+	struct ts_kernel_hub *hub = data;
+
+	hub->n_read_bytes += n_events * sizeof(*events);
 	for (size_t i = 0; i < n_events; i++) {
-		struct ts_kernel_feed *feed = acquire_feed(data, events[i].event.session);
+		struct ts_kernel_feed *feed = acquire_feed(hub, events[i].event.session);
 
 		if (feed)
 			feed_add(feed, &events[i].event, sizeof(*events));
@@ -242,6 +254,7 @@ static void on_lane(void *data, const struct ts_bpf_off_cpu *events, size_t n_ev
  */
 static void read_events(struct ts_kernel_hub *hub)
 {
+	hub->n_read_bytes = 0;
 	ring_buffer__consume(hub->ring);
 	ts_bpf_lanes_read(&hub->lanes, on_lane, hub);
 	release_current(hub);
@@ -252,6 +265,7 @@ static void *take_events(void *data)
 	struct ts_kernel_hub *hub = data;
 	int fd = ring_buffer__epoll_fd(hub->ring);
 	struct epoll_event event;
+	long pause_ns;
 
 	pthread_mutex_lock(&hub->reading);
 	while (!hub->ending) {
@@ -264,8 +278,9 @@ static void *take_events(void *data)
 		(void)epoll_wait(fd, &event, 1, LOOK_MS);
 		pthread_mutex_lock(&hub->reading);
 		read_events(hub);
+		pause_ns = hub->n_read_bytes > BUSY_BYTES ? BUSY_PAUSE_NS : PAUSE_NS;
 		pthread_mutex_unlock(&hub->reading);
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, LEAST_NS}, NULL);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, pause_ns}, NULL);
 		pthread_mutex_lock(&hub->reading);
 	}
 	pthread_mutex_unlock(&hub->reading);
