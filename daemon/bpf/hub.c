@@ -130,21 +130,12 @@ size_t ts_kernel_event_bytes(const struct ts_bpf_event *event)
 
 static bool buffer_reserve(struct buffer *buffer, size_t n_bytes)
 {
-	size_t n = buffer->n_allocated ? buffer->n_allocated : FEED_MIN_BYTES;
-	uint8_t *grown;
+	size_t n = buffer->n_bytes + n_bytes;
 
-	if (buffer->n_bytes + n_bytes <= buffer->n_allocated)
-		return true;
-	while (n < buffer->n_bytes + n_bytes)
-		n *= 2;
 	if (n > FEED_MAX_BYTES)
 		return false;
-	grown = realloc(buffer->bytes, n);
-	if (!grown)
-		return false;
-	buffer->bytes = grown;
-	buffer->n_allocated = n;
-	return true;
+	return !TS_GROW(buffer->bytes, buffer->n_allocated,
+			n > FEED_MIN_BYTES ? n : FEED_MIN_BYTES);
 }
 
 /* Adds an event. The caller holds the feed's lock. */
