@@ -41,7 +41,7 @@ POINTER = re.compile(r'\(\*\w+\)\([^;{}]*?\)\s*=\s*(?:\w+\s*\(\s*)?(?:cu|cuda|hi
 
 # Parts of names of C, and names as a whole, that say nothing to a reader who knows CUDA.
 PARTS = frozenset(('closer', 'eras', 'keyed', 'born', 'told', 'tell', 'underway', 'wish'))
-WHOLE = frozenset(('called', 'during'))
+WHOLE = frozenset(('called', 'during', 'room'))
 PREFIX = re.compile(r'^static\s+(?!inline)(?:[^;={}()]*?)\b(ts_\w+)\s*\(', re.M)
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
