@@ -180,7 +180,7 @@ static void load_tool(void *sdk)
 	char path[PATH_MAX + sizeof(TOOL_LIBRARY)];
 	void *tool;
 
-	snprintf(path, PATH_MAX, "%s", ts_loaded.library);
+	snprintf(path, PATH_MAX, "%s", ts_library.path);
 	if (!strchr(path, '/'))
 		return;
 	strcpy(strrchr(path, '/') + 1, TOOL_LIBRARY);

@@ -85,6 +85,13 @@ int ts_tile_fill_add(struct ts_tile_fill *fill, uint64_t start_ns, uint64_t end_
 /* Adds the pending row and count. Afterwards all cells are final. Returns 0 or -ENOMEM. */
 int ts_tile_fill_finish(struct ts_tile_fill *fill);
 
+/* Gives up the finest level, unless it is the only one. Rows may follow. Returns 0 or -ENOMEM. */
+int ts_tile_fill_coarsen(struct ts_tile_fill *fill);
+
+/* Copies the tiles of a view, whose level is that of the finest cells or coarser. */
+void ts_tile_fill_copy(const struct ts_tile_fill *fill, const struct ts_tiles_view *view,
+		       struct ts_tile_cell *cells);
+
 /* Returns a part of a cell in millionths, rounded down. */
 uint32_t ts_tile_millionths(uint64_t ns, uint32_t level);
 
