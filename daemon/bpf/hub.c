@@ -7,8 +7,8 @@
  *     programs in the kernel -> events ring, lanes of the CPUs -> hub thread -> feed->filling
  *     session thread: ts_kernel_feed_take() swaps feed->filling with feed->taken
  *
- * The hub's thread reads the kernel's ring and lanes, and copies each event to its feed. While there
- * is no feed, the thread sleeps. Three locks, acquired in this order:
+ * The hub's thread reads the kernel's ring and lanes, and copies each event to its feed. While
+ * there is no feed, the thread sleeps. Three locks, acquired in this order:
  *
  * - `change`: feeds are added and removed, programs are attached and detached.
  * - `reading`: the ring and the array `feeds`.
