@@ -129,8 +129,8 @@ struct item {
 /* Where the next low bit lies. */
 struct low {
 	uint8_t *at;
-	uint64_t bits;	 /* that are not complete bytes */
-	uint64_t n_bits; /* below 8 */
+	uint64_t bits;	 /* that are not stored yet */
+	uint64_t n_bits; /* below 32 */
 };
 
 /* The state of a writer. */
@@ -191,12 +191,16 @@ static TS_ALWAYS_INLINE void split(const struct item *restrict items,
 		numbers[i] = number;
 		plane[i] = (uint8_t)byte;
 		ret_above[i] = byte > UINT8_MAX;
-		bits |= (number ^ byte << shift) << n_bits;
+		bits |= (number & ((UINT64_C(1) << shift) - 1)) << n_bits;
 		n_bits += shift;
-		memcpy(at, &bits, sizeof(bits));
-		at += n_bits / 8;
-		bits >>= n_bits & ~UINT64_C(7);
-		n_bits &= 7;
+		if (n_bits >= 32) {
+			uint32_t word = (uint32_t)bits;
+
+			memcpy(at, &word, sizeof(word));
+			at += sizeof(word);
+			bits >>= 32;
+			n_bits -= 32;
+		}
 	}
 	low->bits = bits;
 	low->n_bits = n_bits;
@@ -229,22 +233,33 @@ TS_WIDE_OR_NOT(subtract,
 	       (items, context, numbers, n, plane, ret_above))
 
 /*
- * Packs remainders of -1 to 2 into two bits each, and clears them. `remainders` is padded with zeros
- * to a multiple of 4.
+ * Takes remainders of -1 to 2 out of n <= SOME_ROWS remainders, as two bits each, one byte for each.
  */
+static TS_ALWAYS_INLINE void take_twos(int32_t *restrict remainders, uint32_t n,
+				       uint8_t *restrict twos)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t two = (uint32_t)(remainders[i] + 1);
+
+		twos[i] = (uint8_t)(two < 4 ? two : 1);
+		remainders[i] = two < 4 ? 0 : remainders[i];
+	}
+}
+
+TS_WIDE_OR_NOT(take_twos, (int32_t * remainders, uint32_t n, uint8_t *twos), (remainders, n, twos))
+
+/* Packs four remainders of -1 to 2 into a byte, and clears these remainders. */
 static void put_remainders(int32_t *remainders, uint32_t n, uint8_t *to)
 {
+	uint8_t twos[SOME_ROWS + 4];
+	uint32_t four;
+
+	take_twos_fast(remainders, n, twos);
+	memset(twos + n, 0, 4);
 	for (uint32_t i = 0; i < n; i += 4) {
-		uint32_t byte = 0;
-
-		for (uint32_t j = 0; j < 4; j++) {
-			uint32_t two = (uint32_t)(remainders[i + j] + 1);
-			bool is_in = two < 4;
-
-			byte |= (is_in ? two : 1u) << 2 * j;
-			remainders[i + j] = is_in ? 0 : remainders[i + j];
-		}
-		*to++ = (uint8_t)byte;
+		memcpy(&four, twos + i, sizeof(four));
+		/* Moves byte j of `four` by 24 - 6 * j bits, so that all meet in the highest byte. */
+		*to++ = (uint8_t)(four * 0x01041040u >> 24);
 	}
 }
 
@@ -269,7 +284,7 @@ static int put_some(struct writing *writing, const uint64_t *residuals, uint32_t
 	const struct ts_scaled *scaled = writing->scaled;
 	const uint16_t *context = scaled->context ? scaled->context + row : no_context;
 	uint64_t numbers[SOME_ROWS];
-	int32_t remainders[SOME_ROWS + 4];
+	int32_t remainders[SOME_ROWS];
 	uint8_t are_above[SOME_ROWS + 8];
 	bool has_divided = scaled->quantum > 1 || scaled->has_remainders;
 	int r = 0;
@@ -283,10 +298,8 @@ static int put_some(struct writing *writing, const uint64_t *residuals, uint32_t
 			   &writing->low);
 	else
 		subtract_fast(writing->items, context, numbers, n, writing->plane + row, are_above);
-	if (scaled->has_remainders) {
-		memset(remainders + n, 0, 4 * sizeof(*remainders));
+	if (scaled->has_remainders)
 		put_remainders(remainders, n, writing->remainders + row / 4);
-	}
 	if (has_divided)
 		mark_fast(remainders, n, are_above);
 	memset(are_above + n, 0, 8);
@@ -378,7 +391,9 @@ static int put_all(const struct ts_scaled *scaled, const uint64_t *residuals, ui
 	}
 	if (r)
 		return r;
-	output->low->n = (size_t)(writing.low.at - output->low->bytes) + !!writing.low.n_bits;
+	memcpy(writing.low.at, &writing.low.bits, sizeof(writing.low.bits));
+	output->low->n =
+		(size_t)(writing.low.at - output->low->bytes) + (writing.low.n_bits + 7) / 8;
 	output->plane_end = output->out->n += n;
 	output->remainders_end = output->out->n += n_twos;
 	return put_tail(output);

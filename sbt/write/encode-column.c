@@ -22,6 +22,12 @@
 /* Minimum length of a SCALED column. */
 #define MIN_SCALED_VALUES 64u
 
+/*
+ * A SCALED column has at least a byte less for this many rows, except at the begin of a file: it
+ * takes some ns a row longer to write and to read.
+ */
+#define MIN_ROWS_A_BYTE 32u
+
 /* A part of a payload of at least this length is a zstd frame with its own statistics. */
 #define MIN_PART_BYTES 512u
 
@@ -315,14 +321,14 @@ static size_t measure_sections(struct ts_encoder *encoder, size_t from, const si
 }
 
 /* Notes the result of a trial: the next one is later if the result is the same. */
-static void keep_trial(struct ts_scaled_choice *choice, bool is_best, uint32_t n)
+static void keep_trial(struct ts_scaled_choice *choice, bool is_best)
 {
 	if (!choice->n_wait || is_best != choice->is_best)
-		choice->n_wait = TS_ENCODER_CHOICE_BLOCKS / 2;
-	if (choice->n_wait < TS_ENCODER_MOST_BLOCKS)
+		choice->n_wait = TS_ENCODER_CHOICE_BLOCKS;
+	if (choice->n_wait < 2 * TS_ENCODER_MOST_BLOCKS)
 		choice->n_wait = (uint8_t)(choice->n_wait * 2);
 	choice->is_best = is_best;
-	choice->n_left = n >= TS_ENCODER_SAMPLE ? (uint8_t)(choice->n_wait - 1) : 0;
+	choice->n_left = (uint8_t)(choice->n_wait - 1);
 }
 
 /* Appends the column as SCALED, with predictions[0]. Returns as ts_encoder_scale(). */
@@ -376,9 +382,12 @@ static int try_scaled(struct ts_encoder *encoder, struct ts_sbt_column_header *h
 	if (!r) {
 		n = measure_sections(encoder, from, ends, header->n_values);
 		encoder->raw.n = from;
-		is_best = n + n / 64 < measure_planes(encoder, header);
+		if (!encoder->is_thorough)
+			n += header->n_values / MIN_ROWS_A_BYTE;
+		is_best = n < measure_planes(encoder, header);
 	}
-	keep_trial(&choice->scaled, is_best, header->n_values);
+	if (!encoder->is_thorough)
+		keep_trial(&choice->scaled, is_best);
 	if (!is_best)
 		return 0;
 	memmove(encoder->raw.bytes + from - header->n_bytes, encoder->raw.bytes + from,
@@ -427,7 +436,7 @@ static int put_times(struct ts_encoder *encoder, struct ts_sbt_column_header *he
 		     const uint16_t *bases, unsigned n_predictions, struct ts_choice *choice)
 {
 	const struct ts_sbt_column_header fresh = *header;
-	bool is_trial = !choice->scaled.n_left;
+	bool is_trial = !choice->scaled.n_left || encoder->is_thorough;
 	size_t ends[4];
 	int r;
 

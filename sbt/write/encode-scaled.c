@@ -10,12 +10,14 @@
 #include "sbt/format/scaled.h"
 #include "sbt/write/entropy.h"
 
-/* Rows of the sample, and the rows of one item from which its middle is computed. */
-#define MAX_SAMPLE 2048u
-#define MAX_MIDDLE 15u
+/* Rows of the sample, one of SAMPLE_ROWS if that is within the limits; and the rows of one item from which its middle is computed. */
+#define MIN_SAMPLE  512u
+#define MAX_SAMPLE  2048u
+#define SAMPLE_ROWS 8u
+#define MAX_MIDDLE  15u
 
 /* Rows of the sample in which a quantum is looked for, and the largest quantum. */
-#define QUANTUM_SAMPLE	512u
+#define QUANTUM_SAMPLE	256u
 #define MAX_QUANTUM	4096u
 #define MAX_ROUND_ERROR 1
 
@@ -72,10 +74,14 @@ static int allocate(struct ts_encoder *encoder, uint32_t n_items, struct samplin
 static void take_sample(struct sampling *sampling, const uint64_t *residuals, uint32_t n,
 			const uint16_t *context)
 {
-	uint32_t span = n / MAX_SAMPLE * 2 + 1, random = 1;
+	uint32_t n_wanted = n / SAMPLE_ROWS, span, random = 1;
 
+	n_wanted = n_wanted < MIN_SAMPLE   ? MIN_SAMPLE
+		   : n_wanted > MAX_SAMPLE ? MAX_SAMPLE
+					   : n_wanted;
+	span = n / n_wanted * 2 + 1;
 	sampling->n = 0;
-	for (uint32_t i = 0; i < n && sampling->n < MAX_SAMPLE;) {
+	for (uint32_t i = 0; i < n && sampling->n < n_wanted;) {
 		sampling->numbers[sampling->n] = residuals[i];
 		sampling->items[sampling->n++] = context ? context[i] : 0;
 		random = random * 1664525 + 1013904223;
