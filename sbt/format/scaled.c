@@ -20,8 +20,8 @@
 #define FAST_BITS 31u
 
 /*
- * Divides by the quantum, rounded to nearest: exact for numbers that have FAST_BITS bits when `bias`
- * quanta and half a quantum are added.
+ * Divides by the quantum, rounded to nearest: exact for numbers that have FAST_BITS bits when
+ * `bias` quanta and half a quantum are added.
  */
 struct divider {
 	uint64_t quantum;
@@ -173,8 +173,8 @@ static int put_exception(struct writing *writing, uint32_t row, uint64_t shift, 
 }
 
 /*
- * Splits n <= SOME_ROWS numbers into the plane and the low bits. Afterwards the numbers are relative
- * to their items; ret_above is not 0 where a number does not fit.
+ * Splits n <= SOME_ROWS numbers into the plane and the low bits. Afterwards the numbers are
+ * relative to their items; ret_above is not 0 where a number does not fit.
  */
 static TS_ALWAYS_INLINE void split(const struct item *restrict items,
 				   const uint16_t *restrict context, uint64_t *restrict numbers,
@@ -233,7 +233,8 @@ TS_WIDE_OR_NOT(subtract,
 	       (items, context, numbers, n, plane, ret_above))
 
 /*
- * Takes remainders of -1 to 2 out of n <= SOME_ROWS remainders, as two bits each, one byte for each.
+ * Takes remainders of -1 to 2 out of n <= SOME_ROWS remainders, as two bits each, one byte for
+ * each.
  */
 static TS_ALWAYS_INLINE void take_twos(int32_t *restrict remainders, uint32_t n,
 				       uint8_t *restrict twos)
@@ -258,7 +259,7 @@ static void put_remainders(int32_t *remainders, uint32_t n, uint8_t *to)
 	memset(twos + n, 0, 4);
 	for (uint32_t i = 0; i < n; i += 4) {
 		memcpy(&four, twos + i, sizeof(four));
-		/* Moves byte j of `four` by 24 - 6 * j bits, so that all meet in the highest byte. */
+		/* Moves byte j by 24 - 6 * j bits: all meet in the highest byte. */
 		*to++ = (uint8_t)(four * 0x01041040u >> 24);
 	}
 }
@@ -492,8 +493,8 @@ const char *ts_scaled_init(struct ts_scaled_numbers *ret_numbers, const struct t
 }
 
 /*
- * Decodes planes and low bits of n <= SOME_ROWS rows, from bit *low_bit of `low`. 8 bytes behind the
- * low bits are readable.
+ * Decodes planes and low bits of n <= SOME_ROWS rows, from bit *low_bit of `low`. 8 bytes
+ * behind the low bits are readable.
  */
 static TS_ALWAYS_INLINE void join(const struct ts_scale *restrict scales,
 				  const uint16_t *restrict context, const uint8_t *restrict plane,

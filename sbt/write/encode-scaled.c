@@ -10,7 +10,10 @@
 #include "sbt/format/scaled.h"
 #include "sbt/write/entropy.h"
 
-/* Rows of the sample, one of SAMPLE_ROWS if that is within the limits; and the rows of one item from which its middle is computed. */
+/*
+ * The sample has one of SAMPLE_ROWS rows, within the limits. The middle of an item is computed from
+ * some of its rows.
+ */
 #define MIN_SAMPLE  512u
 #define MAX_SAMPLE  2048u
 #define SAMPLE_ROWS 8u

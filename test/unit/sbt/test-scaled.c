@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoding SCALED: FORMAT.md's example has the bytes that are written, any residuals come back,
- * damaged columns are rejected or decoded, and a writer chooses the encoding where it is smaller and
- * never in a file of version 1.0.
+ * The encoding SCALED: FORMAT.md's example has the bytes that are written, any residuals come
+ * back, damaged columns are rejected or decoded, and a writer chooses the encoding where it is
+ * smaller and never in a file of version 1.0.
  */
 
 #include "test/unit/harness.h"
@@ -67,7 +67,7 @@ TS_TEST(example)
 	uint8_t bytes[sizeof(want)];
 	uint64_t back[4], state = 1;
 
-	/* With so few rows, one exception would be too many: the rows are repeated for the writer. */
+	/* With so few rows, one exception is too many for the writer. */
 	ts_check_int(ts_scaled_put(&scaled, numbers, 4, &output), 1);
 	ts_check_int(out.n, 0);
 	ts_check_int(ts_scaled_put(&scaled, numbers, 3, &output), 0);
