@@ -34,8 +34,11 @@
  * full a moment before, if the copies of its stack are short.
  */
 #define WAIT_MS 160
-/* Time between small messages: one message costs as much as a sample. */
-#define SEND_NS	   UINT64_C(100000000)
+/*
+ * Time between small messages: a message costs the sampler as much as a sample, and the daemon more,
+ * because its caches are cold.
+ */
+#define SEND_NS	   UINT64_C(250000000)
 #define SEND_BYTES (TS_SAMPLER_MESSAGE_BYTES / 2)
 /* The cost of a sample is measured over this time, and this number of samples. */
 #define COST_NS	     UINT64_C(1000000000)
@@ -68,6 +71,7 @@ struct sampling {
 	/* Processor time of a sample in the sampled thread and in the daemon; 0: not known yet. */
 	uint64_t thread_ns, daemon_ns;
 	bool has_thread_ns, thread_prompt; /* `prompt` when thread_ns was measured */
+	size_t stack_bytes;		   /* copied with the last sample */
 	size_t n_message;
 	uint64_t message[TS_SAMPLER_MESSAGE_BYTES / 8];
 };
@@ -209,6 +213,7 @@ static int take_sample(void *data, const struct ts_thread_sample *sample, size_t
 	int r = read_python(sampling, sample, &has_python);
 
 	*ret_depth_bytes = SIZE_MAX;
+	sampling->stack_bytes = sample->n_stack_bytes;
 	if (r)
 		return r;
 	ts_unwinder_walk(sampling->unwinder, &sample->registers, sample->stack,
@@ -505,7 +510,7 @@ static int take_all(struct sampling *sampling)
 static int count_sample(void *data, const struct ts_thread_sample *sample, size_t *ret_depth_bytes)
 {
 	(void)sample;
-	*ret_depth_bytes = SIZE_MAX;
+	*ret_depth_bytes = 0;
 	++*(unsigned *)data;
 	return 0;
 }
@@ -531,14 +536,19 @@ static uint64_t thread_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Computes n numbers. Returns the processor time. Its frame is as large as a copied stack. */
+/*
+ * Computes n numbers. Returns the processor time. The function's frame is as large as a copied
+ * stack, and in memory.
+ */
 static __attribute__((noinline)) uint64_t compute(uint64_t n)
 {
 	volatile uint8_t stack[TS_SAMPLE_STACK_BYTES];
 	volatile uint64_t result = 1;
-	uint64_t begun_ns = thread_ns();
+	uint64_t begun_ns;
 
-	stack[0] = stack[sizeof(stack) - 1] = 0;
+	for (size_t i = 0; i < sizeof(stack); i++)
+		stack[i] = 0;
+	begun_ns = thread_ns();
 	for (uint64_t i = 0; i < n; i++)
 		result = result * UINT64_C(6364136223846793005) + stack[0];
 	return thread_ns() - begun_ns;
@@ -556,7 +566,7 @@ static int compare_numbers(const void *one, const void *other)
  * same computation with samples and without. The median of the trials is exact to a microsecond
  * although other programs run. Returns 0 if no sample came.
  */
-static uint64_t measure_thread(bool prompt)
+static uint64_t measure_thread(bool prompt, uint32_t stack_bytes)
 {
 	unsigned n_samples, n = 0;
 	const struct ts_sampled_calls calls = {count_sample, prompt_nothing, before_nothing,
@@ -564,7 +574,8 @@ static uint64_t measure_thread(bool prompt)
 	const struct ts_sampled_options options = {.period_ns = TRIAL_PERIOD_NS,
 						   .prompt = prompt,
 						   .program_fd = -1,
-						   .wake_fd = -1};
+						   .wake_fd = -1,
+						   .stack_bytes = stack_bytes};
 	uint64_t costs[TRIALS], n_numbers = 1000, ns;
 	struct ts_sampled_threads *threads;
 
@@ -604,7 +615,8 @@ static int adapt_rate(struct sampling *sampling)
 	cost_ns = processor_ns() - sampling->window_processor_ns;
 	if (!sampling->has_thread_ns || sampling->thread_prompt != sampling->options.prompt) {
 		sampling->thread_prompt = sampling->options.prompt;
-		sampling->thread_ns = measure_thread(sampling->thread_prompt);
+		sampling->thread_ns = measure_thread(sampling->thread_prompt,
+						     (uint32_t)sampling->stack_bytes & ~7u);
 		sampling->has_thread_ns = true;
 	}
 	cost_ns += n_samples * (sampling->thread_ns + sampling->daemon_ns);

@@ -353,14 +353,16 @@ void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 	struct ts_control *control = s->memory.control;
 	struct timespec time = {.tv_sec = (time_t)(ms / 1000),
 				.tv_nsec = (long)(ms % 1000 * MS_NS)};
+	bool timed_out;
 
 	__atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
+	timed_out = syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0) < 0 &&
+		    errno == ETIMEDOUT;
 	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
 	/*
 	 * Ignore the doorbell if no shard is past its watermark, because a hostile producer could
 	 * ring it all the time.
 	 */
-	if (!past_watermark(s))
+	if (!timed_out && !past_watermark(s))
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, ROUND_LEAST_NS}, NULL);
 }
