@@ -37,8 +37,8 @@
  */
 #define WAIT_MS 160
 /*
- * Time between small messages: a message costs the sampler as much as a sample, and the daemon more,
- * because its caches are cold.
+ * Time between small messages: a message costs the sampler as much as a sample, and the daemon
+ * more, because its caches are cold.
  */
 #define SEND_NS	   UINT64_C(250000000)
 #define SEND_BYTES (TS_SAMPLER_MESSAGE_BYTES / 2)
@@ -651,7 +651,9 @@ static void add_trials(struct trials *trials, bool prompt, uint32_t stack_bytes)
 	ts_sampled_threads_free(trial.threads);
 }
 
-/* Returns the median of the trials. It is exact to some microseconds although other programs run. */
+/*
+ * Returns the median of the trials. It is exact to some microseconds although other programs run.
+ */
 static uint64_t median_of(const struct trials *trials)
 {
 	uint64_t costs[TS_ARRAY_LEN(trials->costs)];
