@@ -150,6 +150,33 @@ class Bench:
         self.say('  bytes a launch in that file (synthetic, regular)', '%.1f' % (median(results, 'bytes') / n),
                  '%d in the ring' % (56 + 136))
 
+        self.ingest_sessions(20000 if self.smoke else 6000000)
+
+    def ingest_sessions(self, n):
+        """64 sessions against one: in files of their own (a service), and in one file (a recording)."""
+        for what, is_folder in (('a file for each', True), ('one file', False)):
+            pairs = []
+            for _ in range(1 if self.smoke else 5):
+                pair = []
+                for sessions in (1, 64):
+                    with tempfile.TemporaryDirectory() as folder:
+                        output = folder if is_folder else os.path.join(folder, 'all.sbt')
+                        pair.append(self.json([self.path('test/bench/bench-ingest'), self.path('daemon/tracesmithd'),
+                                               output, str(n), str(sessions)]))
+                        files = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith('.sbt')]
+                        found = sum(self.info(path)['counts'].get('kernel', 0) for path in files)
+                        if found != n:
+                            sys.exit('ingest: %d launches of %d sessions in, %d in the files' % (n, sessions, found))
+                pairs.append(pair)
+            ratio = statistics.median(one['steady_ns'] / many['steady_ns'] for one, many in pairs)
+            one, many = ([pair[i] for pair in pairs] for i in (0, 1))
+            self.say('  64 sessions, %s, against one, by processor time' % what, '%.2fx' % ratio,
+                     '%.0f ns a launch against %.0f, memory %.0f MB against %.0f' % (
+                         median(many, 'steady_ns'), median(one, 'steady_ns'),
+                         median(many, 'daemon_max_rss_kib') / 1024, median(one, 'daemon_max_rss_kib') / 1024), 'at least 0.95')
+            whole = statistics.median((many['daemon_cpu_seconds'] - one['daemon_cpu_seconds']) / 63 for one, many in pairs)
+            self.say('    a session more, with its start and end', '%.1f ms' % (whole * 1e3))
+
     def info(self, path):
         return json.loads(subprocess.run([self.path('tools/tsctl/tsctl'), 'info', '--json', path],
                                          stdout=subprocess.PIPE, check=True).stdout)
@@ -343,6 +370,22 @@ class Bench:
         self.say('verify', '%.2f M/s' % (result['verify_per_s'] / 1e6))
         self.say('  speed-up by a second core', '%.2f' % result['verify_threads'], goal='at least 1.8')
         self.say('  speed-up by 16 cores', '%.1f' % result['verify_threads16'], 'by the mean of 16 threads', 'nearly 16')
+
+    def threads(self):
+        with tempfile.TemporaryDirectory(dir=os.environ.get('TS_BENCH_FOLDER')) as folder:
+            path = os.path.join(folder, 'trace.sbt')
+            made = self.json([self.path('test/bench/bench-large'), 'write', path, '20000' if self.smoke else '2000000'], timeout=3600)
+            self.path('test/bench/libbench-threads.so')
+            here = os.path.dirname(os.path.abspath(__file__))
+            result = self.json([sys.executable, os.path.join(here, 'threads.py'), self.build, path] +
+                               (['--passes', '1', '--threads', '1,2'] if self.smoke else []), timeout=7200)
+        for name, rows in result.items():
+            self.say('%s of %d operations, one thread' % (name, made['n']), '%.2f s' % rows[0]['sum_s'],
+                     '%.0f MB' % (rows[0]['peak_kib'] / 1024))
+            for row in rows[1:]:
+                self.say('  %d threads: speed-up by the busiest' % row['threads'], '%.2f' % row['speed_up'],
+                         '%.2f s, in all %.2f s, %d started, %.0f MB' % (row['busiest_s'], row['sum_s'], row['started'], row['peak_kib'] / 1024),
+                         {2: 'at least 1.8', 16: 'nearly 16'}.get(row['threads']))
 
     def export(self):
         result = self.json([self.path('test/bench/bench-export'), '20000' if self.smoke else '2000000'], timeout=3600)
@@ -848,7 +891,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'studio', 'perfetto', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'start', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'studio', 'perfetto', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'start', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'threads', 'export', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

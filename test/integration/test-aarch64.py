@@ -166,6 +166,23 @@ class All(harness.Case):
         row = json.loads(harness.tsctl('view', '--json', '--type', 'kernel', '--stacks', '-n', '1', trace).out)
         self.assertEqual([symbol['function'] for symbol in row['stack']['symbols']][-3:], ['main', '__libc_start_main', '_start'])
 
+    def test_what_is_missing_is_refused_by_name(self):
+        """Kernel events, samples and calls of other processes: the rest is recorded, and the reason is printed and in the trace."""
+        tsctl, trace = os.path.join(TREE, 'tools', 'tsctl', 'tsctl'), self.path('s.sbt')
+        why = 'this tracesmithd has no eBPF; it needs x86-64, libbpf and clang'
+        for option, printed, shown in (('--kernel-events', 'kernel events are missing: sched,', 'kernel events are missing: sched,'),
+                                       ('--system', 'calls of other processes are not recorded: ', 'calls of other processes are missing: ')):
+            with self.subTest(option):
+                result = self.emulated(tsctl, 'record', '-f', '-o', trace, '--vgpu', option, '--', os.path.join(TREE, 'test', 'apps', 'saxpy-driver'))
+                self.assertEqual(result.status, 0, result)
+                line, = [line for line in result.err.splitlines() if printed in line]
+                self.assertIn(why, line)
+                text = harness.tsctl('info', '--wide', trace).out
+                line, = [line for line in text.splitlines() if line.startswith(shown)]
+                self.assertIn(why, line)
+                if option == '--kernel-events':
+                    self.assertIn('\nmissing: samples: not on this processor, only on x86-64\n', text)
+
 
 if __name__ == '__main__':
     harness.main()

@@ -352,7 +352,7 @@ def write_names(path):
     with tracesmith.SBTWriter(path) as writer:
         session = writer.session(pid=1, program='p')
         for i, name in enumerate(NAMES):
-            session.emit('kernel', start_ns=1000 + i, end_ns=2000 + i, op_id=i + 1, name=name, stream=7 + i % 2, device=0)
+            session.emit('kernel', start_ns=1000 + i, end_ns=2000 + i, op_id=i + 1, name=name, stream=(7, 18)[i % 2], device=0)
             session.emit('range', start_ns=1000 + i, end_ns=2000 + i, name='range of ' + name)
 
 
@@ -399,9 +399,9 @@ class Names(harness.Case):
         self.assertEqual(len(found), 2 * (len(NAMES) - 2))
 
     def test_streams_devices_threads(self):
-        self.assertEqual(sorted(self.records(3, 'view', self.trace, '--stream', '')), [':name 7', ':name 8'])
+        self.assertEqual(sorted(self.records(3, 'view', self.trace, '--stream', '')), [':name 18', ':name 7'])
         self.assertEqual(self.records(3, 'view', self.trace, '--device', '', is_none=True), [])
-        self.assertEqual(sorted(self.records(2, 'replay', '--stream', '', self.trace)), [':name 7', ':name 8'])
+        self.assertEqual(sorted(self.records(2, 'replay', '--stream', '', self.trace)), [':name 18', ':name 7'])
         golden = os.path.join(harness.SOURCE, 'test', 'integration', 'golden', 'pipeline.sbt')
         threads = self.records(3, 'view', golden, '--thread', '')
         self.assertIn(':name pipeline', threads)
@@ -480,11 +480,12 @@ class Shell(harness.Case):
             with open(self.path(name), 'w', encoding='utf-8'):
                 pass
         os.mkdir(self.path('home'))
+        os.mkdir(self.path('xdg'), 0o700)
         if tracesmith:
             write_names(self.path('n.sbt'))
         self.n_lines = 0
         env = dict(environment(), LC_ALL='C.UTF-8', HOME=self.path('home'), ZDOTDIR=self.path('home'), XDG_CONFIG_HOME=self.path('home'),
-                   XDG_DATA_HOME=self.path('home'), WORDS=self.path('words'), SCRIPTS=SCRIPTS, PS1='> ', TERM='dumb',
+                   XDG_DATA_HOME=self.path('home'), XDG_RUNTIME_DIR=self.path('xdg'), WORDS=self.path('words'), SCRIPTS=SCRIPTS, PS1='> ', TERM='dumb',
                    PATH='%s:%s' % (os.path.dirname(harness.DAEMON), environment()['PATH']))
         self.pid, self.screen = pty.fork()
         if not self.pid:
@@ -553,6 +554,22 @@ class Shell(harness.Case):
                    ('tsctl record slee', ['record', 'sleep']),
                    ('tsctl record -- slee', ['record', '--', 'sleep']))
 
+    def check_sessions(self):
+        """The process that is being recorded, by its pid."""
+        process = subprocess.Popen(
+            [harness.TSCTL, 'record', '--vgpu', '-q', '-o', self.path('recorded'), '--', sys.executable, '-c', harness.LIVE_PROGRAM],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.folder, env=harness.record_environment(XDG_RUNTIME_DIR=self.path('xdg')))
+        try:
+            self.assertEqual(process.stdout.readline(), b'ready\n')
+            env = harness.environment(XDG_RUNTIME_DIR=self.path('xdg'))
+            pid = str(json.loads(harness.tsctl('sessions', '--json', env=env).out)['sessions'][0]['pid'])
+            self.check(('tsctl info --session ' + pid[:-1], ['info', '--session', pid]),
+                       ('tsctl view -s ' + pid[:-1], ['view', '-s', pid]),
+                       ('tsctl stop ' + pid[:-1], ['stop', pid]))
+        finally:
+            process.communicate(b'\n', timeout=harness.SECONDS)
+        self.assertEqual(process.returncode, 0)
+
     def check_trace_behind(self):
         """The trace may stand behind the cursor, and the cursor in a word."""
         self.check(('tsctl view --name tw| n.sbt', ['view', '--name', 'two words', 'n.sbt']),
@@ -573,6 +590,8 @@ class Shell(harness.Case):
                    ('tsctl view n.sbt --name "a', ['view', 'n.sbt', '--name', 'a"b\'c']),
                    ('tsctl view n.sbt --stream 7 --name star', ['view', 'n.sbt', '--stream', '7', '--name', 'star*[x]?']),
                    ("tsctl cut n.sbt --range 'range of ~", ['cut', 'n.sbt', '--range', 'range of ~home']),
+                   ('tsctl view n.sbt --stream 1', ['view', 'n.sbt', '--stream', '18']),
+                   ('tsctl replay n.sbt --stream=1', ['replay', 'n.sbt', '--stream=18']),
                    ('tsctl replay n.sbt --what-if kernel\\ st', ['replay', 'n.sbt', '--what-if', 'kernel star*[x]?=']),
                    # No word of the line is evaluated either.
                    ('tsctl view "$(echo n.sbt)" --name tw', ['view', 'n.sbt', '--name', 'tw']))
@@ -600,6 +619,7 @@ class Bash(Shell):
 
     def test_lines(self):
         self.check_common()
+        self.check_sessions()
         self.check_daemon()
 
     @unittest.skipIf(not tracesmith, 'the Python package is not for a sanitized library')
@@ -623,6 +643,7 @@ class Zsh(Shell):
 
     def test_lines(self):
         self.check_common()
+        self.check_sessions()
         self.check_daemon()
 
     @unittest.skipIf(not tracesmith, 'the Python package is not for a sanitized library')
@@ -644,6 +665,7 @@ class Fish(Shell):
 
     def test_lines(self):
         self.check_common()
+        self.check_sessions()
         self.check_daemon()
 
     @unittest.skipIf(not tracesmith, 'the Python package is not for a sanitized library')

@@ -277,7 +277,10 @@ class Delays(harness.Case):
             self.assertEqual(sum(part['ns'] for part in gap['parts']), gap['end_ns'] - gap['start_ns'])
             # On a busy machine a gap may have more causes than a report lists.
             self.assertTrue(not gap['truncated'] or count(gap['parts']) >= GAP_PARTS, gap)
-            self.assertEqual(gap.get('unsure', []), [])
+            # A busy machine may lose samples of the host, which test_nothing_else_changed() allows too.
+            lost = any(row['start_ns'] <= gap['end_ns'] and row['end_ns'] >= gap['start_ns']
+                       for row in self.trace.of('loss'))
+            self.assertEqual(gap.get('unsure', []), ['lost'] if lost else [])
         self.assertEqual(self.gaps['gaps'], len(self.gaps['longest']))
         self.assertEqual(sum(part['ns'] for part in self.gaps['parts']), self.gaps['gaps_ns'])
         self.assertEqual(sum(stream['gaps_ns'] for stream in self.gaps['streams']), self.gaps['gaps_ns'])
@@ -552,9 +555,11 @@ class Wishes(harness.Case):
         lines = [line for line in result.err.splitlines() if 'kernel events' in line]
         self.assertEqual(len(lines), 1, result)
         trace = harness.Trace(path)
+        shown, = re.findall('^kernel events are missing: (.*)$', harness.tsctl('info', '--wide', path).out, re.M)
+        self.assertEqual(shown, trace.info['metadata']['kernel_events_missing'])
         for word in words:
             self.assertIn(word, lines[0])
-            self.assertIn(word, trace.info['metadata']['kernel_events_missing'])
+            self.assertIn(word, shown)
         self.assertEqual(trace.info['metadata']['kernel_events'], SAMPLES)
         self.assertEqual(trace.counts['kernel'], 10)
         self.assertEqual(trace.of('off_cpu', 'page_fault', 'syscall'), [])

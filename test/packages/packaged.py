@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """packaged.py use|service|read: uses the installed packages, inside a root file system that has nothing else of TraceSmith.
 
-use: records on the virtual GPU, and reads the trace by tsctl and by Python. service: starts the service as its unit does, for there is
+use: records on the virtual GPU, and reads the trace by tsctl, by Python and by Studio. service: starts the service as its unit does, for there is
 no systemd here, and records a preloaded program of another user. read: reads all traces again. Prints one line of JSON. test-deb.py
-copies this file, unit.py and test/apps/python-ctypes.py into the root.
+copies this file, unit.py, browse.py and test/apps/python-ctypes.py into the root.
 """
 import glob
 import json
@@ -67,7 +67,8 @@ def use():
     info('/root/alone.sbt')
     read = output(sys.executable, '-c', 'import tracesmith; trace = tracesmith.open("/root/run.sbt"); '
                   'print(tracesmith.__version__, len(trace.kernels), len(trace.info().sessions))')
-    return {'version': output('tsctl', 'version').split()[1], 'python': read.split(), 'sessions': len(found['sessions']),
+    lanes = int(output(sys.executable, os.path.join(HERE, 'browse.py'), 'tsctl', path))
+    return {'version': output('tsctl', 'version').split()[1], 'python': read.split(), 'lanes': lanes, 'sessions': len(found['sessions']),
             'daemon': output('tracesmithd', '--version').strip()}
 
 

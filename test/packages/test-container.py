@@ -123,6 +123,7 @@ class Image(unittest.TestCase):
         self.assertLess(own, 60e6)
 
     def test_records_reads_and_is_not_root(self):
+        """Studio too: its server answers in the container."""
         container = self.container(self.image)
         self.assertEqual(self.inside(container, 'id', '-u').strip(), '65010')
         self.inside(container, 'tsctl', 'record', '--vgpu', '-q', '-o', '/tmp/run.sbt', '--', 'tsctl', 'benchmark', '--launch', '50')
@@ -130,6 +131,8 @@ class Image(unittest.TestCase):
         self.assertGreaterEqual(json.loads(self.inside(container, 'tsctl', 'info', '--json', '/tmp/run.sbt'))['counts']['kernel'], 50)
         self.assertIn('Nothing was lost', self.inside(container, 'tsctl', 'info', '/tmp/run.sbt'))
         self.assertNotIn('not found', self.inside(container, 'sh', '-c', 'ldd /usr/bin/ts* /usr/bin/tracesmithd /usr/libexec/tracesmith/*'))
+        packages = os.path.join(SOURCE, 'test', 'packages') + ':/packages:ro'
+        self.assertGreater(int(self.inside(container, 'python3', '/packages/browse.py', 'tsctl', '/tmp/run.sbt', volumes=[packages])), 3)
 
     def test_serves_another_container(self):
         """As in Kubernetes: folders of the node for sockets, traces and library; the recorded container has them read-only."""

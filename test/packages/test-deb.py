@@ -270,6 +270,25 @@ class Packages(unittest.TestCase):
                 found = run('grep', '-rlaF', *('--regexp=' + path for path in folders), folder)
                 self.assertEqual(found.stdout, '')
 
+    def test_3_symbols_of_each_program(self):
+        """A debugger finds the symbols of each program and library by its build id, in the package of its own."""
+        packages, n = built(self.first), 0
+        for name in sorted(name for name in packages if name + '-dbgsym' in packages):
+            with self.subTest(package=name), tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                output('dpkg-deb', '-x', packages[name], folder + '/own')
+                output('dpkg-deb', '-x', packages[name + '-dbgsym'], folder + '/symbols')
+                for place, _, names in os.walk(folder + '/own'):
+                    for path in (os.path.join(place, one) for one in names):
+                        with open(path, 'rb') as file:
+                            if os.path.islink(path) or file.read(4) != b'\x7fELF':
+                                continue
+                        identity = re.search(r'Build ID: ([0-9a-f]+)', output('readelf', '-n', path)).group(1)
+                        symbols = '%s/symbols/usr/lib/debug/.build-id/%s/%s.debug' % (folder, identity[:2], identity[2:])
+                        self.assertTrue(os.path.exists(symbols), path)
+                        self.assertIn('.debug_info', output('readelf', '-SW', symbols), path)
+                        n += 1
+        self.assertGreater(n, 10)
+
     def test_4_two_builds_are_identical(self):
         second = os.path.join(self.folder, 'another-folder', 'second')
         # A compilation, not a cache of the first one.
@@ -311,7 +330,7 @@ class Packages(unittest.TestCase):
             self.build(second, 2)
         root = Root(self.folder)
         os.mkdir(root.file('test'))
-        for path in ('test/packages/packaged.py', 'test/integration/unit.py', 'test/apps/python-ctypes.py', 'test/apps/truth.py'):
+        for path in ('test/packages/packaged.py', 'test/packages/browse.py', 'test/integration/unit.py', 'test/apps/python-ctypes.py', 'test/apps/truth.py'):
             shutil.copy(os.path.join(SOURCE, path), root.file('test'))
         root.run('apt-get', '-qq', 'update')
         install = self.install(root, built(self.first))
@@ -326,6 +345,7 @@ class Packages(unittest.TestCase):
         self.assertFalse(glob.glob(root.file('etc/systemd/system/*/tracesmith*')), 'something enabled a unit')
         use = self.used(root, 'use')
         self.assertEqual((use['version'], use['python']), (version(), [version(), '6', '1']))
+        self.assertGreater(use['lanes'], 3)
         self.compile_example(root)
         first = self.used(root, 'service')
         self.assertTrue(os.path.exists(root.path + first['trace']))

@@ -112,25 +112,46 @@ class Formula(unittest.TestCase):
             for line in run(['pkg-config', '--print-requires', '--print-requires-private', name]).splitlines():
                 self.add_library(folder, line.split()[0])
 
-    def test_configures_with_its_dependencies(self):
-        """pkg-config sees no other library, so meson would miss one that the formula does not name."""
+    def libraries(self, but=()):
+        """A folder with the pkg-config files of the dependencies alone: pkg-config and meson see no other library."""
         need('meson', 'pkg-config', 'dpkg')
         folder = tempfile.mkdtemp(prefix='ts-homebrew-')
         self.addCleanup(shutil.rmtree, folder)
         for name in dependencies():
-            for package in DEBIAN[name]:
+            for package in DEBIAN[name] if name not in but else []:
                 result = subprocess.run(['dpkg', '-L', package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding='utf-8', check=False)
                 if result.returncode:
                     self.skipTest('%s is not installed' % package)
                 for path in result.stdout.split():
                     if path.endswith('.pc'):
                         self.add_library(folder, os.path.basename(path)[:-len('.pc')])
+        return folder
+
+    def configure(self, folder, options):
+        """What meson prints, and the files that it would install."""
         build = os.path.join(folder, 'build')
-        run(['meson', 'setup', *setup_options(), build, SOURCE], env={**os.environ, 'PKG_CONFIG_LIBDIR': folder, 'PKG_CONFIG_PATH': '', 'CC': 'gcc'})
-        installed = run(['meson', 'introspect', '--installed', build])
+        printed = run(['meson', 'setup', *options, build, SOURCE], env={**os.environ, 'PKG_CONFIG_LIBDIR': folder, 'PKG_CONFIG_PATH': '', 'CC': 'gcc'})
+        return printed, run(['meson', 'introspect', '--installed', build])
+
+    def test_configures_with_its_dependencies(self):
+        """meson would miss a library that the formula does not name."""
+        _, installed = self.configure(self.libraries(), setup_options())
         self.assertIn('/bin/tsctl"', installed)
         self.assertIn('/tracesmith-studio"', installed)
         self.assertNotRegex(installed, 'tracesmithd|libtsinject|/vgpu/|systemd')
+
+    def test_without_what_studio_needs(self):
+        """The build reports that Studio is left out, and goes on. With TS_SOAK=1 it is built, and `tsctl studio` has the reason, too."""
+        folder = self.libraries(but=['libmicrohttpd'])
+        printed, installed = self.configure(folder, [option for option in setup_options() if not option.startswith('-Dstudio')])
+        self.assertRegex(printed, r'Studio +: left out: needs libmicrohttpd and esbuild')
+        self.assertIn('/bin/tsctl"', installed)
+        self.assertNotIn('tracesmith-studio', installed)
+        if SOAK:
+            run(['ninja', '-C', os.path.join(folder, 'build')])
+            trace, = glob.glob(os.path.join(SOURCE, 'test', 'integration', 'golden', 'train.sbt'))
+            printed = run([os.path.join(folder, 'build', 'tools', 'tsctl', 'tsctl'), 'studio', trace], 2)
+            self.assertIn('install the package tracesmith-studio, or build with libmicrohttpd and esbuild', printed)
 
     @unittest.skipUnless(SOAK, 'builds the readers: TS_SOAK=1')
     def test_built_in_a_clean_root(self):
@@ -162,9 +183,10 @@ class Formula(unittest.TestCase):
             for command in (['info'], ['view', '--limit', '5'], ['analyze'], ['timeline'], ['gaps'], ['memory'], ['verify'], ['graph']):
                 self.assertTrue(root.run('sh', '-c', '/opt/brew/bin/tsctl "$@" || [ $? = 1 ]', 'sh', *command,
                                          '/src/test/integration/golden/' + os.path.basename(path)))
-        # Nothing of a program's libraries is missing, and tsctl finds the server.
+        # Nothing of a program's libraries is missing, and tsctl finds the server, which answers.
         self.assertNotIn('not found', root.run('ldd', '/opt/brew/bin/tsctl', '/opt/brew/libexec/tracesmith/tracesmith-studio'))
-        self.assertRegex(root.run('sh', '-c', 'timeout 3 /opt/brew/bin/tsctl studio --no-browser /tmp/written.sbt || [ $? = 124 ]'), 'http://127.0.0.1:')
+        tests = [(os.path.join(SOURCE, 'test', 'packages'), '/tmp/packages')]
+        self.assertGreater(int(root.run('python3', '/tmp/packages/browse.py', '/opt/brew/bin/tsctl', '/tmp/written.sbt', binds=tests)), 0)
 
 
 if __name__ == '__main__':

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The last release and this tree work with each other: shim with daemon, tsctl with daemon, files with readers, in both directions.
+"""The last release and this tree work with each other: shim with daemon, tsctl with daemon, files with readers, in both directions. And the
+archive of a release, which `meson dist` makes: all of it has the date of the commit, so two archives of a commit are the same bytes.
 
 The soak (TS_SOAK=1) builds the tree of the newest tag vX.Y.Z, or of the revision in $TS_RELEASE. Without a tag the test is skipped by
 name. `--old FOLDER` names a build of the old tree that exists. The versions must agree as packaging/README.md says (Versions).
 """
 import glob
+import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
@@ -167,6 +170,83 @@ class Release(unittest.TestCase):
         for path in paths:
             with self.subTest(trace=os.path.basename(path)):
                 self.read(path)
+
+
+def digest(path):
+    with open(path, 'rb') as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+SMALL = """project('small', version: '1.2')
+meson.add_dist_script(find_program('python3'), files('dist.py'))
+"""
+
+
+@unittest.skipUnless(shutil.which('meson') and shutil.which('git'), 'meson or git is not installed')
+class Dist(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='ts-dist-')
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_in(self, folder, *command, **environment):
+        result = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding='utf-8', check=False,
+                                env={**os.environ, **environment})
+        self.assertEqual(result.returncode, 0, '%s: %s' % (' '.join(command), result.stdout[-3000:]))
+        return result.stdout
+
+    def archive(self, source, *options):
+        """The path of the archive of a clean checkout."""
+        build = os.path.join(source, 'build')
+        self.run_in(source, 'meson', 'setup', build, *options)
+        self.run_in(source, 'meson', 'dist', '-C', build, '--no-tests')
+        path, = glob.glob(os.path.join(build, 'meson-dist', '*.tar.xz'))
+        return path
+
+    def check(self, path, date):
+        """All entries have the date; returns the files' names below the top."""
+        with tarfile.open(path) as archive:
+            entries = archive.getmembers()
+        self.assertEqual({entry.mtime for entry in entries}, {date})
+        self.assertEqual({entry.name.split('/')[0] for entry in entries}, {os.path.basename(path)[:-len('.tar.xz')]})
+        return {entry.name.split('/', 1)[1] for entry in entries if not entry.isdir()}
+
+    def test_dates_are_those_of_the_commit(self):
+        """A small project with the script of this one."""
+        source, date = os.path.join(self.folder, 'small'), 1000000000
+        os.makedirs(os.path.join(source, 'part'))
+        shutil.copy(os.path.join(SOURCE, 'packaging', 'dist.py'), source)
+        for name, text in (('meson.build', SMALL), ('part/file', 'text')):
+            with open(os.path.join(source, name), 'w', encoding='utf-8') as file:
+                file.write(text)
+        dates = {'GIT_AUTHOR_DATE': '%d +0000' % date, 'GIT_COMMITTER_DATE': '%d +0000' % date}
+        identity = ('-c', 'user.name=A', '-c', 'user.email=a@example.org', '-c', 'commit.gpgsign=false')
+        for command in (('init', '-q'), ('add', '.'), (*identity, 'commit', '-qm', 'all')):
+            self.run_in(source, 'git', *command, **dates)
+        self.assertEqual(self.check(self.archive(source), date), {'dist.py', 'meson.build', 'part/file'})
+
+    @unittest.skipUnless(os.environ.get('TS_SOAK'), 'the soak makes the archive of the tree, twice: test/soak')
+    @unittest.skipUnless(os.path.exists(os.path.join(SOURCE, '.git')), 'the tree is no checkout')
+    def test_archive_of_the_tree_twice(self):
+        """From clones in two folders. tsctl is built from the archive, which has no git, and packages can be made of it."""
+        paths = []
+        for name in ('one', 'another/place'):
+            clone = os.path.join(self.folder, name)
+            self.run_in(self.folder, 'git', 'clone', '-q', '--no-local', SOURCE, clone)
+            paths.append(self.archive(clone, '-Dtests=false', '-Dnvcc=disabled'))
+        self.assertEqual(digest(paths[0]), digest(paths[1]))
+        date = int(git('log', '-1', '--format=%ct').stdout)
+        names = self.check(paths[0], date)
+        self.assertEqual(names, set(git('ls-tree', '-r', '--name-only', '-z', 'HEAD').stdout.decode().split('\0')[:-1]))
+        with tarfile.open(paths[0]) as archive:
+            archive.extractall(self.folder)
+        source = os.path.join(self.folder, os.path.basename(paths[0])[:-len('.tar.xz')])
+        version = source.rsplit('-', 1)[1]
+        self.run_in(source, 'meson', 'setup', 'build', '-Dtests=false', '-Dnvcc=disabled')
+        self.run_in(source, 'ninja', '-C', 'build', TARGETS[0])
+        self.assertEqual(self.run_in(source, os.path.join('build', TARGETS[0]), 'version').split()[1], version)
+        self.run_in(source, 'sh', 'packaging/rpm.sh', '--spec')
+        with open(os.path.join(source, 'build', 'rpm', 'SPECS', 'tracesmith.spec'), encoding='utf-8') as file:
+            self.assertIn('Version: %s\n' % version, file.read())
 
 
 if __name__ == '__main__':

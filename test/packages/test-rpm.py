@@ -30,7 +30,7 @@ DEBIAN = os.path.join(SOURCE, 'packaging', 'debian')
 NAMES = {'tracesmith', 'tracesmith-libs', 'tracesmith-devel', 'tracesmith-service', 'tracesmith-vgpu', 'tracesmith-studio', 'python3-tracesmith'}
 # What the packages' programs load; on an RPM system rpm finds it.
 LIBRARIES = ('libzstd1', 'liblz4-1', 'zlib1g', 'libprotobuf-c1', 'libjson-c5', 'libsystemd0', 'libdw1', 'libelf1', 'libseccomp2', 'liblzma5',
-             'libbpf1', 'libunwind8', 'python3', 'systemd')
+             'libbpf1', 'libunwind8', 'libmicrohttpd12', 'python3', 'systemd')
 
 
 class Table(unittest.TestCase):
@@ -273,8 +273,8 @@ class Packages(unittest.TestCase):
         self.assertEqual([path for path in root.left() if not re.match(data, path) and not re.match(ours, path)], [])
 
     def use(self, root, version):
-        """Records on the virtual GPU, reads, imports, and starts the service by its unit's command."""
-        apps = [(os.path.join(SOURCE, 'test', 'apps'), '/tmp/apps')]
+        """Records on the virtual GPU, reads, imports, looks by Studio, and starts the service by its unit's command."""
+        apps = [(os.path.join(SOURCE, 'test', 'apps'), '/tmp/apps'), (os.path.join(SOURCE, 'test', 'packages'), '/tmp/packages')]
         for name in ('run.sbt', 'served.log'):
             if os.path.exists(root.upper + '/tmp/' + name):
                 os.remove(root.upper + '/tmp/' + name)
@@ -285,6 +285,8 @@ class Packages(unittest.TestCase):
         modules = [path for path in run(['rpm', '-qpl', self.by_name['python3-tracesmith']]).split() if path.endswith('/tracesmith')][0]
         program = 'import tracesmith; trace = tracesmith.open("/tmp/run.sbt"); print(len(trace.kernels), tracesmith.__version__)'
         self.assertEqual(root.run('python3', '-c', program, environment={'PYTHONPATH': os.path.dirname(modules)}), '1 %s\n' % version)
+        # The loopback interface of the root is this machine's.
+        self.assertGreater(int(root.run('python3', '/tmp/packages/browse.py', 'tsctl', '/tmp/run.sbt', binds=apps)), 3)
         # systemd makes these folders and drops rights; the user and the command are the unit's.
         command = re.search(r'^ExecStart=(.*)$', root.run('cat', '/usr/lib/systemd/system/tracesmithd.service'), re.MULTILINE).group(1)
         script = '''set -e

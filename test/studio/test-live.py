@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pages
 import harness
 import studio
-from pages import IDLE
+from pages import IDLE, THOROUGH
 
 COUNTERS = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'counters.py')]
 VIEW = '(f => [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))'
@@ -74,6 +75,26 @@ class Live(pages.Case):
         return page.run('''(l => l && [l.querySelector('dd').innerText, ...[...l.querySelectorAll('.num')].map(e => +e.dataset.value)])(
             document.querySelector('#live-state dl'))''')
 
+    @THOROUGH
+    def test_sizes(self):
+        """The panel of a session: recorded, stopped, and ended."""
+        self.tell('step', '20')
+        page, _ = self.open_session()
+        self.tab(page, 'live')
+        page.wait('document.querySelector("#live-state dl")')
+        controls = '#panel-body button, #panel-body input, [role=tab]'
+        self.check_sizes(page, 'live-recording', controls)
+        self.do(page, 'Stop recording')
+        page.wait_text('#live-state', 'stopped by this page')
+        self.check_sizes(page, 'live-stopped', controls)
+        self.do(page, 'Start recording')
+        self.program.communicate(timeout=harness.SECONDS)
+        page.wait('(e => e && e.innerText === "ended")(document.querySelector("#live-state dd"))', harness.SECONDS)
+        self.assertEqual(page.run('[...document.querySelectorAll("#panel-body button")].map(b => b.disabled)'), [True] * 4)
+        self.check_sizes(page, 'live-ended', controls)
+        page.resize(390, 844, mobile=True)
+        page.wait('(r => r.left >= 0 && r.right <= 390)(document.querySelector("#tab-live").getBoundingClientRect())')
+
     def test_stop_start_capture_and_scroll(self):
         self.tell('step', '20')
         page, server = self.open_session()
@@ -93,6 +114,21 @@ class Live(pages.Case):
         page.wait('(v => v[1] > %d)(%s)' % (end, VIEW))
         lanes = page.texts('.header .lane-name')
         self.assertTrue([name for name in lanes if name.startswith('stream')], lanes)
+
+        # A panel that is open says that its answer is old, and reads the trace again on request.
+        self.tab(page, 'errors')
+        kernels = '(t => t && +[...t.tBodies[0].rows].find(r => r.cells[0].innerText === "kernel").querySelector(".num").dataset.value)(' \
+                  '[...document.querySelectorAll("#panel-body table")].find(t => t.caption.innerText === "Rows by type"))'
+        before = page.wait(kernels)
+        self.tell('step', '3')
+        page.wait('document.querySelector("#look-again")', harness.SECONDS)
+        self.assertEqual(page.run(kernels), before)
+        self.assertLess(before, 20 + 2 * 20 + 3)
+        end = time.monotonic() + harness.SECONDS
+        while page.wait(kernels) != 20 + 2 * 20 + 3:
+            self.assertLess(time.monotonic(), end)
+            page.run('(e => e && e.click())(document.querySelector("#look-again button"))')
+        self.tab(page, 'live')
 
         # Who looks at something else is left alone.
         page.click('#follow')
@@ -122,8 +158,17 @@ class Live(pages.Case):
         self.assertEqual(self.program.returncode, 0, err)
         page.wait('(e => e && e.innerText === "ended")(document.querySelector("#live-state dd"))', harness.SECONDS)
         info = harness.Trace(self.trace).info
-        self.assertEqual((info['counts']['kernel'], info['lost']), (20 + 2 * 20 + 5 + 4 + 6 + 9, {}))
+        self.assertEqual((info['counts']['kernel'], info['lost']), (20 + 2 * 20 + 3 + 5 + 4 + 6 + 9, {}))
         page.wait('+document.querySelector("#live-state .num").dataset.value === %d' % info['duration_ns'])
+
+        # The summary was read when the page opened. It has the numbers of the file now, and so has the list of rows.
+        self.tab(page, 'summary')
+        answer = json.loads(harness.tsctl('analyze', '--json', self.trace).out)
+        self.assertEqual([[row[0][0], row[1][1], row[3][1]] for row in self.table(page, 'Kernels with the most time')],
+                         [[kernel['name'], kernel['ns'], kernel['count']] for kernel in answer['kernels']])
+        self.tab(page, 'errors')
+        self.assertEqual({row[0][0].replace(' ', '_'): row[1][1] for row in self.table(page, 'Rows by type')},
+                         {kind: count for kind, count in info['counts'].items() if count})
         result = harness.tsctl('replay', '--on', 'vgpu', '--json', self.trace)
         self.assertEqual(result.status, 0, result)
         self.assertEqual(json.loads(result.out)['launches'], 4)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of each panel of Studio's page, in a real Chromium: they equal `tsctl ... --json`. And the arrows that the timeline draws."""
+"""Numbers of each panel of Studio's page, in a real Chromium: they equal `tsctl ... --json`. And the arrows and the slack that the timeline
+draws."""
 import json
 import unittest
 
@@ -9,6 +10,7 @@ import harness
 import studio
 from pages import IDLE, THOROUGH
 
+DEPTH = 18  # DEPTH_HEIGHT of painter.ts
 INSTANTS = ('3.28ms', '2ms', '5.5ms')
 
 
@@ -149,9 +151,32 @@ class Panels(pages.Case):
     @THOROUGH
     def test_arguments_and_memory(self):
         """A captured launch has its arguments, and the memory that it touched."""
-        row = next(row for row in studio.rows(studio.golden('capture')) if row['type'] == 'kernel')
-        page, _ = self.open('capture', fragment='&op=%d&tab=selection' % row['op_id'])
+        rows = studio.rows(studio.golden('capture'))
+        row = next(row for row in rows if row['type'] == 'kernel')
+        launch = next(one for one in rows if one['type'] == 'operation' and one['kind'] == 'launch' and one['op_id'] == row['op_id'])
+        page, server = self.open('capture', fragment='&op=%d&tab=selection' % row['op_id'])
         page.wait('[...document.querySelectorAll("#panel-body h3")].some(e => e.innerText === "Captured operation")')
+        self.table(page, 'Arguments')
+        content = server.get('content?session=1&content=%d' % launch['content'])
+        self.assertEqual(content['bytes'], launch['bytes'])
+        data = bytes.fromhex(content['hex'])
+        words = [int.from_bytes(data[i:i + 8], 'little') for i in range(0, len(data), 8)]
+        shown = page.run('[...document.querySelectorAll("#touched tr[data-word]")].map(r => [r.dataset.word, r.cells[1].innerText])')
+        self.assertEqual(shown, [[str(word), '0x%0*x' % (2 * len(data[8 * i:8 * i + 8]), word)] for i, word in enumerate(words)])
+        # The kernel works on memory that copies write and read.
+        copied = {one[end] for one in rows if one['type'] == 'access' for end in ('dst', 'src')}
+        self.assertTrue(copied & set(words))
+        held = json.loads(harness.tsctl('state', '--json', '--at', '@%d' % launch['start_ns'], studio.golden('capture')).out)['allocations']
+        wanted = [str(one['address']) for word in words for one in held if one['address'] <= word < one['address'] + one['bytes']]
+        self.assertTrue(wanted)
+        self.assertEqual(page.run('[...document.querySelectorAll("#touched tr[data-word] [data-allocation]")].map(e => e.dataset.allocation)'), wanted)
+        # A copy: both ends, each in its allocation.
+        access = next(one for one in rows if one['type'] == 'access' and one['access'] == 'copy' and one['dst'] in copied & set(words))
+        page, _ = self.open('capture', fragment='&op=%d&tab=selection' % access['op_id'])
+        page.wait('document.querySelector("#touched [data-allocation]")')
+        held = json.loads(harness.tsctl('state', '--json', '--at', '@%d' % access['start_ns'], studio.golden('capture')).out)['allocations']
+        wanted = {str(one['address']) for end in ('dst', 'src') for one in held if one['address'] <= access[end] < one['address'] + one['bytes']}
+        self.assertEqual(set(page.run('[...document.querySelectorAll("#touched [data-allocation]")].map(e => e.dataset.allocation)')), wanted)
 
     # ---- span
 
@@ -220,6 +245,38 @@ class Panels(pages.Case):
         self.assertEqual(self.values(page, '#memory-held p .num'), [state['allocated_bytes'], len(state['allocations'])])
         self.assertEqual([row[0][1] for row in self.table(page, 'Largest allocations at the cursor')],
                          sorted((allocation['bytes'] for allocation in state['allocations']), reverse=True)[:30])
+
+    @THOROUGH
+    def test_several_processes(self):
+        """Processes that number streams and operations alike: state, gaps and links are those of the right one."""
+        path = self.path('merged.sbt')
+        self.assertEqual(harness.tsctl('merge', '-o', path, studio.golden('pipeline'), studio.golden('pipeline-longer')).status, 0)
+        page, server = self.open(path, size=(1280, 1600))
+        origin, lanes = server.get('trace')['origin_ns'], server.get('trace')['lanes']
+        streams = {(lane['session'], lane['stream']): lane['id'] for lane in lanes if lane['kind'] == 'stream'}
+        for session in (1, 2):
+            rows = [row for row in studio.rows(path, '--type', 'memcpy') if row['session'] == session]
+            row = rows[len(rows) // 2]
+            at = (row['start_ns'] + row['end_ns']) // 2
+            answer = json.loads(harness.tsctl('state', '--json', '--at', '%dns' % (at - origin), path).out)
+            self.go_to_time(page, '%dns' % (at - origin))
+            page.wait('(e => e && +e.dataset.value === %d)(document.querySelector("#panel-body .lead .num"))' % at)
+            busy = page.run('[...document.querySelectorAll("#panel-body tr[data-lane]")].filter(r => r.cells[1].innerText !== "idle").map(r => +r.dataset.lane)')
+            self.assertEqual(set(busy), {streams[stream['session'], stream['stream']] for stream in answer['streams']})
+            self.assertIn(streams[session, row['stream']], busy)
+            devices = [cells[0][0] for cells in self.table(page, 'Devices')]
+            self.assertEqual(len(set(devices)), 2, devices)
+        self.tab(page, 'gaps')
+        listed = json.loads(harness.tsctl('gaps', '--json', '--limit', '40', path).out)['longest']
+        for session in (1, 2):
+            gap = [gap for gap in listed if gap['session'] == session][-1]
+            self.tab(page, 'gaps')
+            page.wait('document.querySelector("#panel-body tr[data-op]")')
+            page.click('#panel-body tr[data-op="%d"][data-session="%d"] .link' % (gap['op_id'], session))
+            page.wait('(e => e && +e.dataset.value === %d)(document.querySelector("#gap h2 .num"))' % (gap['end_ns'] - gap['start_ns']))
+            page.run('[...document.querySelectorAll("#gap .link")].find(b => b.title === "Show the operation").click()')
+            page.wait('(f => f && +f.dataset.value === %d)([...document.querySelectorAll("#panel-body .facts .num")].find(e => e.dataset.kind === "at"))' %
+                      gap['end_ns'])
 
     def lines(self, name, *options):
         return [json.loads(line) for line in harness.tsctl('graph', '--json', *options, studio.golden(name)).out.splitlines()]
@@ -351,6 +408,45 @@ class Panels(pages.Case):
             self.assertTrue(all(changed), (arrow, launch, changed))
             page.click('#arrows')
             self.assertFalse(any(self.drawn(page, server, [arrow, launch], before)))
+
+    # ---- slack
+
+    def slack_lines(self, server):
+        """Of each stream: (lane, end of an operation, end of the line that its slack is drawn as), the longest line first."""
+        streams = [lane['id'] for lane in server.get('trace')['lanes'] if lane['kind'] == 'stream']
+        found = server.get('slack?lanes=%s&from=0&to=%d&limit=65536' % (','.join(map(str, streams)), 1 << 60))['rows']
+        rows = [dict(zip(found, values)) for values in zip(*found.values())]
+        lines = []
+        for lane in streams:
+            its = sorted((row for row in rows if row['lane'] == lane), key=lambda row: row['start'])
+            for row, after in zip(its, [*its[1:], None]):
+                end = row['end'] + row['slack']
+                lines.append((lane, row['end'], min(end, after['start']) if after else end))
+        return sorted(lines, key=lambda line: line[1] - line[2])
+
+    def test_slack_is_drawn(self):
+        """A line after an operation, as long as its slack, and none behind it or after an operation without slack."""
+        page, server = self.open('pipeline')
+        lines = self.slack_lines(server)
+        lane, start, end = lines[0]
+        self.assertGreater(end, start)
+        self.show(page, max(0, start - (end - start)), end + (end - start))
+        before = self.picture(page)
+        self.tab(page, 'path')
+        self.table(page, 'Slack of operations, least first')
+        page.wait(IDLE)
+
+        def place(ns):
+            x, _ = self.place(page, server, lane, ns)
+            _, top, _, height = page.box('.header[data-lane="%d"]' % lane)
+            return x, top + min(height, DEPTH + 6) - 4
+        length = end - start
+        on = self.changed(page, before, [place(start + length * part / 8) for part in (1, 4, 7)])
+        self.assertTrue(all(on), (lane, start, end, on))
+        # Behind the end there is no line, unless another operation's begins there.
+        behind = end + length // 4
+        if not any(other == lane and a <= behind <= b for other, a, b in lines):
+            self.assertEqual(self.changed(page, before, [place(behind)]), [0])
 
 
 if __name__ == '__main__':

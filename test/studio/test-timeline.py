@@ -20,6 +20,13 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
     if (this.canvas.id === 'canvas' && window.__texts.length < 100000) window.__texts.push([text, x, y, this.measureText(text).width]);
     return draw.call(this, text, x, y, ...more);
 };'''
+# The colours of a picture at places.
+COLOURS = '''(async (picture, places) => {
+    const image = await createImageBitmap(new Blob([Uint8Array.from(atob(picture), c => c.charCodeAt(0))], {type: 'image/png'}));
+    const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    context.drawImage(image, 0, 0);
+    return places.map(([x, y]) => [...context.getImageData(Math.round(x), Math.round(y), 1, 1).data.slice(0, 3)]);
+})(%s, %s)'''
 # Copies to each of 16 devices.
 MANY = harness.DRIVER_PROGRAM.replace('assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)\n', '').replace(
     'assert not cuda.cuCtxSetCurrent(context)\n', '') + '''
@@ -29,6 +36,15 @@ for device in range(16):
     assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
     for _ in range(3):
         assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
+'''
+# 9,000 copies within a moment, half a second of nothing, and one more.
+CROWD = harness.DRIVER_PROGRAM + '''
+import time
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for i in range(9001):
+    if i == 9000:
+        time.sleep(0.5)
+    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(16))
 '''
 
 
@@ -84,26 +100,59 @@ class Timeline(pages.Case):
         fingers = self.settled(page)
         self.assertLess(fingers[1] - fingers[0], zoomed[1] - zoomed[0])
 
+    def seen(self, page, mode, places):
+        """The colours at places of the page, with the rows coloured by a property."""
+        page.run('(e => { e.value = %r; e.dispatchEvent(new Event("change", {bubbles: true})); })(document.querySelector("#colour"))' % mode)
+        page.wait('new URLSearchParams(location.hash.slice(1)).get("colour") === %s' % ('null' if mode == 'name' else json.dumps(mode)))
+        page.wait(IDLE)
+        return [tuple(colour) for colour in page.run(COLOURS % (json.dumps(self.picture(page)), json.dumps(places)))]
+
     @THOROUGH
     def test_colours(self):
-        """Each property gives the rows other colours; the address keeps it."""
-        page, server = self.open('pipeline')
-        lane = self.lane(server, 'compute')
-        rows = server.get('rows?lane=%d&from=0&to=%d' % (lane['id'], server.get('trace')['duration_ns']))
-        middle = len(rows['start']) // 2
-        at, length = rows['start'][middle], rows['end'][middle] - rows['start'][middle]
-        self.show(page, at - length, at + 3 * length)
-        x, y = self.place(page, server, lane['id'], at + 0.9 * length)
-        pictures = {}
-        for mode in page.run('[...document.querySelector("#colour").options].map(o => o.value)'):
-            page.run('(e => { e.value = %r; e.dispatchEvent(new Event("change", {bubbles: true})); })(document.querySelector("#colour"))' % mode)
-            page.wait(IDLE)
-            self.assertTrue(all(not self.changed(page, picture, [(x, y)])[0] for picture in [self.picture(page)]))
-            pictures[mode] = self.picture(page)
-        self.assertEqual(set(pictures), {'name', 'type', 'stream', 'correlation', 'cause'})
-        # At the least the correlation, of which each launch has its own, differs from the name's colour.
-        self.assertTrue(self.changed(page, pictures['correlation'], [(x, y)])[0] or self.changed(page, pictures['name'], [(x, y)])[0])
-        self.assertIn('colour=cause', page.wait('location.hash.includes("colour=") && location.hash'))
+        """Equal names, types, streams and launches have equal colours, others have others; by cause, the gaps have colours. The address keeps it."""
+        page, server = self.open('pipeline', size=(1280, 1600))
+        trace = server.get('trace')
+        origin, rows = trace['origin_ns'], studio.rows(studio.golden('pipeline'))
+        device = [row for row in rows if row['type'] in harness.DEVICE_TYPES]
+        calls = {row['op_id']: row for row in rows if row['type'] == 'api' and row.get('op_id')}
+        lanes = {lane['stream']: lane['id'] for lane in trace['lanes'] if lane['kind'] == 'stream'}
+        self.assertEqual(set(page.run('[...document.querySelector("#colour").options].map(o => o.value)')),
+                         {'name', 'type', 'stream', 'correlation', 'cause'})
+        # Two pairs of kernels in two streams, a copy before the first pair: all near each other.
+        kernels = [row for row in device if row['type'] == 'kernel']
+        one, same, other, _ = kernels[4:8]
+        self.assertEqual((one['stream'] == same['stream'], one['name'] == same['name']), (True, False))
+        self.assertEqual((one['stream'] == other['stream'], one['name'] == other['name']), (False, True))
+        copy = max((row for row in device if row['type'] == 'memcpy' and row['stream'] == one['stream'] and row['start_ns'] < one['start_ns']),
+                   key=lambda row: row['start_ns'])
+        self.show(page, copy['start_ns'] - origin - 3000, other['end_ns'] - origin + 5000)
+        places = [self.place(page, server, lanes[row['stream']], (row['start_ns'] + row['end_ns']) / 2 - origin) for row in (one, same, other, copy)]
+        # Between the second row of the first stream and the first row of the other one; the strip of a gap is low in its lane.
+        x, y = self.place(page, server, lanes[one['stream']], (same['end_ns'] + other['start_ns']) / 2 - origin)
+        places.append((x, y + 4))
+        scale, saxpy, again, moved, empty = self.seen(page, 'name', places)
+        self.assertEqual((scale == again, scale == saxpy), (True, False))
+        kernel, also, third, moved, _ = self.seen(page, 'type', places)
+        self.assertEqual((kernel == also == third, kernel == moved), (True, False))
+        first, also, second, moved, _ = self.seen(page, 'stream', places)
+        self.assertEqual((first == also == moved, first == second), (True, False))
+        first, second, third, _, _ = self.seen(page, 'correlation', places)
+        self.assertEqual(len({first, second, third}), 3)
+        grey, also, third, moved, gap = self.seen(page, 'cause', places)
+        self.assertEqual((grey == also == third == moved, gap == empty, gap == grey), (True, False, False))
+        # A launch has the colour of its kernel.
+        thread = next(lane for lane in trace['lanes'] if lane['kind'] == 'thread' and lane['rows'])
+        row = min((row for row in kernels if row['op_id'] in calls), key=lambda row: row['end_ns'] - calls[row['op_id']]['start_ns'])
+        call = calls[row['op_id']]
+        self.show(page, call['start_ns'] - origin - 500, row['end_ns'] - origin + 500)
+        width = page.box('#canvas')[2] / (row['end_ns'] - call['start_ns'] + 1000)
+        # Near the left edge of each, before its name.
+        places = [self.place(page, server, lane, start - origin + 2 / width) for lane, start in
+                  ((thread['id'], call['start_ns']), (lanes[row['stream']], row['start_ns']))]
+        call, kernel = self.seen(page, 'correlation', places)
+        self.assertEqual(call, kernel)
+        call, kernel = self.seen(page, 'name', places)
+        self.assertNotEqual(call, kernel)
 
     def test_names_where_there_is_room(self):
         server = self.server('pipeline')
@@ -200,17 +249,86 @@ class Timeline(pages.Case):
         """The new timeline is below the old one, lane by lane; it goes when the edits go."""
         page, server = self.open('pipeline', size=(1280, 2400))
         row = max((row for row in studio.rows(studio.golden('pipeline')) if row['type'] == 'kernel'), key=lambda row: row['end_ns'])
+        origin, layer = server.get('trace')['origin_ns'], server.ask('/api/what-if', 'POST', {'edits': ['kernel %s=4x' % row['name']]}).json()['layer']
+        recorded = {row['op_id']: row for row in studio.rows(studio.golden('pipeline')) if row['type'] == 'kernel'}
+        longest = None
+        for lane in server.get('trace')['lanes']:
+            if lane['kind'] != 'stream':
+                continue
+            found = server.get('rows?lane=%d&from=0&to=%d&layer=%d' % (lane['id'], 1 << 60, layer))
+            for start, end, op in zip(found['start'], found['end'], found['op']):
+                if op in recorded and end != recorded[op]['end_ns'] - origin and (not longest or end - start > longest[2] - longest[1]):
+                    longest = lane, start, end, recorded[op]
+        lane, start, end, slower = longest
+        self.show(page, start - 10 * (end - start), end + 10 * (end - start))
         self.tab(page, 'what-if')
         page.click('#what-if-edit')
         page.type('kernel %s=4x' % row['name'])
         page.key('Enter')
         page.wait('document.querySelectorAll(".header.layer").length > 0')
         headers = page.run('[...document.querySelectorAll(".header")].map(e => [e.dataset.lane, e.classList.contains("layer"), e.getBoundingClientRect().y])')
-        for lane, is_layer, y in headers:
+        for its, is_layer, y in headers:
             if is_layer:
-                self.assertEqual([other[1] for other in headers if other[0] == lane and other[2] < y], [False], lane)
+                self.assertEqual([other[1] for other in headers if other[0] == its and other[2] < y], [False], its)
+        # An emulated row has times of its own: a click selects the operation of the trace.
+        x, y, width, _ = page.box('#canvas')
+        _, top, _, height = page.box('.header.layer[data-lane="%d"]' % lane['id'])
+        view = self.settled(page)
+        page.click_at(x + ((start + end) / 2 - view[0]) / (view[1] - view[0]) * width, top + min(height, 22) / 2)
+        page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % slower['op_id'])
+        self.assertEqual(page.run('+new URLSearchParams(location.hash.slice(1)).get("row")'), slower['start_ns'] - origin)
+        self.tab(page, 'what-if')
         page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Clear").click()')
         page.wait('document.querySelectorAll(".header.layer").length === 0')
+
+    @THOROUGH
+    def test_folding_by_the_button_keeps_the_focus(self):
+        """The tab key visits the lanes from top to bottom, and a lane that folds has the focus still."""
+        page, _ = self.open('pipeline', size=(1280, 500))
+        box = page.box('#headers')
+        for down in (400, -400):
+            page.wheel(box[0] + 20, box[1] + 20, down)
+            page.wait(IDLE)
+        tops = page.run('[...document.querySelectorAll(".header")].map(e => e.getBoundingClientRect().y)')
+        self.assertEqual(tops, sorted(tops))
+        page.run('document.querySelector("button.fold").focus()')
+        name = page.run('document.activeElement.parentElement.dataset.lane')
+        for expanded in ('false', 'true'):
+            page.key('Enter')
+            page.wait('document.activeElement.getAttribute("aria-expanded") === "%s"' % expanded)
+            self.assertEqual(page.run('document.activeElement.parentElement.dataset.lane'), name)
+
+    @THOROUGH
+    def test_steps_back_over_a_crowd(self):
+        """Many rows near each other, far before the cursor: the last of them is found, with few requests."""
+        result, path = self.record([sys.executable, '-c', CROWD], '--vgpu')
+        self.assertEqual(result.status, 0, result)
+        page, server = self.open(path)
+        lane = self.lane(server, 'copy')
+        rows = server.get('rows?lane=%d&from=0&to=%d&limit=65536' % (lane['id'], 1 << 60))
+        self.assertEqual(len(rows['start']), 9001)
+        page.run('document.querySelector("#canvas").focus()')
+        for _ in range(30):
+            if page.run('(e => e && +e.dataset.lane)(document.querySelector(".header.focused"))') == lane['id']:
+                break
+            page.key('ArrowDown')
+        page.click('#search')
+        page.type('%dns' % (rows['start'][-1] - 1000))
+        page.key('Enter')
+        page.run('document.querySelector("#canvas").focus()')
+        page.key('ArrowLeft')
+        page.wait('+new URLSearchParams(location.hash.slice(1)).get("row") === %d' % rows['start'][-2])
+
+    @THOROUGH
+    def test_arrows_that_are_switched_off_stay_off(self):
+        page, _ = self.open('pipeline')
+        before = self.picture(page)
+        page.run('for (let i = 0; i < 4; i++) document.querySelector("#arrows").click()')
+        page.wait(IDLE)
+        self.assertEqual(page.attribute('#arrows', 'aria-pressed'), 'false')
+        page.run('new Promise(done => setTimeout(done, 1000))')
+        x, y, width, height = page.box('#canvas')
+        self.assertFalse(any(self.changed(page, before, [(x + width * i / 40, y + height * k / 20) for i in range(40) for k in range(20)])))
 
     @THOROUGH
     def test_flame_graph_zooms(self):
@@ -224,6 +342,9 @@ class Timeline(pages.Case):
         page.run('document.querySelectorAll("#panel-body .frame")[%d].click()' % narrow)
         page.wait('[...document.querySelectorAll("#panel-body .frame")].map(e => e.innerText).join() !== %s' % json.dumps(','.join(before)))
         self.assertIn('100%', page.run('[...document.querySelectorAll("#panel-body .frame")].map(e => e.style.width)'))
+        # The frame has the focus: the same key zooms out.
+        page.key('Enter')
+        page.wait('[...document.querySelectorAll("#panel-body .frame")].map(e => e.innerText).join() === %s' % json.dumps(','.join(before)))
 
     @THOROUGH
     def test_two_traces_aligned(self):

@@ -88,7 +88,21 @@ int ts_call_reader(struct ts_studio_call *call, uint64_t trace)
 	call->trace = &call->studio->traces[trace];
 	call->tiles = ts_studio_tiles_get(call->trace);
 	call->reader = ts_studio_reader_get(call->trace, ts_call_is_cancelled, call);
-	return call->reader ? 0 : ts_call_fail(call, 500, "the trace cannot be opened");
+	if (!call->reader)
+		return ts_call_fail(call, 500, "the trace cannot be opened");
+	call->session = call->reader->source.session;
+	return 0;
+}
+
+int ts_call_session(struct ts_studio_call *call)
+{
+	uint64_t session;
+
+	if (ts_call_number_or(call, "session", 1, UINT32_MAX, 0, &session))
+		return -1;
+	if (!call->session)
+		call->session = (uint32_t)session;
+	return 0;
 }
 
 int ts_call_layer(struct ts_studio_call *call)

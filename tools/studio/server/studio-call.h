@@ -23,6 +23,7 @@ struct ts_studio_call {
 	struct ts_studio_trace *trace;
 	struct ts_studio_tiles *tiles;
 	struct ts_studio_reader *reader;
+	uint32_t session;	       /* the session of the file that is read; 0: all */
 	struct ts_studio_layer *layer; /* set by ts_call_layer() */
 	/* Becomes 1 if the client has closed its connection: studio-watch.h. Atomic. */
 	volatile int is_cancelled;
@@ -50,6 +51,12 @@ int ts_call_fail_with(struct ts_studio_call *call, int r);
  * ts_call_fail().
  */
 int ts_call_reader(struct ts_studio_call *call, uint64_t trace);
+/*
+ * Reads the parameter `session` into call->session. Each session numbers its operations by itself,
+ * so a trace of several sessions has several operations of one number. A server of one session
+ * keeps that one. Call it after ts_call_reader(). Returns 0, or -1 after ts_call_fail().
+ */
+int ts_call_session(struct ts_studio_call *call);
 /* Gives back the reader and the tiles, if the call has them. */
 void ts_call_end_reader(struct ts_studio_call *call);
 
@@ -71,11 +78,13 @@ int ts_request_tiles(struct ts_studio_call *call);
 int ts_request_names(struct ts_studio_call *call);
 int ts_request_rows(struct ts_studio_call *call);
 int ts_request_row(struct ts_studio_call *call);
+int ts_request_content(struct ts_studio_call *call);
 int ts_request_ask(struct ts_studio_call *call);
 int ts_request_picture(struct ts_studio_call *call);
 int ts_request_search(struct ts_studio_call *call);
 int ts_request_arrows(struct ts_studio_call *call);
 int ts_request_slack(struct ts_studio_call *call);
 int ts_request_what_if(struct ts_studio_call *call);
+int ts_request_what_if_progress(struct ts_studio_call *call);
 int ts_request_live(struct ts_studio_call *call);
 int ts_request_control(struct ts_studio_call *call);

@@ -81,6 +81,7 @@ static void print_metadata(const Ts__Rpc__TraceInfo *info, bool wide)
 		{TS_METADATA_CUT_SHORT, "cut short:"},
 		{TS_METADATA_UNREAD_CODE, "registers of kernels are missing:"},
 		{TS_METADATA_SYSTEM_MISSING, "calls of other processes are missing:"},
+		{TS_METADATA_KERNEL_EVENTS_MISSING, "kernel events are missing:"},
 		{TS_METADATA_SAMPLES_MISSING, "missing:"},
 		{TS_METADATA_SAMPLES_RATE, "samples:"},
 		{TS_METADATA_QUANTUM, "quantum of host times, ns:"},

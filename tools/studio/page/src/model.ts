@@ -57,7 +57,12 @@ export class Model {
 
 	constructor(public trace: TraceInfo, readonly api: Api, readonly names: NameCache) {
 		this.tree = new LaneTree(trace.lanes);
-		this.view.setDuration(Math.max(trace.duration_ns, trace.second_duration_ns || 0));
+		this.setEnd(0);
+	}
+
+	/* The view ends with the longest of the traces and an emulation, which ends at `ns`. */
+	setEnd(ns: number): void {
+		this.view.setDuration(Math.max(this.trace.duration_ns, this.trace.second_duration_ns || 0, ns));
 	}
 
 	on(change: Change, listener: () => void): void {
@@ -95,6 +100,11 @@ export class Model {
 	}
 
 	private infos: Array<Promise<Info> | undefined> = [];
+
+	/* The trace has grown: "info" is asked again. */
+	forgetInfo(): void {
+		this.infos = [];
+	}
 
 	/* The answer to "info": asked once. */
 	info(trace = 0): Promise<Info> {

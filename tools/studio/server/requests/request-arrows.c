@@ -102,7 +102,7 @@ static void draw_node(struct drawing *drawing, size_t i)
 static int draw(struct drawing *drawing, uint64_t from_ns, uint64_t to_ns)
 {
 	struct ts_studio_reader *reader = drawing->call->reader;
-	const struct ts_graph_options options = {.session = reader->source.session,
+	const struct ts_graph_options options = {.session = drawing->call->session,
 						 .from_ns = drawing->origin_ns + from_ns,
 						 .to_ns = drawing->origin_ns + to_ns,
 						 .max_nodes = MAX_NODES};
@@ -145,7 +145,7 @@ int ts_request_arrows(struct ts_studio_call *call)
 			 ts_call_number(call, "to", 0, INT64_MAX, &to_ns))) ||
 	    ts_call_number_or(call, "limit", 1, MAX_ARROWS, DEFAULT_ARROWS, &limit) ||
 	    ts_call_number_or(call, "trace", 0, TS_STUDIO_MAX_TRACES - 1, 0, &trace) ||
-	    ts_call_reader(call, trace) ||
+	    ts_call_reader(call, trace) || ts_call_session(call) ||
 	    (has_op && find_window(call, drawing.op_id, &from_ns, &to_ns)))
 		return -1;
 	if (to_ns < from_ns)

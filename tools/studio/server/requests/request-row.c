@@ -110,8 +110,8 @@ static int ask(struct ts_studio_call *call, const struct wanted *wanted)
 			 wanted->first_ns, wanted->last_ns);
 	snprintf(text, sizeof(text), "{\"stacks\": true, \"types\": [%s]%s%s}", wanted->types,
 		 filter, window);
-	r = ts_ask_json(reader, call->reader->source.session, call->trace->path, "rows", text,
-			&options, &call->out, why);
+	r = ts_ask_json(reader, call->session, call->trace->path, "rows", text, &options,
+			&call->out, why);
 	if (r && r != TS_ASK_E_DAMAGED)
 		return ts_call_fail(call, r < 0 ? 500 : 400, "%s", why);
 	if (!call->out.error && !pick(&call->out, wanted, ts_sbt_reader_origin_ns(reader)))
@@ -173,7 +173,7 @@ int ts_request_row(struct ts_studio_call *call)
 		return row_at(call, lane);
 	if (ts_call_number(call, "op", 1, UINT64_MAX, &wanted.op_id) ||
 	    ts_call_number_or(call, "trace", 0, TS_STUDIO_MAX_TRACES - 1, 0, &trace) ||
-	    ts_call_reader(call, trace) ||
+	    ts_call_reader(call, trace) || ts_call_session(call) ||
 	    ts_studio_rows_span(call, wanted.op_id, &wanted.first_ns, &wanted.last_ns))
 		return -1;
 	return ask(call, &wanted);

@@ -16,7 +16,7 @@ void ts_asking_deinit(struct ts_studio_asking *asking)
 static int read_members(struct ts_studio_call *call, struct json_object *body,
 			struct ts_studio_asking *asking)
 {
-	struct json_object *question, *options, *trace;
+	struct json_object *question, *options, *trace, *session;
 	const char *text;
 
 	if (!json_object_object_get_ex(body, "question", &question) ||
@@ -31,6 +31,13 @@ static int read_members(struct ts_studio_call *call, struct json_object *body,
 		if (number < 0 || number >= TS_STUDIO_MAX_TRACES)
 			return ts_call_fail(call, 400, "\"trace\" is 0 or 1");
 		asking->trace = (uint64_t)number;
+	}
+	if (json_object_object_get_ex(body, "session", &session)) {
+		int64_t number = json_object_get_int64(session);
+
+		if (number < 1 || number > UINT32_MAX)
+			return ts_call_fail(call, 400, "\"session\" is a number from 1");
+		asking->session = (uint32_t)number;
 	}
 	if (json_object_object_get_ex(body, "options", &options) && options) {
 		if (!json_object_is_type(options, json_type_object))

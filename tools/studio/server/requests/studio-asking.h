@@ -17,6 +17,7 @@ struct ts_studio_asking {
 	char *question;
 	char *options; /* an object of JSON */
 	uint64_t trace;
+	uint32_t session; /* only this session of the trace; 0: all */
 };
 
 /* Reads the call's body. Returns 0, or -1 after ts_call_fail(). The caller frees the asking. */

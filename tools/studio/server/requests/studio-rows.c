@@ -104,8 +104,7 @@ static int search(struct ts_studio_call *call, uint64_t op_id, const struct wind
 	query.body_case = TS__RPC__QUERY__BODY_ROWS;
 	query.rows = &rows;
 	*span = (struct span){0};
-	return ts_query_run(call->reader->source.reader, call->reader->source.session, &query,
-			    &options, &end);
+	return ts_query_run(call->reader->source.reader, call->session, &query, &options, &end);
 }
 
 /* ---- bisection ------------------------------------------------------------------------------- */
@@ -120,7 +119,7 @@ struct calls {
 static int list_calls(struct ts_studio_call *call, struct calls *calls)
 {
 	struct ts_sbt_reader *reader = call->reader->source.reader;
-	uint32_t session = call->reader->source.session;
+	uint32_t session = call->session;
 
 	if (!session && ts_sbt_reader_n_sessions(reader) != 1)
 		return 0;

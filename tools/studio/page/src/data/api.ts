@@ -89,6 +89,7 @@ export interface WhatIf {
 	after_ns: number;
 	end_ns?: number; // of the last row
 	part?: boolean;  // a part of the trace was emulated: calls that start in [start_ns, stop_ns]
+	windows?: number; // more than 1: emulated in windows, one after another
 	start_ns?: number;
 	stop_ns?: number;
 	edited?: number; // operations and calls that the edits changed
@@ -176,16 +177,22 @@ export class Api {
 			signal);
 	}
 
-	rowOf(op: Integer, trace: number, signal?: AbortSignal): Promise<Row> {
-		return this.json('row?op=' + op + (trace ? '&trace=' + trace : ''), signal);
+	/* The first bytes of a captured content, in hexadecimal. */
+	content(session: number, content: number, trace: number, signal?: AbortSignal): Promise<{ bytes: number; hex: string }> {
+		return this.json('content?session=' + session + '&content=' + content + (trace ? '&trace=' + trace : ''), signal);
 	}
 
-	ask<T>(question: string, options: object, trace: number, signal?: AbortSignal): Promise<T> {
-		return this.json('ask', signal, { question, options, trace });
+	/* `session`: each session of a trace numbers its operations by itself; undefined: any session. */
+	rowOf(op: Integer, trace: number, session: number | undefined, signal?: AbortSignal): Promise<Row> {
+		return this.json('row?op=' + op + (trace ? '&trace=' + trace : '') + (session ? '&session=' + session : ''), signal);
 	}
 
-	async askLines<T>(question: string, options: object, trace: number, signal?: AbortSignal): Promise<T[]> {
-		const response = await this.fetch('ask', signal, { question, options, trace });
+	ask<T>(question: string, options: object, trace: number, signal?: AbortSignal, session?: number): Promise<T> {
+		return this.json('ask', signal, { question, options, trace, session: session || undefined });
+	}
+
+	async askLines<T>(question: string, options: object, trace: number, signal?: AbortSignal, session?: number): Promise<T[]> {
+		const response = await this.fetch('ask', signal, { question, options, trace, session: session || undefined });
 		return parseLines(await response.text()) as T[];
 	}
 
@@ -226,8 +233,8 @@ export class Api {
 			'&direction=' + direction + (regex ? '&regex=1' : '') + (trace ? '&trace=' + trace : ''), signal);
 	}
 
-	arrowsOf(op: Integer, trace: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
-		return this.json('arrows?op=' + op + (trace ? '&trace=' + trace : ''), signal);
+	arrowsOf(op: Integer, trace: number, session: number | undefined, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
+		return this.json('arrows?op=' + op + (trace ? '&trace=' + trace : '') + (session ? '&session=' + session : ''), signal);
 	}
 
 	arrows(from: number, to: number, limit: number, trace: number, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
@@ -241,9 +248,14 @@ export class Api {
 			(window ? '&start=' + window[0] + '&end=' + window[1] : ''), signal);
 	}
 
-	/* `part`: the server may emulate a part of the trace around it. */
-	whatIf(edits: string[], part: readonly [number, number] | undefined, signal?: AbortSignal): Promise<WhatIf> {
-		return this.json('what-if', signal, part ? { edits, from: part[0], to: part[1] } : { edits });
+	/* The server may emulate a part of the trace around the view, unless `whole`. */
+	whatIf(edits: string[], view: readonly [number, number], whole: boolean, signal?: AbortSignal): Promise<WhatIf> {
+		return this.json('what-if', signal, { edits, from: view[0], to: view[1], whole });
+	}
+
+	/* Rows of the long emulation that were read, and all rows. */
+	whatIfProgress(signal?: AbortSignal): Promise<{ done: number; all: number }> {
+		return this.json('what-if', signal);
 	}
 
 	live(signal?: AbortSignal): Promise<LiveState> {

@@ -21,6 +21,7 @@ export interface CallError {
 	name: string;
 	error: string;
 	count: number;
+	session?: number;
 	start_ns: number;
 	op_id?: number;
 	thread_name?: string;

@@ -26,6 +26,7 @@ interface Name {
 interface Operation {
 	type: string;
 	name: string;
+	session?: number; // of the second trace, if it has the operation
 	op_id_before?: number;
 	op_id_after?: number;
 	duration_before_ns?: number;
@@ -237,9 +238,9 @@ export class ComparePanel extends Panel {
 	/* Selects the operation in both traces and aligns their starts. */
 	private async both(operation: Operation): Promise<void> {
 		if (operation.op_id_before !== undefined)
-			await this.shell.goToOperation(operation.op_id_before, 0);
+			await this.shell.goToOperation(operation.op_id_before, 0, operation.op_id_after === undefined ? operation.session : undefined);
 		if (operation.op_id_after !== undefined)
-			await this.shell.goToOperation(operation.op_id_after, 1);
+			await this.shell.goToOperation(operation.op_id_after, 1, operation.session);
 		if (operation.op_id_before !== undefined && operation.op_id_after !== undefined) {
 			this.align();
 			if (this.first)

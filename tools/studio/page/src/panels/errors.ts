@@ -13,6 +13,8 @@ const METADATA: { readonly [key: string]: string } = { command: 'Command', hostn
 export class ErrorsPanel extends Panel {
 	readonly id = 'errors';
 	readonly title = 'Errors and losses';
+	override readonly ofWhole = true;
+
 	update(): void {
 		void this.ask(this.root, 'Reading what the trace is\u2026', async () => this.show(await this.model.info(this.trace)));
 	}
@@ -71,7 +73,7 @@ export class ErrorsPanel extends Panel {
 		const box = el('div', { class: 'card', data: { error: error.error } });
 		box.append(el('strong', { class: 'bad' }, clean(error.error, 80)), ' from ', clean(error.name, 80),
 			error.count > 1 ? ', ' + error.count + ' times, first at ' : ' at ',
-			error.op_id ? link(formatInstant(at), 'Show the call', () => void this.shell.goToOperation(error.op_id as number, this.trace)) :
+			error.op_id ? link(formatInstant(at), 'Show the call', () => void this.shell.goToOperation(error.op_id as number, this.trace, error.session)) :
 				link(formatInstant(at), 'Show the time', () => this.shell.goToSpan(shown, shown + 1)),
 			' in ' + clean((error.thread_name || 'thread') + '/' + (error.tid ?? '?'), 60), '.');
 		if (error.bytes)
@@ -81,7 +83,7 @@ export class ErrorsPanel extends Panel {
 			box.append(el('div', {}, number('bytes', site.total_bytes || 0), ' held by ', siteText(site)));
 		for (const suspect of (error.suspects || []).slice(0, 5))
 			box.append(el('div', {}, 'Suspect: ', link(brief(suspect.kernel || 'operation ' + suspect.op_id, 120), '', () =>
-				void this.shell.goToOperation(suspect.op_id, this.trace))));
+				void this.shell.goToOperation(suspect.op_id, this.trace, error.session))));
 		box.append(el('details', {}, el('summary', {}, 'Stack of the call'), stackList(error.stack)));
 		return box;
 	}

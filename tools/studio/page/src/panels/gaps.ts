@@ -49,6 +49,13 @@ export class GapsPanel extends Panel {
 	private readonly all = el('div');
 	private asked = false;
 
+	override readonly ofWhole = true;
+
+	override forget(): void {
+		this.asked = false;
+		super.forget();
+	}
+
 	update(): void {
 		if (!this.root.contains(this.one))
 			this.root.replaceChildren(this.one, this.all);
@@ -58,14 +65,14 @@ export class GapsPanel extends Panel {
 		}
 	}
 
-	/* Explains the gap before an operation. */
-	explain(op: Integer): void {
+	/* Explains the gap before an operation of a session. */
+	explain(op: Integer, session: number | undefined): void {
 		const { trace } = this;
 		this.op = op;
 		if (!this.root.contains(this.one))
 			this.root.replaceChildren(this.one, this.all);
 		void this.ask(this.one, 'Looking for the causes of the gap before operation ' + op + '\u2026', async (signal) => {
-			const answer = await this.model.api.ask<GapsAnswer>('gaps', { op_id: Number(op), stacks: true }, trace, signal);
+			const answer = await this.model.api.ask<GapsAnswer>('gaps', { op_id: Number(op), stacks: true }, trace, signal, session);
 			const gap = (answer.longest || [])[0];
 			if (!gap)
 				return [el('p', {}, 'There is no gap before this operation: another one ran until it began.')];
@@ -84,14 +91,14 @@ export class GapsPanel extends Panel {
 	private details(gap: Gap, start: number, end: number, lane: string): HTMLElement {
 		const longest = gap.parts[0];
 		return el('div', { class: 'card', data: { gap: gap.op_id } },
-			el('h2', {}, 'Gap of ', number('ns', end - start), ' in ' + clean(lane || 'stream ' + gap.stream, 60)),
+			el('h2', {}, 'Gap of ', number('ns', end - start), ' in ' + clean(lane || 'stream ' + gap.stream, 60) + this.process(gap.session)),
 			el('p', { class: 'lead', id: 'gap-cause' }, longest ? 'Mostly: ' + clean(causeText(longest), 300) + ' (' +
 				formatDuration(longest.ns) + ').' : 'Its cause is unknown.'),
 			el('div', { class: 'columns' },
-				el('section', {}, causeList(gap.parts, end - start, (op) => void this.shell.goToOperation(op, this.trace)),
+				el('section', {}, causeList(gap.parts, end - start, (op) => void this.shell.goToOperation(op, this.trace, gap.session)),
 					el('p', {}, 'From ', formatInstant(start), ' to ', formatInstant(end), '. It ends with ',
 						link(brief(gap.name || gap.type, 100), 'Show the operation', () =>
-							void this.shell.goToOperation(gap.op_id, this.trace)),
+							void this.shell.goToOperation(gap.op_id, this.trace, gap.session)),
 						gap.call ? ', queued by ' + clean(gap.call, 80) + ' in ' + clean((gap.thread_name || 'thread') + '/' +
 							(gap.tid ?? '?'), 60) : '', '.'),
 					gap.unsure && gap.unsure.length ? el('p', { class: 'dim' }, 'Not sure: ' + clean(gap.unsure.join(', '), 200)) :
@@ -139,14 +146,14 @@ export class GapsPanel extends Panel {
 					{ head: 'Length', class: 'number', cell: (gap: Gap) => number('ns', this.model.relative(gap.end_ns, this.trace) -
 						this.model.relative(gap.start_ns, this.trace)) },
 					{ head: 'Begins', class: 'number', cell: (gap) => formatInstant(this.model.relative(gap.start_ns, this.trace)) },
-					{ head: 'Stream', class: 'number', cell: (gap) => String(gap.stream ?? '') },
+					{ head: 'Stream', class: this.streamClass, cell: (gap) => String(gap.stream ?? '') + this.process(gap.session) },
 					{ head: 'Mostly because', cell: (gap) => link(gap.parts[0] ? clean(causeText(gap.parts[0]), 160) : 'unknown',
-						'Explain this gap', () => this.shell.explainGap(gap.op_id, this.trace)) },
+						'Explain this gap', () => this.shell.explainGap(gap.op_id, this.trace, gap.session)) },
 					{ head: 'Ends with', cell: (gap) => brief(gap.name || gap.type, 60) },
-				], longest.slice(0, 40), (gap) => ({ data: { op: gap.op_id } }))),
+				], longest.slice(0, 40), (gap) => ({ data: { op: gap.op_id, session: gap.session ?? '' } }))),
 				el('section', {}, el('h3', {}, 'By cause, all gaps'), shares('Gaps by cause', parts, answer.gaps_ns),
 					el('h3', {}, 'By thread and call'),
-					causeList(answer.parts || [], answer.gaps_ns, (op) => void this.shell.goToOperation(op, this.trace)))),
+					causeList(answer.parts || [], answer.gaps_ns, (op) => void this.shell.goToOperation(op, this.trace, undefined)))),
 		];
 	}
 

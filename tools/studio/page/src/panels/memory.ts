@@ -19,6 +19,7 @@ interface Site {
 }
 
 interface Holder {
+	session?: number;
 	address: number | string;
 	bytes: number;
 	kind?: string;
@@ -58,6 +59,7 @@ interface MemoryAnswer {
 }
 
 interface Allocation {
+	session?: number;
 	address: number | string;
 	bytes: number;
 	kind?: string;
@@ -77,6 +79,14 @@ export class MemoryPanel extends Panel {
 	private answer: MemoryAnswer | undefined;
 	private asked = false;
 	private heldAt: number | undefined;
+
+	override readonly ofWhole = true;
+
+	override forget(): void {
+		this.asked = false;
+		this.heldAt = undefined;
+		super.forget();
+	}
 
 	update(): void {
 		if (!this.asked) {
@@ -140,7 +150,7 @@ export class MemoryPanel extends Panel {
 			facts([['Address', '0x' + BigInt(holder.address).toString(16)],
 				['Kind', clean(holder.kind || '', 30)],
 				['Call', holder.op_id ? link('operation ' + holder.op_id, '', () =>
-					void this.shell.goToOperation(holder.op_id as number, this.trace)) : undefined]]),
+					void this.shell.goToOperation(holder.op_id as number, this.trace, holder.session)) : undefined]]),
 			stackList(holder.stack)));
 		}
 		return box;
@@ -157,12 +167,19 @@ export class MemoryPanel extends Panel {
 
 	/* Live bytes over time. A click sets the cursor. */
 	private curve(curve: Curve, answer: MemoryAnswer): HTMLElement {
-		const canvas = el('canvas', { class: 'curve', role: 'img', tabindex: 0, label: 'Memory of GPU ' + (curve.device ?? '') +
-			' over time; peak ' + formatBytes(curve.peak_bytes) + ' at ' + formatInstant(this.model.relative(curve.peak_ns, this.trace)) });
+		const canvas = el('canvas', { class: 'curve', role: 'slider', tabindex: 0, label: 'Memory of GPU ' + (curve.device ?? '') +
+			' over time; peak ' + formatBytes(curve.peak_bytes) + ' at ' + formatInstant(this.model.relative(curve.peak_ns, this.trace)) +
+			'. Left and right move the cursor.' });
 		const box = el('div', {}, el('h3', {}, clean('GPU ' + (curve.device ?? '') + ' ' + (curve.name || ''), 80)), canvas);
 		const points = curve.points.map((point) => ({ at: this.model.relative(point.start_ns, this.trace), bytes: point.bytes }));
 		const end = answer.curves && answer.curves.end_ns ? this.model.relative(answer.curves.end_ns, this.trace) : this.model.view.duration;
-		const draw = (): void => this.drawCurve(canvas, points, end, curve);
+		canvas.setAttribute('aria-valuemin', '0');
+		canvas.setAttribute('aria-valuemax', String(Math.round(end)));
+		const draw = (): void => {
+			canvas.setAttribute('aria-valuenow', String(Math.round(this.cursor ?? 0)));
+			canvas.setAttribute('aria-valuetext', formatInstant(this.cursor ?? 0));
+			this.drawCurve(canvas, points, end, curve);
+		};
 		new ResizeObserver(draw).observe(box);
 		this.model.on('cursor', draw);
 		this.model.on('colour', draw);
@@ -241,12 +258,13 @@ export class MemoryPanel extends Panel {
 				{ at: { ns: at, from_start: true }, stacks: false }, this.trace, signal);
 			const list = (state.allocations || []).sort((a, b) => b.bytes - a.bytes);
 			const largest = list.slice(0, HELD);
-			const stacks = new Map<number, Stack | undefined>();
-			const ops = [...new Set(largest.map((allocation) => allocation.op_id || 0))].filter((op) => op !== 0);
-			for (let i = 0; i < ops.length && !signal.aborted; i += 6) {
-				await Promise.all(ops.slice(i, i + 6).map(async (op) => {
-					const row = await api.rowOf(op, this.trace, signal).catch((): Row | undefined => undefined);
-					stacks.set(op, row && row.stack as Stack | undefined);
+			const stacks = new Map<string, Stack | undefined>();
+			const callOf = (allocation: Allocation): string => (allocation.session || 0) + '/' + allocation.op_id;
+			const calls = [...new Map(largest.filter((allocation) => allocation.op_id).map((allocation) => [callOf(allocation), allocation])).values()];
+			for (let i = 0; i < calls.length && !signal.aborted; i += 6) {
+				await Promise.all(calls.slice(i, i + 6).map(async (call) => {
+					const row = await api.rowOf(call.op_id as number, this.trace, call.session, signal).catch((): Row | undefined => undefined);
+					stacks.set(callOf(call), row && row.stack as Stack | undefined);
 				}));
 			}
 			return [el('h3', {}, 'At the cursor, ' + formatInstant(at)),
@@ -256,8 +274,8 @@ export class MemoryPanel extends Panel {
 					{ head: 'Kind', class: 'short', cell: (a) => clean(a.kind || '', 20) },
 					{ head: 'Since', class: 'number', cell: (a) => formatInstant(this.model.relative(a.since_ns, this.trace)) },
 					{ head: 'Allocated by', cell: (a) => {
-						const site = siteOf(stacks.get(a.op_id || 0)) || (a.op_id ? 'operation ' + a.op_id : 'unknown code');
-						return a.op_id ? link(clean(site, 160), 'Show the call', () => void this.shell.goToOperation(a.op_id as number, this.trace)) :
+						const site = siteOf(stacks.get(callOf(a))) || (a.op_id ? 'operation ' + a.op_id : 'unknown code');
+						return a.op_id ? link(clean(site, 160), 'Show the call', () => void this.shell.goToOperation(a.op_id as number, this.trace, a.session)) :
 							clean(site, 160);
 					} },
 				], largest)];

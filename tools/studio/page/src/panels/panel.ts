@@ -2,6 +2,7 @@
 // The base of the panels: one answer at a time, cancelled if the panel asks again; pending and failed answers are shown alike.
 import { append, clear, el } from '../core/dom';
 import { Integer } from '../core/json';
+import { clean } from '../core/names';
 import { isAbort } from '../data/api';
 import { Model } from '../model';
 
@@ -9,11 +10,11 @@ import { Model } from '../model';
 export interface Shell {
 	readonly model: Model;
 	open(tab: string, focus?: boolean): void;
-	/* Selects the row of an operation and moves the view to it. */
-	goToOperation(op: Integer, trace?: number): Promise<void>;
+	/* Selects the row of an operation and moves the view to it. Each session of a trace numbers its operations by itself. */
+	goToOperation(op: Integer, trace: number, session: number | undefined): Promise<void>;
 	/* Shows a span of the trace with a margin and puts the cursor there. */
 	goToSpan(from: number, to: number, lane?: number): void;
-	explainGap(op: Integer, trace?: number): void;
+	explainGap(op: Integer, trace: number, session: number | undefined): void;
 	announce(text: string): void;
 	fail(error: unknown): void;
 }
@@ -50,8 +51,28 @@ export abstract class Panel {
 		return { from: { ns: from, from_start: true }, to: { ns: to, from_start: true } };
 	}
 
+	/* The class of a column with numbers of streams: with several processes it has their names, too. */
+	protected get streamClass(): string | undefined {
+		return this.model.trace.lanes.filter((lane) => lane.kind === 'process' && (lane.trace || 0) === this.trace).length > 1 ? undefined : 'number';
+	}
+
+	/* The name of a session's process, with a comma before; '' if the trace has one session. */
+	protected process(session: number | undefined): string {
+		const processes = this.model.trace.lanes.filter((lane) => lane.kind === 'process' && (lane.trace || 0) === this.trace);
+		const own = processes.length > 1 ? processes.find((lane) => lane.session === session) : undefined;
+		return own ? ', ' + clean(own.name, 60) : '';
+	}
+
 	/* Called when the panel becomes visible, and when it is visible and stale. */
 	abstract update(): void;
+
+	/* True if the panel's answer is about the whole trace, so that it is old when a live trace has grown. */
+	readonly ofWhole: boolean = false;
+
+	/* Forgets the answer: the next update asks again. */
+	forget(): void {
+		this.stale = true;
+	}
 
 	/* Marks the panel stale; it updates when it is visible. */
 	invalidate(): void {

@@ -63,6 +63,13 @@ export class PathPanel extends Panel {
 	private readonly place = el('div');
 	private asked = false;
 
+	override readonly ofWhole = true;
+
+	override forget(): void {
+		this.asked = false;
+		super.forget();
+	}
+
 	update(): void {
 		if (this.asked)
 			return;
@@ -127,7 +134,7 @@ export class PathPanel extends Panel {
 		found.rows = found.rows.sort((a, b) => a.slack.ns - b.slack.ns).slice(0, LISTED);
 		for (let i = 0; i < found.rows.length && !signal.aborted; i += 6) {
 			await Promise.all(found.rows.slice(i, i + 6).map(async (row) => {
-				const answer = await this.model.api.rowOf(row.slack.op, this.trace, signal).catch(() => undefined);
+				const answer = await this.model.api.rowOf(row.slack.op, this.trace, this.model.lane(row.lane)?.session, signal).catch(() => undefined);
 				row.name = answer ? String(answer.name || answer.type) : 'operation ' + row.slack.op;
 			}));
 		}
@@ -247,9 +254,9 @@ export class PathPanel extends Panel {
 	private slack(rows: Row[], inView: boolean): HTMLElement {
 		return el('section', {}, table(inView ? 'Slack of operations in view, least first' : 'Slack of operations, least first', [
 			{ head: 'Operation', cell: (row: Row) => link(brief(row.name, 100), row.name, () =>
-				void this.shell.goToOperation(row.slack.op, this.trace)) },
+				void this.shell.goToOperation(row.slack.op, this.trace, this.model.lane(row.lane)?.session)) },
 			{ head: 'Slack', class: 'number', cell: (row) => number('ns', row.slack.ns) },
-			{ head: 'Stream', class: 'number', cell: (row) => String(row.stream ?? '') },
+			{ head: 'Stream', class: this.streamClass, cell: (row) => String(row.stream ?? '') + this.process(this.model.lane(row.lane)?.session) },
 			{ head: 'Duration', class: 'number', cell: (row) => number('ns', row.slack.end - row.slack.start) },
 		], rows, (row) => ({ data: { op: String(row.slack.op) } })),
 		el('p', { class: 'dim' }, 'In the timeline, the line after a row is as long as its slack.'));

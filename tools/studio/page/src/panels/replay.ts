@@ -110,6 +110,7 @@ export class ReplayPanel extends Panel {
 	readonly title = 'Replay';
 	private readonly result = el('div', { id: 'replay-result' });
 	private built = false;
+	private session: number | undefined; // whose findings are made into elements
 
 	update(): void {
 		if (this.built)
@@ -143,6 +144,7 @@ export class ReplayPanel extends Panel {
 	}
 
 	private show(result: Result): HTMLElement[] {
+		this.session = result.session;
 		const found = (result.findings || []).length + (result.more_findings || 0);
 		const nodes: HTMLElement[] = [el('p', { class: 'lead' }, 'Session ' + (result.session ?? '') + ': ',
 			el('strong', { class: result.verdict === 'same' ? 'good' : 'bad' }, VERDICTS[result.verdict || ''] ||
@@ -189,9 +191,10 @@ export class ReplayPanel extends Panel {
 	private side(title: string, side: Side | undefined): HTMLElement | undefined {
 		if (!side)
 			return undefined;
+		const { session } = this;
 		return el('section', {}, el('h3', {}, title), facts([
 			['Operation', side.op_id !== undefined ? link((side.kind || 'operation') + ' ' + side.op_id, 'Show it', () =>
-				void this.shell.goToOperation(side.op_id as number, this.trace)) : undefined],
+				void this.shell.goToOperation(side.op_id as number, this.trace, session)) : undefined],
 			['Kernel', side.name ? brief(side.name, 120) : undefined],
 			['Access', clean(side.access || '', 20)],
 			['Source', side.source_file ? clean(baseName(side.source_file) + ':' + (side.source_line ?? '?'), 200) : undefined],

@@ -6,6 +6,7 @@ import { brief, clean } from '../core/names';
 import { formatDuration, formatInstant } from '../core/time';
 import { ApiError, Row, RowColumns } from '../data/api';
 import { Selection } from '../model';
+import { Touched } from './arguments';
 import { Panel } from './panel';
 import { stackList } from './parts';
 
@@ -15,6 +16,10 @@ const SKIPPED = new Set(['type', 'start_ns', 'end_ns', 'stack', 'name', 'op_id',
 	'channel_type', 'launch_type', 'copy_kind', 'nested_op_id']);
 const ADDRESSES = /(^|_)(address|dst|src|handle|event|object|graph_exec|instruction|pool)$/;
 const BYTES = /(^|_)bytes(_|$)/;
+
+/* Rows with arguments and memory of a call, and their titles. */
+const CAPTURED: { readonly [type: string]: string } = { arguments: 'Arguments', access: 'Memory touched', alloc: 'Allocated',
+	free: 'Freed', operation: 'Captured operation' };
 
 function dimensions(row: Row, what: string): string | undefined {
 	if (row[what + '_x'] === undefined || (what === 'cluster' && !row.cluster_x))
@@ -54,7 +59,7 @@ export class SelectionPanel extends Panel {
 			const { api } = this.model;
 			const row = await api.rowAt(selection.lane, selection.start, selection.depth, signal).catch((error) => {
 				if (error instanceof ApiError && error.status === 404 && selection.op && selection.op !== '0')
-					return api.rowOf(selection.op, this.model.traceOf(selection.lane), signal);
+					return api.rowOf(selection.op, this.model.traceOf(selection.lane), this.model.lane(selection.lane)?.session, signal);
 				throw error;
 			});
 			return [this.show(row, selection, signal)];
@@ -90,7 +95,7 @@ export class SelectionPanel extends Panel {
 			button('Zoom to it', () => this.shell.goToSpan(start + this.model.offsetOf(selection.lane),
 				end + this.model.offsetOf(selection.lane))),
 			lane && lane.kind === 'stream' && row.op_id !== undefined ?
-				button('Why the gap before?', () => this.shell.explainGap(row.op_id as number, trace)) : undefined));
+				button('Why the gap before?', () => this.shell.explainGap(row.op_id as number, trace, row.session as number | undefined)) : undefined));
 		const stack = el('section', {}, el('h3', {}, 'Host stack'), stackList(row.stack as Stack | undefined));
 		const related = el('section', { class: 'narrow' });
 		const around = el('div');
@@ -114,7 +119,7 @@ export class SelectionPanel extends Panel {
 		const op = row.op_id as number;
 		let from = this.model.relative(row.start_ns, trace);
 		let to = this.model.relative(row.end_ns, trace);
-		const arrows = await api.arrowsOf(op, trace, signal).catch(() => ({ arrows: [] }));
+		const arrows = await api.arrowsOf(op, trace, row.session as number | undefined, signal).catch(() => ({ arrows: [] }));
 		if (!signal.aborted) {
 			this.model.arrows = arrows.arrows;
 			this.model.emit('view');
@@ -129,7 +134,7 @@ export class SelectionPanel extends Panel {
 			from: { ns: Math.max(0, Math.floor(from) - margin), from_start: true },
 			to: { ns: Math.ceil(to) + margin, from_start: true },
 			filter: { first_op: op, last_op: op }, limit: 100,
-		}, trace, signal)).filter((other) => other.session === undefined || other.session === row.session);
+		}, trace, signal, row.session as number | undefined));
 		const result: HTMLElement[] = [];
 		const call = rows.find((other) => other.type === 'api');
 		if (call && row.type !== 'api') {
@@ -155,22 +160,33 @@ export class SelectionPanel extends Panel {
 					this.model.relative(other.start_ns, trace)) },
 			], device.slice(0, 10)));
 		}
-		result.push(...this.memory(rows));
+		if (rows.some((other) => other.type in CAPTURED)) {
+			const box = el('div', { id: 'touched' });
+			result.push(box);
+			void this.fill(box, 'Reading arguments and memory\u2026', (s) => this.memory(rows, trace, s), signal);
+		}
 		return result;
 	}
 
-	private memory(rows: Row[]): HTMLElement[] {
+	/* What was captured of the operation: its arguments, and the memory that it touched. */
+	private async memory(rows: Row[], trace: number, signal: AbortSignal): Promise<HTMLElement[]> {
 		const result: HTMLElement[] = [];
-		for (const row of rows) {
-			if (row.type === 'arguments' || row.type === 'access' || row.type === 'alloc' || row.type === 'free' || row.type === 'operation') {
-				const title = { arguments: 'Arguments', access: 'Memory touched', alloc: 'Allocated', free: 'Freed',
-					operation: 'Captured operation' }[row.type];
-				result.push(el('h3', {}, title), facts(Object.entries(row)
-					.filter(([key]) => !SKIPPED.has(key) && key !== 'context' && row[key] !== 0)
-					.map(([key, value]) => [fieldName(key), fieldValue(key, value)] as const)));
-			}
+		const shown = rows.filter((row) => row.type in CAPTURED);
+		const places = shown.filter((row) => row.type === 'access' || (row.type === 'operation' && row.content));
+		const touched = new Touched(this.model, this.shell, trace, shown[0].session as number | undefined);
+		if (places.length)
+			await touched.read(places[0], signal);
+		for (const row of shown) {
+			const isAccess = row.type === 'access';
+			result.push(el('h3', {}, CAPTURED[row.type]), facts(Object.entries(row)
+				.filter(([key]) => !SKIPPED.has(key) && key !== 'context' && key !== 'content' && row[key] !== 0)
+				.flatMap(([key, value]) => [[fieldName(key), fieldValue(key, value)] as const,
+					[fieldName(key) + ' is in', isAccess && ADDRESSES.test(key) ?
+						touched.place(BigInt(value as number | string)) : undefined] as const])));
+			if (row.type === 'operation' && row.kind === 'launch' && row.content)
+				result.push(...await touched.arguments(row, signal));
 		}
-		return result.slice(0, 20);
+		return result.slice(0, 24);
 	}
 
 	private goTo(row: Row, trace: number): void {
@@ -179,7 +195,7 @@ export class SelectionPanel extends Panel {
 		const end = this.model.relative(row.end_ns, trace);
 		if (!lane)
 			return;
-		this.model.select({ lane: lane.id, start, end, key: 0, op: row.op_id as number, depth: 0 });
+		this.model.select({ lane: lane.id, start, end, key: 0, op: (row.op_id as number | undefined) ?? 0, depth: 0 });
 		this.shell.goToSpan(start + this.model.offsetOf(lane.id), end + this.model.offsetOf(lane.id), lane.id);
 	}
 

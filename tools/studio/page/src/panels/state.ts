@@ -28,6 +28,7 @@ interface Operation {
 }
 
 interface Near {
+	session?: number;
 	type: string;
 	name?: string;
 	op_id: number;
@@ -39,11 +40,11 @@ interface Near {
 
 interface StateAnswer {
 	at_ns: number;
-	devices?: Array<{ device: number; state: string; kernels: number; copies: number; sets: number; pending: number;
+	devices?: Array<{ session?: number; device: number; state: string; kernels: number; copies: number; sets: number; pending: number;
 		allocated_bytes: number }>;
 	streams?: Array<{ session?: number; device?: number; stream: number; state: string; running: number; pending: number }>;
 	operations?: Operation[];
-	threads?: Array<{ tid: number; thread_name?: string; call: string; op_id?: number; since_ns: number; until_ns?: number;
+	threads?: Array<{ session?: number; tid: number; thread_name?: string; call: string; op_id?: number; since_ns: number; until_ns?: number;
 		blocked?: string; blocked_stream?: number; waits_for_op_id?: number }>;
 	events?: unknown[];
 	allocated_bytes?: number;
@@ -62,6 +63,8 @@ const STATES: { readonly [state: string]: string } = {
 	unknown: 'unknown: its device row is missing', idle: 'idle',
 };
 
+const STREAMS = 256; // listed, those with an operation first
+
 export class StatePanel extends Panel {
 	readonly id = 'state';
 	readonly title = 'State';
@@ -79,8 +82,8 @@ export class StatePanel extends Panel {
 		});
 	}
 
-	private op(op: number | undefined): HTMLElement | undefined {
-		return op === undefined ? undefined : link('operation ' + op, 'Show it', () => void this.shell.goToOperation(op, this.trace));
+	private op(op: number | undefined, session: number | undefined): HTMLElement | undefined {
+		return op === undefined ? undefined : link('operation ' + op, 'Show it', () => void this.shell.goToOperation(op, this.trace, session));
 	}
 
 	private since(ns: number | undefined, at: number): Node | string {
@@ -95,7 +98,7 @@ export class StatePanel extends Panel {
 		const columns = el('div', { class: 'columns' });
 		const left = el('section');
 		left.append(table('Devices', [
-			{ head: 'Device', cell: (device) => 'GPU ' + device.device },
+			{ head: 'Device', cell: (device) => 'GPU ' + device.device + this.process(device.session) },
 			{ head: 'State', class: 'short', cell: (device) => clean(device.state, 30) },
 			{ head: 'Kernels', class: 'number', cell: (device) => number('count', device.kernels) },
 			{ head: 'Copies', class: 'number', cell: (device) => number('count', device.copies + device.sets) },
@@ -114,37 +117,44 @@ export class StatePanel extends Panel {
 
 	/* Every stream of the trace; those without an operation are idle. */
 	private streams(answer: StateAnswer, at: number): HTMLElement {
-		const busy = new Map((answer.streams || []).map((stream) => [stream.device + '/' + stream.stream, stream]));
+		const lanes = this.model.trace.lanes.filter((lane) => lane.kind === 'stream' && (lane.trace || 0) === this.trace);
+		// Each process numbers its devices and streams by itself.
+		const several = new Set(lanes.map((lane) => lane.session)).size > 1;
+		const keyOf = (of: { session?: number; device?: number; stream?: number }): string =>
+			(several ? of.session + '/' : '') + of.device + '/' + of.stream;
+		const busy = new Map((answer.streams || []).map((stream) => [keyOf(stream), stream]));
 		const first = new Map<string, Operation>();
 		for (const operation of answer.operations || []) {
-			const key = operation.device + '/' + operation.stream;
-			if (!first.has(key))
-				first.set(key, operation);
+			if (!first.has(keyOf(operation)))
+				first.set(keyOf(operation), operation);
 		}
-		const lanes = this.model.trace.lanes.filter((lane) => lane.kind === 'stream' && (lane.trace || 0) === this.trace).slice(0, 256);
-		lanes.sort((a, b) => Number(busy.has(b.device + '/' + b.stream)) - Number(busy.has(a.device + '/' + a.stream)));
-		return table('Streams', [
-			{ head: 'Stream', cell: (lane) => clean(lane.name, 60) },
+		lanes.sort((a, b) => Number(busy.has(keyOf(b))) - Number(busy.has(keyOf(a))));
+		const box = el('div');
+		box.append(table('Streams', [
+			{ head: 'Stream', cell: (lane) => clean(lane.name, 60) + this.process(lane.session) },
 			{ head: 'State', cell: (lane) => {
-				const stream = busy.get(lane.device + '/' + lane.stream);
-				const operation = first.get(lane.device + '/' + lane.stream);
+				const stream = busy.get(keyOf(lane));
+				const operation = first.get(keyOf(lane));
 				if (!stream)
 					return el('span', { class: 'dim' }, 'idle');
 				const text = STATES[stream.state] || stream.state;
 				if (!operation || !operation.waits_for)
 					return text;
 				return el('span', {}, text + ' for ', WAITS[operation.waits_for] || clean(operation.waits_for, 40), ' ',
-					this.op(operation.waits_for_op_id));
+					this.op(operation.waits_for_op_id, operation.session));
 			} },
 			{ head: 'For', cell: (lane) => {
-				const operation = first.get(lane.device + '/' + lane.stream);
+				const operation = first.get(keyOf(lane));
 				return operation ? this.since(operation.since_ns, at) : '';
 			} },
 			{ head: 'Pending', class: 'number', cell: (lane) => {
-				const stream = busy.get(lane.device + '/' + lane.stream);
+				const stream = busy.get(keyOf(lane));
 				return stream ? number('count', stream.pending) : '';
 			} },
-		], lanes, (lane) => ({ data: { lane: lane.id } }));
+		], lanes.slice(0, STREAMS), (lane) => ({ data: { lane: lane.id } })));
+		if (lanes.length > STREAMS)
+			box.append(el('p', { class: 'dim' }, 'and ' + (lanes.length - STREAMS) + ' more streams'));
+		return box;
 	}
 
 	private operations(answer: StateAnswer, at: number): HTMLElement {
@@ -153,11 +163,11 @@ export class StatePanel extends Panel {
 			return el('p', { class: 'dim' }, 'No operation was queued or running.');
 		return table('Operations, ' + list.length, [
 			{ head: 'Operation', cell: (o) => link(brief(o.name || o.type, 100), o.name || '', () =>
-				void this.shell.goToOperation(o.op_id, this.trace)) },
+				void this.shell.goToOperation(o.op_id, this.trace, o.session)) },
 			{ head: 'State', cell: (o) => el('span', {}, STATES[o.state] || o.state, o.waits_for ? ' for ' : '',
-				o.waits_for ? WAITS[o.waits_for] || clean(o.waits_for, 40) : '', ' ', this.op(o.waits_for_op_id)) },
+				o.waits_for ? WAITS[o.waits_for] || clean(o.waits_for, 40) : '', ' ', this.op(o.waits_for_op_id, o.session)) },
 			{ head: 'For', cell: (o) => this.since(o.since_ns, at) },
-			{ head: 'Stream', class: 'number', cell: (o) => String(o.stream ?? '') },
+			{ head: 'Stream', class: this.streamClass, cell: (o) => String(o.stream ?? '') + this.process(o.session) },
 			{ head: 'Queued by', cell: (o) => clean(siteOf(o.stack) || (o.thread_name || '') + (o.tid ? '/' + o.tid : ''), 120) },
 		], list.slice(0, 60));
 	}
@@ -168,11 +178,11 @@ export class StatePanel extends Panel {
 		if (list.length) {
 			box.append(table('Threads in a call', [
 				{ head: 'Thread', cell: (t) => clean((t.thread_name || '') + '/' + t.tid, 60) },
-				{ head: 'Call', cell: (t) => (t.op_id ? link(clean(t.call, 80), 'Show the call', () => void this.shell.goToOperation(t.op_id as number, this.trace)) :
+				{ head: 'Call', cell: (t) => (t.op_id ? link(clean(t.call, 80), 'Show the call', () => void this.shell.goToOperation(t.op_id as number, this.trace, t.session)) :
 					clean(t.call, 80)) },
 				{ head: 'For', cell: (t) => this.since(t.since_ns, at) },
 				{ head: 'Waits for', cell: (t) => (t.blocked ? el('span', {}, clean(t.blocked.replace(/_/g, ' '), 60), ' ',
-					this.op(t.waits_for_op_id)) : '') },
+					this.op(t.waits_for_op_id, t.session)) : '') },
 			], list.slice(0, 60)));
 		} else {
 			box.append(el('p', { class: 'dim' }, 'No thread was in a call.'));
@@ -191,7 +201,7 @@ export class StatePanel extends Panel {
 		const box = el('div', {}, el('h3', {}, before ? 'No operation runs' : 'No operation has run yet'));
 		const item = (near: Near | undefined, title: string, apart: number): readonly [string, Node | undefined] =>
 			[title, near && el('span', {}, link(brief(near.name || near.type, 80), near.name || '',
-				() => void this.shell.goToOperation(near.op_id, this.trace)), el('span', { class: 'dim' }, ', '), number('ns', apart),
+				() => void this.shell.goToOperation(near.op_id, this.trace, near.session)), el('span', { class: 'dim' }, ', '), number('ns', apart),
 			title === 'Next' ? ' later' : ' earlier')];
 		box.append(facts([
 			item(before, 'Before', before ? at - this.model.relative(before.end_ns, this.trace) : 0),
@@ -207,15 +217,15 @@ export class StatePanel extends Panel {
 		if (after && before) {
 			const why = el('div');
 			box.append(el('h3', {}, 'Why the GPU stands still'), why,
-				link('Show the whole gap', 'Its causes and the stack of the call that ends it', () => this.shell.explainGap(after.op_id, this.trace)));
+				link('Show the whole gap', 'Its causes and the stack of the call that ends it', () => this.shell.explainGap(after.op_id, this.trace, after.session)));
 			void this.fill(why, 'Looking for the causes\u2026', async (s) => {
 				const gaps = await this.model.api.ask<{ longest?: Array<{ parts: GapPart[]; start_ns: number; end_ns: number }> }>('gaps',
-					{ op_id: after.op_id, stacks: false }, this.trace, s);
+					{ op_id: after.op_id, stacks: false }, this.trace, s, after.session);
 				const gap = (gaps.longest || [])[0];
 				if (!gap)
 					return [el('p', { class: 'dim' }, 'The operation that comes next is the first of its stream.')];
 				return [causeList(gap.parts, gap.parts.reduce((sum, part) => sum + part.ns, 0),
-					(op) => void this.shell.goToOperation(op, this.trace), 6)];
+					(op) => void this.shell.goToOperation(op, this.trace, after.session), 6)];
 			}, signal);
 		}
 		return box;

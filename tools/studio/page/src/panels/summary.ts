@@ -72,6 +72,13 @@ export class SummaryPanel extends Panel {
 	readonly title = 'Summary';
 	private started = false;
 
+	override readonly ofWhole = true;
+
+	override forget(): void {
+		this.started = false;
+		super.forget();
+	}
+
 	update(): void {
 		if (this.started)
 			return;
@@ -164,7 +171,7 @@ export class SummaryPanel extends Panel {
 			const rows = await this.model.api.askLines<Row>('rows',
 				{ types: ['kernel'], filter: { name }, longest_first: true, limit: 1 }, this.trace);
 			if (rows.length && rows[0].op_id !== undefined)
-				await this.shell.goToOperation(rows[0].op_id as number, this.trace);
+				await this.shell.goToOperation(rows[0].op_id as number, this.trace, rows[0].session as number | undefined);
 		} catch (error) {
 			this.shell.fail(error);
 		}

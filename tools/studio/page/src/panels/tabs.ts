@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The row of tabs and the panel that is open. With two traces, a switch chooses whose panels are shown. Arrow keys move between tabs, as the ARIA pattern of tabs demands.
-import { byId, el } from '../core/dom';
+import { byId, el, link } from '../core/dom';
 import { Panel } from './panel';
 
 export class Tabs {
@@ -8,6 +8,9 @@ export class Tabs {
 	private readonly body = byId('panel-body');
 	private readonly scrolled = new Map<string, number>();
 	private readonly sides: HTMLButtonElement[] = [];
+	private readonly old = new Set<Panel>(); // whose answers a live trace has outgrown
+	private readonly again = el('p', { id: 'look-again', class: 'dim' }, 'The recording has grown since this was read. ',
+		link('Look again', 'Read the trace as it is now', () => this.renew()));
 	private shown: Panel | undefined;
 	current = '';
 	side = 0; // the trace whose panels are shown
@@ -38,6 +41,8 @@ export class Tabs {
 			this.open(panels[next].id);
 			(this.buttons.get(panels[next].id) as HTMLButtonElement).focus();
 		});
+		// A narrow window shows some tabs: the selected one is among them.
+		new ResizeObserver(() => this.buttons.get(this.current)?.scrollIntoView({ block: 'nearest', inline: 'nearest' })).observe(list);
 	}
 
 	private makeSides(): void {
@@ -87,6 +92,8 @@ export class Tabs {
 			const tab = this.buttons.get(panel.id) as HTMLButtonElement;
 			tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 			this.body.setAttribute('aria-labelledby', tab.id);
+			if (this.old.delete(panel))
+				panel.forget();
 			this.body.replaceChildren(panel.root);
 			this.body.scrollTop = this.scrolled.get(panel.id) || 0;
 		}
@@ -94,6 +101,25 @@ export class Tabs {
 		if (focus)
 			this.body.focus();
 		this.changed();
+	}
+
+	/* A live trace has grown: panels of the whole trace ask again when they are opened, and the one that is open on request. */
+	grown(): void {
+		for (const panel of [...this.panels, ...this.second].filter((one) => one.ofWhole))
+			this.old.add(panel);
+		if (this.shown && this.old.has(this.shown) && !this.again.isConnected)
+			this.body.prepend(this.again);
+	}
+
+	private renew(): void {
+		const { shown } = this;
+		this.again.remove();
+		if (!shown)
+			return;
+		this.old.delete(shown);
+		shown.forget();
+		shown.refresh();
+		this.body.focus();
 	}
 
 	/* Marks panels stale: they ask again when they are open. */

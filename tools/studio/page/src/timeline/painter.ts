@@ -32,6 +32,7 @@ export interface Hit {
 	lane: Lane;
 	ns: number;          // in the lane's trace
 	row?: Selection;
+	value?: number;      // of the row, if the lane is a counter
 	cell?: { key: number; count: number; share: number; width: number };
 }
 
@@ -191,9 +192,10 @@ export class Painter {
 	private laneGaps(lane: Lane, y: number, width: number): void {
 		const gaps = this.model.colour === 'cause' && !lane.layer ? this.gapsByLane.get(lane.info.id) : undefined;
 		const { view } = this.model;
+		const offset = this.model.offsetOf(lane.info.id);
 		for (const gap of gaps || []) {
-			const x0 = Math.max(0, view.x(gap.start));
-			const x1 = Math.min(width, view.x(gap.end));
+			const x0 = Math.max(0, view.x(gap.start + offset));
+			const x1 = Math.min(width, view.x(gap.end + offset));
 			if (x1 - x0 < 0.5)
 				continue;
 			this.context.fillStyle = css(fixedColour(gap.cause));
@@ -268,6 +270,10 @@ export class Painter {
 		const { view } = this.model;
 		const offset = this.model.offsetOf(lane.info.id);
 		const right = new Float64Array(lane.depth).fill(-1e9);
+		if (lane.info.kind === 'counter' && chunks.every((chunk) => chunk.value)) {
+			this.drawCounter(lane, chunks, y, width, offset);
+			return;
+		}
 		for (const chunk of chunks)
 			this.drawRows(lane, chunk, y, width, view.from - offset, view.to - offset, offset, right);
 	}
@@ -300,10 +306,6 @@ export class Painter {
 		const { view } = model;
 		const selected = model.selection;
 		const instants = lane.info.kind === 'host_samples';
-		if (chunk.value && lane.info.kind === 'counter') {
-			this.drawCounter(lane, chunk, chunk.value, y, width, offset);
-			return;
-		}
 		for (let i = 0; i < chunk.start.length; i++) {
 			const start = chunk.start[i];
 			const end = chunk.end[i];
@@ -336,26 +338,31 @@ export class Painter {
 		}
 	}
 
-	/* Values of a counter as steps, from the least to the largest of the chunk. */
-	private drawCounter(lane: Lane, chunk: RowChunk, values: Float64Array, y: number, width: number, offset: number): void {
-		const { context } = this;
+	/* Values of a counter as steps. All chunks have one scale, from the least value to the largest, or from 0. */
+	private drawCounter(lane: Lane, chunks: RowChunk[], y: number, width: number, offset: number): void {
+		const { context, model } = this;
 		let low = 0;
 		let high = 0;
-		for (const value of values) {
-			low = Math.min(low, value);
-			high = Math.max(high, value);
+		for (const { value } of chunks) {
+			for (const one of value as Float64Array) {
+				low = Math.min(low, one);
+				high = Math.max(high, one);
+			}
 		}
 		const height = lane.height - 8;
 		const scale = height / Math.max(1e-30, high - low);
 		context.fillStyle = css(colourOf(hashText(lane.info.name)));
-		let x = this.model.view.x(chunk.start[0] + offset);
-		for (let i = 0; i < values.length && x < width; i++) {
-			const next = i + 1 < values.length ? this.model.view.x(chunk.start[i + 1] + offset) : width;
-			const h = Math.max(1, (values[i] - low) * scale);
-			if (next > 0)
-				context.fillRect(Math.max(0, x), y + height - h, Math.max(1, Math.min(width, next) - Math.max(0, x)), h);
-			x = next;
-		}
+		chunks.forEach(({ start, value }, at) => {
+			const after = chunks.slice(at + 1).find((chunk) => chunk.start.length);
+			for (let i = 0; i < start.length; i++) {
+				const end = i + 1 < start.length ? start[i + 1] : after && after.start[0];
+				const x = model.view.x(start[i] + offset);
+				const next = end === undefined ? width : model.view.x(end + offset);
+				const h = Math.max(1, ((value as Float64Array)[i] - low) * scale);
+				if (x < width && next > 0)
+					context.fillRect(Math.max(0, x), y + height - h, Math.max(1, Math.min(width, next) - Math.max(0, x)), h);
+			}
+		});
 	}
 
 	private laneTiles(lane: Lane, y: number, height: number): void {
@@ -574,6 +581,7 @@ export class Painter {
 					best = distance;
 					hit.row = { lane: lane.info.id, start: chunk.start[i], end: chunk.end[i], key: chunk.key[i],
 						op: chunk.op[i], depth: chunk.depth[i] };
+					hit.value = chunk.value && chunk.value[i];
 				}
 			}
 		}
@@ -598,6 +606,8 @@ export class Painter {
 		if (hit.row) {
 			const name = model.nameOf(hit.row.lane, hit.row.key);
 			const slack = model.slackOf(hit.row.lane, hit.row.start, hit.row.op);
+			if (hit.value !== undefined)
+				return [name.full || hit.lane.info.name, String(hit.value) + ' at ' + formatInstant(hit.row.start)];
 			return [name.full || '(name is being read)', formatDuration(hit.row.end - hit.row.start) + ' at ' +
 				formatInstant(hit.row.start), ...(slack === undefined ? [] : [slack ? 'slack ' + formatDuration(slack) :
 				'no slack: on a critical path'])];
