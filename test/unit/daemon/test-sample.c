@@ -671,7 +671,7 @@ TS_TEST(the_copied_stack_is_as_long_as_the_stacks_need)
 	copied.depth_bytes = 5000;
 	ts_check(reaches(threads, &calls, &copied, TS_SAMPLE_STACK_BYTES, SECOND));
 	ts_check(reaches(threads, &calls, &copied, 8192, SECOND));
-	/* What was deep once may be so again. */
+	/* A thread whose stack was deep once keeps room for it. */
 	copied.depth_bytes = 100;
 	ts_check(!reaches(threads, &calls, &copied, TS_SAMPLE_LEAST_STACK_BYTES, SECOND / 10));
 	copied.depth_bytes = 20000;
