@@ -13,6 +13,7 @@
 #include "daemon/util/daemon-error.h"
 
 #define PENDING_MAX 1024u
+#define UNUSED_MAX  64u
 /* Largest distance between the program's time of a stack and perf's time of the same sample. */
 #define NEAR_NS UINT64_C(1000000)
 /* After this time a stack is dropped: perf lost its sample. */
@@ -27,6 +28,9 @@ struct ts_python_ring {
 	struct ts_bpf_python_stack *pending[PENDING_MAX]; /* in order of time */
 	size_t n_pending;
 	struct ts_bpf_python_stack *found; /* the last result of ts_python_ring_find() */
+	/* Memory of former stacks: each stack comes and goes, and malloc() is slow at that. */
+	struct ts_bpf_python_stack *unused[UNUSED_MAX];
+	size_t n_unused;
 };
 
 int ts_python_ring_new(struct ts_python_ring **ret_ring)
@@ -84,6 +88,8 @@ void ts_python_ring_free(struct ts_python_ring *ring)
 		return;
 	for (size_t i = 0; i < ring->n_pending; i++)
 		free(ring->pending[i]);
+	for (size_t i = 0; i < ring->n_unused; i++)
+		free(ring->unused[i]);
 	free(ring->found);
 	ts_python_ring_unmap(ring);
 	free(ring);
@@ -107,9 +113,17 @@ static size_t stack_bytes(const struct ts_bpf_python_stack *stack)
 	return offsetof(struct ts_bpf_python_stack, frames) + stack->n * sizeof(stack->frames[0]);
 }
 
+static void release(struct ts_python_ring *ring, struct ts_bpf_python_stack *stack)
+{
+	if (stack && ring->n_unused < UNUSED_MAX)
+		ring->unused[ring->n_unused++] = stack;
+	else
+		free(stack);
+}
+
 static void forget(struct ts_python_ring *ring, size_t i)
 {
-	free(ring->pending[i]);
+	release(ring, ring->pending[i]);
 	memmove(&ring->pending[i], &ring->pending[i + 1],
 		(--ring->n_pending - i) * sizeof(*ring->pending));
 }
@@ -124,7 +138,7 @@ void ts_python_ring_put(struct ts_python_ring *ring, const struct ts_bpf_python_
 	       (ring->n_pending == PENDING_MAX ||
 		(int64_t)(stack->time_ns - ring->pending[0]->time_ns) > (int64_t)STALE_NS))
 		forget(ring, 0);
-	copy = malloc(n);
+	copy = ring->n_unused ? ring->unused[--ring->n_unused] : malloc(sizeof(*copy));
 	if (!copy)
 		return;
 	memcpy(copy, stack, n);
@@ -176,7 +190,7 @@ const struct ts_bpf_python_stack *ts_python_ring_find(struct ts_python_ring *rin
 		if (stack->tid != tid || stack->time_ns + NEAR_NS < time_ns ||
 		    stack->time_ns > time_ns + NEAR_NS)
 			continue;
-		free(ring->found);
+		release(ring, ring->found);
 		ring->found = stack;
 		memmove(&ring->pending[i], &ring->pending[i + 1],
 			(--ring->n_pending - i) * sizeof(*ring->pending));

@@ -12,8 +12,10 @@
 #include "daemon/sample/sampling.h"
 
 #include <grp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -34,16 +36,28 @@
  * full a moment before, if the copies of its stack are short.
  */
 #define WAIT_MS 160
-/* Time between small messages: one message costs as much as a sample. */
-#define SEND_NS	   UINT64_C(100000000)
+/*
+ * Time between small messages: a message costs the sampler as much as a sample, and the daemon
+ * more, because its caches are cold.
+ */
+#define SEND_NS	   UINT64_C(250000000)
 #define SEND_BYTES (TS_SAMPLER_MESSAGE_BYTES / 2)
 /* The cost of a sample is measured over this time, and this number of samples. */
 #define COST_NS	     UINT64_C(1000000000)
 #define COST_SAMPLES 32u
-/* The cost in a sampled thread is measured with samples of this period, and so many of them. */
+/* The cost in a sampled thread is measured with so many samples of this period for each trial. */
 #define TRIAL_PERIOD_NS UINT64_C(50000)
 #define TRIAL_SAMPLES	8u
-#define TRIALS		7u
+#define TRIALS_PER_CALL 3u
+#define TRIAL_CALLS	TS_RATE_WINDOWS /* the rate changes after the last of them */
+#define THREAD_NS	UINT64_C(9000)	/* if no trial succeeds */
+
+/* Measured costs of a sample in the sampled thread. */
+struct trials {
+	bool prompt; /* each sample woke a process */
+	unsigned n_calls, n;
+	uint64_t costs[TRIAL_CALLS * TRIALS_PER_CALL];
+};
 
 struct sampling {
 	struct ts_sampler_process process;
@@ -65,9 +79,9 @@ struct sampling {
 	bool is_rate_fixed; /* the options set it */
 	/* The present window of `rate`. */
 	uint64_t window_ns, window_samples, window_processor_ns;
-	/* Processor time of a sample in the sampled thread and in the daemon; 0: not known yet. */
-	uint64_t thread_ns, daemon_ns;
-	bool has_thread_ns, thread_prompt; /* `prompt` when thread_ns was measured */
+	struct trials trials;
+	uint64_t daemon_ns; /* processor time of a sample in the daemon; 0: not known yet */
+	size_t stack_bytes; /* copied with the last sample */
 	size_t n_message;
 	uint64_t message[TS_SAMPLER_MESSAGE_BYTES / 8];
 };
@@ -209,6 +223,7 @@ static int take_sample(void *data, const struct ts_thread_sample *sample, size_t
 	int r = read_python(sampling, sample, &has_python);
 
 	*ret_depth_bytes = SIZE_MAX;
+	sampling->stack_bytes = sample->n_stack_bytes;
 	if (r)
 		return r;
 	ts_unwinder_walk(sampling->unwinder, &sample->registers, sample->stack,
@@ -505,7 +520,7 @@ static int take_all(struct sampling *sampling)
 static int count_sample(void *data, const struct ts_thread_sample *sample, size_t *ret_depth_bytes)
 {
 	(void)sample;
-	*ret_depth_bytes = SIZE_MAX;
+	*ret_depth_bytes = 0;
 	++*(unsigned *)data;
 	return 0;
 }
@@ -531,14 +546,19 @@ static uint64_t thread_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Computes n numbers. Returns the processor time. Its frame is as large as a copied stack. */
+/*
+ * Computes n numbers. Returns the processor time. The function's frame is as large as a copied
+ * stack, and in memory.
+ */
 static __attribute__((noinline)) uint64_t compute(uint64_t n)
 {
 	volatile uint8_t stack[TS_SAMPLE_STACK_BYTES];
 	volatile uint64_t result = 1;
-	uint64_t begun_ns = thread_ns();
+	uint64_t begun_ns;
 
-	stack[0] = stack[sizeof(stack) - 1] = 0;
+	for (size_t i = 0; i < sizeof(stack); i++)
+		stack[i] = 0;
+	begun_ns = thread_ns();
 	for (uint64_t i = 0; i < n; i++)
 		result = result * UINT64_C(6364136223846793005) + stack[0];
 	return thread_ns() - begun_ns;
@@ -551,42 +571,98 @@ static int compare_numbers(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
+struct trial {
+	struct ts_sampled_threads *threads;
+	struct ts_sampled_calls calls;
+	int end_fd;
+	unsigned n_samples;
+};
+
+/* Waits for samples as this process does, until end_fd is readable. */
+static void *wait_for_samples(void *data)
+{
+	struct trial *trial = data;
+	bool ends = false;
+
+	while (!ends && !ts_sampled_threads_wait(trial->threads, &trial->calls, &ends))
+		;
+	return NULL;
+}
+
+/* Returns the processor time with samples. With `prompt`, each sample wakes another thread. */
+static uint64_t compute_with_samples(struct trial *trial, bool prompt, uint64_t n_numbers)
+{
+	bool waits = false;
+	uint64_t ns, one = 1;
+	pthread_t waiter;
+
+	if (prompt)
+		waits = !pthread_create(&waiter, NULL, wait_for_samples, trial);
+	ts_sampled_threads_enable(trial->threads, true);
+	ns = compute(n_numbers);
+	ts_sampled_threads_enable(trial->threads, false);
+	if (waits) {
+		while (write(trial->end_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+		pthread_join(waiter, NULL);
+		while (read(trial->end_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+	}
+	return ns;
+}
+
 /*
  * Measures the processor time that a sample takes from the sampled thread, on this process: the
- * same computation with samples and without. The median of the trials is exact to a microsecond
- * although other programs run. Returns 0 if no sample came.
+ * same computation with samples and without. Each call makes some trials, because real samples
+ * wait meanwhile.
  */
-static uint64_t measure_thread(bool prompt)
+static void add_trials(struct trials *trials, bool prompt, uint32_t stack_bytes)
 {
-	unsigned n_samples, n = 0;
-	const struct ts_sampled_calls calls = {count_sample, prompt_nothing, before_nothing,
-					       &n_samples};
+	ts_cleanup(ts_closep) int end_fd = eventfd(0, EFD_CLOEXEC);
+	struct trial trial = {.end_fd = end_fd};
 	const struct ts_sampled_options options = {.period_ns = TRIAL_PERIOD_NS,
 						   .prompt = prompt,
 						   .program_fd = -1,
-						   .wake_fd = -1};
-	uint64_t costs[TRIALS], n_numbers = 1000, ns;
-	struct ts_sampled_threads *threads;
+						   .wake_fd = end_fd,
+						   .stack_bytes = stack_bytes};
+	uint64_t n_numbers = 1000;
 
-	while ((ns = compute(n_numbers)) < TRIAL_SAMPLES * TRIAL_PERIOD_NS)
+	if (trials->prompt != prompt)
+		*trials = (struct trials){.prompt = prompt};
+	if (trials->n_calls == TRIAL_CALLS || end_fd < 0)
+		return;
+	trials->n_calls++;
+	trial.calls = (struct ts_sampled_calls){count_sample, prompt_nothing, before_nothing,
+						&trial.n_samples};
+	while (compute(n_numbers) < TRIAL_SAMPLES * TRIAL_PERIOD_NS)
 		n_numbers *= 2;
-	if (ts_sampled_threads_new(getpid(), &options, &threads))
-		return 0;
-	for (unsigned i = 0; i < TRIALS; i++) {
-		uint64_t with_ns, without_ns;
+	if (ts_sampled_threads_new(getpid(), &options, &trial.threads))
+		return;
+	ts_sampled_threads_enable(trial.threads, false);
+	for (unsigned i = 0; i < TRIALS_PER_CALL; i++) {
+		uint64_t without_ns = compute(n_numbers);
+		uint64_t with_ns = compute_with_samples(&trial, prompt, n_numbers);
 
-		n_samples = 0;
-		ts_sampled_threads_enable(threads, false);
-		without_ns = compute(n_numbers);
-		ts_sampled_threads_enable(threads, true);
-		with_ns = compute(n_numbers);
-		ts_sampled_threads_enable(threads, false);
-		if (!ts_sampled_threads_take(threads, &calls) && n_samples)
-			costs[n++] = with_ns > without_ns ? (with_ns - without_ns) / n_samples : 0;
+		trial.n_samples = 0;
+		if (!ts_sampled_threads_take(trial.threads, &trial.calls) && trial.n_samples)
+			trials->costs[trials->n++] =
+				with_ns > without_ns ? (with_ns - without_ns) / trial.n_samples : 0;
 	}
-	ts_sampled_threads_free(threads);
-	qsort(costs, n, sizeof(*costs), compare_numbers);
-	return n ? costs[n / 2] : 0;
+	ts_sampled_threads_free(trial.threads);
+}
+
+/*
+ * Returns the median of the trials. It is exact to some microseconds although other programs run.
+ */
+static uint64_t median_of(const struct trials *trials)
+{
+	uint64_t costs[TS_ARRAY_LEN(trials->costs)];
+
+	if (!trials->n)
+		return THREAD_NS;
+	memcpy(costs, trials->costs, trials->n * sizeof(*costs));
+	qsort(costs, trials->n, sizeof(*costs), compare_numbers);
+	return costs[trials->n / 2];
 }
 
 /* Changes the rate if samples cost too much, or less than before; the trace has the reason. */
@@ -602,12 +678,9 @@ static int adapt_rate(struct sampling *sampling)
 	    n_samples < COST_SAMPLES)
 		return 0;
 	cost_ns = processor_ns() - sampling->window_processor_ns;
-	if (!sampling->has_thread_ns || sampling->thread_prompt != sampling->options.prompt) {
-		sampling->thread_prompt = sampling->options.prompt;
-		sampling->thread_ns = measure_thread(sampling->thread_prompt);
-		sampling->has_thread_ns = true;
-	}
-	cost_ns += n_samples * (sampling->thread_ns + sampling->daemon_ns);
+	add_trials(&sampling->trials, sampling->options.prompt,
+		   (uint32_t)sampling->stack_bytes & ~7u);
+	cost_ns += n_samples * (median_of(&sampling->trials) + sampling->daemon_ns);
 	changed.period_ns = ts_sample_rate_add(&sampling->rate, window_ns, n_samples, cost_ns);
 	changed.cost_ns = sampling->rate.cost_ns;
 	begin_window(sampling);

@@ -5,10 +5,11 @@
  * to one CPU, so a process would need an event for each thread and CPU. A thread's ring has a
  * record of each clone() of the thread, so most new threads are found at once.
  *
- * The copied stack is most of the cost of a sample, so its length adapts:
+ * The copied stack is most of the cost of a sample, so its length adapts. Short copies also fill
+ * the ring more slowly, so more samples are handled together.
  *
- *     long copy -- LEARNING_SAMPLES samples, all at most FLAT_BYTES deep --> short copy
- *     short copy -- a stack deeper than the copy --> long copy until the thread ends
+ *     longest copy -- `learning` samples --> the shortest power of two with a third to spare
+ *     shorter copy -- a stack deeper than the copy --> longest copy; `learning` grows tenfold
  *
  * A change of the length needs a new event (replace_event()).
  */
@@ -37,11 +38,12 @@
 #define RESCAN_NS	 UINT64_C(1000000000)
 #define RECORD_BYTES	 (64u * 1024)
 #define LEARNING_SAMPLES 40u /* 0.2 s of processor time */
+#define LEARNING_GROWTH	 10u
 #define LINE_BYTES	 64u /* of the processor's cache */
+#define FETCHED_BYTES	 4096u
 /* Data of events that belong to no thread. */
 #define EVENT_WAKE  0u
 #define EVENT_TIMER UINT32_MAX
-#define FLAT_BYTES  (TS_SAMPLE_FLAT_STACK_BYTES / 4 * 3)
 #if defined(__x86_64__)
 #define REGISTERS                                                          \
 	(UINT64_C(1) << PERF_REG_X86_BP | UINT64_C(1) << PERF_REG_X86_SP | \
@@ -59,10 +61,10 @@ struct sampled {
 	uint64_t seen; /* position in the ring up to which `prompted` was called */
 	uint64_t period_ns;
 	uint32_t stack_bytes; /* length of the copied stack */
-	uint32_t n_samples;
-	size_t depth_bytes; /* the deepest stack so far */
-	bool is_settled;    /* the length of the copied stack stays, unless a stack is too deep */
-	bool keeps_event;   /* no other event could be opened */
+	uint32_t n_samples;   /* since the longest copy began */
+	uint32_t learning;    /* samples with the longest copy before a shorter one */
+	size_t depth_bytes;   /* the deepest stack so far; SIZE_MAX: deeper than the longest copy */
+	bool keeps_event;     /* no other event could be opened */
 	char name[16];
 };
 
@@ -241,7 +243,11 @@ static int add_thread(struct ts_sampled_threads *threads, uint32_t tid)
 		threads->n_left_out++;
 		return ts_map_set(&threads->by_tid, tid, UINT32_MAX);
 	}
-	*sampled = (struct sampled){.fd = -1, .stack_bytes = TS_SAMPLE_STACK_BYTES};
+	*sampled = (struct sampled){.fd = -1,
+				    .stack_bytes = threads->options.stack_bytes
+							   ? threads->options.stack_bytes
+							   : TS_SAMPLE_STACK_BYTES,
+				    .learning = LEARNING_SAMPLES};
 	r = begin_event(threads, sampled, tid);
 	if (r)
 		return r;
@@ -443,7 +449,7 @@ static void fetch_stack(const struct ts_thread_sample *sample, size_t depth_byte
 {
 	size_t n = depth_bytes < sample->n_stack_bytes ? depth_bytes : sample->n_stack_bytes;
 
-	n = n < TS_SAMPLE_FLAT_STACK_BYTES ? n : TS_SAMPLE_FLAT_STACK_BYTES;
+	n = n < FETCHED_BYTES ? n : FETCHED_BYTES;
 	for (size_t i = 0; i < n; i += LINE_BYTES)
 		__builtin_prefetch((const uint8_t *)sample->stack + i);
 }
@@ -493,17 +499,25 @@ static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, 
 /* Returns the length of the stack copy that suits the thread's stacks so far. */
 static uint32_t suitable_bytes(struct sampled *sampled)
 {
+	uint32_t n = TS_SAMPLE_LEAST_STACK_BYTES;
+
 	if (sampled->keeps_event)
 		return sampled->stack_bytes;
-	if (sampled->stack_bytes == TS_SAMPLE_FLAT_STACK_BYTES)
-		return sampled->depth_bytes > TS_SAMPLE_FLAT_STACK_BYTES
-			       ? TS_SAMPLE_STACK_BYTES
-			       : TS_SAMPLE_FLAT_STACK_BYTES;
-	if (sampled->is_settled || sampled->n_samples < LEARNING_SAMPLES)
+	if (sampled->stack_bytes < TS_SAMPLE_STACK_BYTES) {
+		if (sampled->depth_bytes <= sampled->stack_bytes)
+			return sampled->stack_bytes;
+		/* The depth of the stack that was cut is not known. */
+		sampled->depth_bytes = sampled->stack_bytes;
+		sampled->n_samples = 0;
+		if (sampled->learning < UINT32_MAX / LEARNING_GROWTH)
+			sampled->learning *= LEARNING_GROWTH;
+		return TS_SAMPLE_STACK_BYTES;
+	}
+	if (sampled->n_samples < sampled->learning)
 		return sampled->stack_bytes;
-	sampled->is_settled = true;
-	return sampled->depth_bytes > FLAT_BYTES ? TS_SAMPLE_STACK_BYTES
-						 : TS_SAMPLE_FLAT_STACK_BYTES;
+	while (n < TS_SAMPLE_STACK_BYTES && n / 4 * 3 < sampled->depth_bytes)
+		n *= 2;
+	return n;
 }
 
 /*

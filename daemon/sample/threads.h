@@ -11,9 +11,9 @@
 #include "daemon/sample/remote-unwind.h"
 
 #define TS_SAMPLE_STACK_BYTES (16u * 1024)
-/* bytes of stack copied with each sample of a thread whose stacks are never deep */
-#define TS_SAMPLE_FLAT_STACK_BYTES (4u * 1024)
-#define TS_SAMPLED_MAX		   1024u /* threads at a time; further ones are not sampled */
+/* the shortest copy, for a thread whose stacks are never deep */
+#define TS_SAMPLE_LEAST_STACK_BYTES 2048u
+#define TS_SAMPLED_MAX		    1024u /* threads at a time; further ones are not sampled */
 
 struct ts_sampled_threads;
 
@@ -54,6 +54,8 @@ struct ts_sampled_options {
 	int program_fd;	    /* eBPF program that runs at each sample; -1: none */
 	uint32_t wait_ms;   /* the longest time that ts_sampled_threads_wait() waits */
 	int wake_fd;	    /* also wakes ts_sampled_threads_wait() when readable; -1: none */
+	/* first length of the copied stack, a multiple of 8; 0: TS_SAMPLE_STACK_BYTES */
+	uint32_t stack_bytes;
 };
 
 struct ts_sampled_calls {

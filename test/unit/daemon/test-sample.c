@@ -550,7 +550,7 @@ TS_TEST(a_wait_ends_each_time)
 	close(ends[1]);
 }
 
-/* ---- the rate -------------------------------------------------------------------------------- */
+/* ---- the period ------------------------------------------------------------------------------ */
 
 struct counted {
 	uint64_t n[2], ns; /* samples of the first and of other periods, and their time */
@@ -618,6 +618,69 @@ TS_TEST(samples_have_the_period_of_their_time)
 }
 
 #define SECOND UINT64_C(1000000000)
+
+/* ---- the length of the copied stack ---------------------------------------------------------- */
+
+struct copied {
+	size_t depth_bytes; /* of all stacks */
+	size_t n_bytes;	    /* copied with the last sample */
+};
+
+static int note_copy(void *data, const struct ts_thread_sample *sample, size_t *ret_depth_bytes)
+{
+	struct copied *copied = data;
+
+	copied->n_bytes = sample->n_stack_bytes;
+	*ret_depth_bytes = copied->depth_bytes <= copied->n_bytes ? copied->depth_bytes : SIZE_MAX;
+	return 0;
+}
+
+/* Works until copies have that length. False: not within limit_ns of its processor time. */
+static bool reaches(struct ts_sampled_threads *threads, const struct ts_sampled_calls *calls,
+		    const struct copied *copied, size_t n_bytes, uint64_t limit_ns)
+{
+	volatile uint8_t stack[20000];
+	uint64_t begun = thread_ns();
+
+	/* The kernel copies only pages that are in memory. */
+	for (size_t i = 0; i < sizeof(stack); i++)
+		stack[i] = 0;
+	do
+		ts_check_int(ts_sampled_threads_take(threads, calls), stack[0]);
+	while (copied->n_bytes != n_bytes && thread_ns() - begun < limit_ns);
+	return copied->n_bytes == n_bytes;
+}
+
+TS_TEST(the_copied_stack_is_as_long_as_the_stacks_need)
+{
+	struct copied copied = {.depth_bytes = 1500};
+	const struct ts_sampled_calls calls = {note_copy, prompt_nothing, before_nothing, &copied};
+	const struct ts_sampled_options options = {.period_ns = 100000,
+						   .program_fd = -1,
+						   .wait_ms = 20,
+						   .wake_fd = -1};
+	struct ts_sampled_threads *threads;
+	int r = ts_sampled_threads_new(getpid(), &options, &threads);
+
+	if (r == -EACCES || r == -EPERM || r == -ENOENT || r == -ENOSYS || r == -EOPNOTSUPP)
+		ts_skip("no perf events");
+	ts_check_int(r, 0);
+	ts_check(reaches(threads, &calls, &copied, TS_SAMPLE_STACK_BYTES, SECOND));
+	ts_check(reaches(threads, &calls, &copied, TS_SAMPLE_LEAST_STACK_BYTES, SECOND));
+	/* A deeper stack is cut once. */
+	copied.depth_bytes = 5000;
+	ts_check(reaches(threads, &calls, &copied, TS_SAMPLE_STACK_BYTES, SECOND));
+	ts_check(reaches(threads, &calls, &copied, 8192, SECOND));
+	/* A thread whose stack was deep once keeps room for it. */
+	copied.depth_bytes = 100;
+	ts_check(!reaches(threads, &calls, &copied, TS_SAMPLE_LEAST_STACK_BYTES, SECOND / 10));
+	copied.depth_bytes = 20000;
+	ts_check(reaches(threads, &calls, &copied, TS_SAMPLE_STACK_BYTES, SECOND));
+	ts_check(!reaches(threads, &calls, &copied, 8192, SECOND / 10));
+	ts_sampled_threads_free(threads);
+}
+
+/* ---- the rate -------------------------------------------------------------------------------- */
 
 /* A second in which `n` threads ran all the time, and each sample cost `ns`. */
 static uint64_t add_second(struct ts_sample_rate *rate, unsigned n, uint64_t ns)
