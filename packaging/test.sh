@@ -31,6 +31,10 @@ werror=-Dwerror=false
 [ -z "${CI:-}" ] || werror=-Dwerror=true
 # For the sanitizers' builds: they compile in half of the time of -O2, and reports have line numbers.
 quick="-Doptimization=g -Ddebug=true"
+# The same arguments in both, so that the cache has the objects without sanitizers (programs under test, the worker) of the other one.
+# UBSan traps instead of printing, so its tables and its runtime are not linked: they took half of the time of a process start. ASan
+# prints the line that trapped.
+quick_args="-g1 -Wno-tsan -fsanitize-undefined-trap-on-error"
 mkdir -p "$folders"
 # Remove the logs of earlier runs, so that their results are not counted.
 rm -f "$folders"/*/meson-logs/testlog*.json "$folders"/*/meson-logs/again*.json
@@ -121,10 +125,8 @@ step_clang()
 step_asan()
 {
 	suites="--suite unit --suite fuzz --suite integration --no-suite device --no-suite documents"
-	# UBSan traps instead of printing, so its tables and its runtime are not linked: they took half of the time of a process
-	# start. ASan prints the line that trapped.
 	build asan gcc "$suites" -Dnvcc=disabled $quick -Db_sanitize=address,undefined -Db_lundef=false \
-		'-Dc_args=-g1 -fsanitize-undefined-trap-on-error' -Dc_link_args=-fno-sanitize=undefined || return 1
+		"-Dc_args=$quick_args" -Dc_link_args=-fno-sanitize=undefined || return 1
 	ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1:handle_sigill=1} \
 		tests asan --timeout-multiplier 8 $suites
 }
@@ -134,7 +136,7 @@ step_tsan()
 {
 	suites="--suite unit --no-suite device --no-suite ptx --no-suite single"
 	build tsan gcc "$suites" -Dnvcc=disabled $quick -Db_sanitize=thread -Db_lundef=false \
-		'-Dc_args=-g1 -Wno-tsan' || return 1
+		"-Dc_args=$quick_args" || return 1
 	TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} \
 		tests tsan --timeout-multiplier 8 $suites
 }
