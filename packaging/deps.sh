@@ -13,9 +13,9 @@ TS_DEPS_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libprotobuf-c-
 	libmicrohttpd-dev esbuild"
 # Further packages for the Debian packages, and to check and try them.
 TS_DEPS_DEB="debhelper dh-python dpkg-dev lintian mmdebstrap"
-# Further packages for tests: the second compiler, the programs of comparisons and benchmarks, systemd-analyze and systemd-nspawn for the unit,
-# man with groff and mandoc for the pages, shells for completion.
-TS_DEPS_TEST="$TS_DEPS_BUILD $TS_DEPS_DEB abigail-tools g++ clang-format-14 doxygen git mypy python3-distributed python3-pandas strace systemd librsvg2-2 chromium
+# Further packages for tests: a compiler cache, the second compiler, the programs of comparisons and benchmarks, systemd-analyze and
+# systemd-nspawn for the unit, man with groff and mandoc for the pages, shells for completion.
+TS_DEPS_TEST="$TS_DEPS_BUILD $TS_DEPS_DEB abigail-tools ccache g++ clang-format-14 doxygen git mypy python3-distributed python3-pandas strace systemd librsvg2-2 chromium
 	rpm rpmlint debugedit dwz ruby python3-yaml buildah
 	liblttng-ust-dev lttng-tools spin elfutils debuginfod llvm systemd-container node-typescript libstdc++6-12-dbg libamdhip64-dev
 	man-db groff mandoc zsh fish cargo rustc"

@@ -6,8 +6,8 @@
 #	sh packaging/test.sh [STEP ...]      gcc alone clang asan tsan (default: all)
 #
 # The build folders stay under build/test, so a second run rebuilds only changed files. If CI is set in the environment, warnings
-# are errors. New build folders use ccache if it is installed. The script lists the ten slowest tests at its end; the last line is
-# "N passed, N failed". The exit status is 0 only if no test and no build failed.
+# are errors. New build folders use ccache, which is among the packages for tests. The script lists the ten slowest tests at its
+# end; the last line is "N passed, N failed". The exit status is 0 only if no test and no build failed.
 
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -22,11 +22,19 @@ folders=build/test
 jobs=$(nproc)
 failures=0
 cache=$(command -v ccache >/dev/null && echo "ccache ")
+# If python3 is a script of a version manager, the interpreter itself starts in half of the processor time; builds and tests start
+# it a thousand times.
+python=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))') || exit 2
+[ "$python/python3" = "$(command -v python3)" ] || PATH=$python:$PATH
 # With sanitizers gcc prints false warnings, so warnings are no errors in their builds.
 werror=-Dwerror=false
 [ -z "${CI:-}" ] || werror=-Dwerror=true
 # For the sanitizers' builds: they compile in half of the time of -O2, and reports have line numbers.
 quick="-Doptimization=g -Ddebug=true"
+# The same arguments in both, so that the cache has the objects without sanitizers (programs under test, the worker) of the other one.
+# UBSan traps instead of printing, so its tables and its runtime are not linked: they took half of the time of a process start. ASan
+# prints the line that trapped.
+quick_args="-g1 -Wno-tsan -fsanitize-undefined-trap-on-error"
 mkdir -p "$folders"
 # Remove the logs of earlier runs, so that their results are not counted.
 rm -f "$folders"/*/meson-logs/testlog*.json "$folders"/*/meson-logs/again*.json
@@ -61,7 +69,9 @@ build()
 	# Update build.ninja first: test-targets.py reads the targets that meson wrote at its last run.
 	ninja -C "$folders/$name" --quiet build.ninja || return 1
 	[ -z "$needed" ] || needed=$(python3 packaging/test-targets.py "$folders/$name" $needed) || needed=
-	ninja -C "$folders/$name" -j "$jobs" --quiet $needed
+	# For the cache a folder makes no difference: the step alone compiles what the step gcc has compiled. Only here, because tests
+	# compare builds in two folders.
+	CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 ninja -C "$folders/$name" -j "$jobs" --quiet $needed
 }
 
 # tests NAME [meson test argument ...]
@@ -115,10 +125,8 @@ step_clang()
 step_asan()
 {
 	suites="--suite unit --suite fuzz --suite integration --no-suite device --no-suite documents"
-	# UBSan traps instead of printing, so its tables and its runtime are not linked: they took half of the time of a process
-	# start. ASan prints the line that trapped.
 	build asan gcc "$suites" -Dnvcc=disabled $quick -Db_sanitize=address,undefined -Db_lundef=false \
-		'-Dc_args=-g1 -fsanitize-undefined-trap-on-error' -Dc_link_args=-fno-sanitize=undefined || return 1
+		"-Dc_args=$quick_args" -Dc_link_args=-fno-sanitize=undefined || return 1
 	ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1:handle_sigill=1} \
 		tests asan --timeout-multiplier 8 $suites
 }
@@ -128,7 +136,7 @@ step_tsan()
 {
 	suites="--suite unit --no-suite device --no-suite ptx --no-suite single"
 	build tsan gcc "$suites" -Dnvcc=disabled $quick -Db_sanitize=thread -Db_lundef=false \
-		'-Dc_args=-g1 -Wno-tsan' || return 1
+		"-Dc_args=$quick_args" || return 1
 	TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} \
 		tests tsan --timeout-multiplier 8 $suites
 }
