@@ -474,7 +474,7 @@ static void close_received(const struct sampling *sampling, int fds[TS_BPF_SAMPL
  */
 static int take_words(struct sampling *sampling, bool *ret_finish)
 {
-	int fds[TS_BPF_SAMPLE_FDS], word, r = 0;
+	int fds[TS_BPF_SAMPLE_FDS] = {0}, word, r = 0;
 	bool has_fds;
 
 	while (!r && (word = receive_word(fds, &has_fds)) > 0) {
