@@ -145,6 +145,23 @@ class Timeline(pages.Case):
         call, kernel = self.seen(page, 'name', places)
         self.assertNotEqual(call, kernel)
 
+    @THOROUGH
+    def test_correlation_needs_rows(self):
+        """Where a pixel has many launches, none has its colour."""
+        writer = os.path.join(harness.BUILD, 'test', 'bench', 'bench-large')
+        if not os.path.exists(writer):
+            self.skipTest('bench-large was not built')
+        path = self.path('large.sbt')
+        self.assertEqual(harness.run([writer, 'write', path, '100000']).status, 0)
+        page, server = self.open(path)
+        lane, duration = self.lane(server, 'compute'), server.get('trace')['duration_ns']
+        # Low in the lane, where each column is filled.
+        places = [(x, y + 6) for x, y in (self.place(page, server, lane['id'], duration * part / 7) for part in range(1, 7))]
+        grey = self.seen(page, 'cause', places)
+        self.assertEqual(len(set(grey)), 1, grey)
+        self.assertEqual(self.seen(page, 'correlation', places), grey)
+        self.assertNotIn(grey[0], self.seen(page, 'name', places))
+
     def test_names_where_there_is_room(self):
         server = self.server('pipeline')
         lane = self.lane(server, 'compute')

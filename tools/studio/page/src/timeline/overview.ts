@@ -29,7 +29,9 @@ export class Overview {
 	private chooseLanes(): void {
 		const all = [...this.model.tree.byId.values()].map((lane) => lane.info).filter((info) => info.rows > 0 && !info.trace);
 		const streams = all.filter((info) => info.kind === 'stream');
-		const chosen = streams.length ? streams : all.filter((info) => info.kind === 'thread');
+		const threads = all.filter((info) => info.kind === 'thread');
+		// A trace without a device's work may have ranges alone.
+		const chosen = streams.length ? streams : threads.length ? threads : all.filter((info) => info.kind === 'ranges');
 		this.lanes = chosen.sort((a, b) => b.rows - a.rows).slice(0, MAX_LANES).map((info) => info.id);
 	}
 
