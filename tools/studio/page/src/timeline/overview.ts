@@ -57,8 +57,12 @@ export class Overview {
 					continue;
 				for (let j = 0; j < CELLS; j++) {
 					const share = tile.words[4 * j + 2];
-					const x = Math.floor((i * CELLS + j) * cell / view.duration * width);
-					if (x < busy.length && (share || tile.words[4 * j]))
+					if (!share && !tile.words[4 * j])
+						continue;
+					// A cell may be a little wider than a pixel.
+					const at = (i * CELLS + j) * cell / view.duration * width;
+					const end = Math.min(busy.length, Math.max(Math.floor(at) + 1, Math.floor(at + cell / view.duration * width)));
+					for (let x = Math.floor(at); x < end; x++)
 						busy[x] = Math.max(busy[x], share / 1e6, 0.04);
 				}
 			}
