@@ -35,37 +35,14 @@
 #define ALLOCATOR_MAP_BYTES (128 * 1024)
 #define ALLOCATOR_ARENAS    8
 
-static const char help_text[] =
+static const char help_begin[] =
 	"Usage: tracesmithd [--directory DIR] [OPTION ...]\n"
 	"\n"
 	"Record, as a service, the GPU work of processes that preload libtsinject.so. Each\n"
 	"process gets a trace file.\n"
-	"\n"
-	"  --directory DIR           Store traces in DIR. Make DIR if it does not exist\n"
-	"                            (default: " DIRECTORY_DEFAULT ").\n"
-	"  --inject-socket PATH      Listen at PATH for processes\n"
-	"                            (default: " TS_INJECT_SOCKET ").\n"
-	"  --control-socket PATH     Listen at PATH for tsctl\n"
-	"                            (default: " TS_CONTROL_SOCKET ").\n"
-	"  --stacks native|none      Record host stacks (default: native).\n"
-	"  --lossless                If a ring is full, wait for space for a limited time\n"
-	"                            instead of dropping records.\n"
-	"  --start-later             Record nothing before `tsctl start`.\n"
-	"  --seal-age MS             Write rows after at most MS milliseconds (default: 500).\n"
-	"  --quantum NS              Round host times down to multiples of NS. The file gets\n"
-	"                            smaller (default: 0, no rounding).\n"
-	"  --kernel-events[=LIST]    Record kernel events of the processes' threads: all, or\n"
-	"                            sched, faults, syscalls, stacks, block, memory, driver,\n"
-	"                            samples. sched:10us sets a threshold. sched:count,\n"
-	"                            faults:count and syscalls:count only count events.\n"
-	"  --kernel-events-check     Print the kernel events that this machine supports, and\n"
-	"                            whether it supports --system. Then exit.\n"
-	"  --dump-on-mark NAME       If a process calls tracesmith_mark(NAME), keep its trace\n"
-	"                            so far as FILE-dump1.sbt. SIGUSR1 keeps all traces.\n"
-	"  --system                  Record the GPU library calls of all other processes from\n"
-	"                            outside (host half only), in tracesmith-system.sbt.\n"
-	"  --log LEVEL               Log none, error, warning, info or debug (default: info).\n"
-	"  --help, --version         Print this help, or the version. Then exit.\n"
+	"\n";
+
+static const char help_of_limits[] =
 	"\n"
 	"These options limit the load by other users. SIZE is in bytes, or with K, M or G.\n"
 	"One user gets at most a quarter of each limit with *. The files of `tsctl record`\n"
@@ -114,39 +91,96 @@ enum option_key {
 	OPTION_LIMITS, /* the first of TS_LIMITS_N */
 };
 
-static const struct option long_options[] = {
-	{"record", no_argument, NULL, OPTION_RECORD},
-	{"private", no_argument, NULL, OPTION_PRIVATE},
-	{"symbolize", no_argument, NULL, OPTION_SYMBOLIZE},
-	{"trace-fd", required_argument, NULL, OPTION_TRACE_FD},
-	{"report-fd", required_argument, NULL, OPTION_REPORT_FD},
-	{"again", no_argument, NULL, OPTION_AGAIN},
-	{"symbols", required_argument, NULL, OPTION_SYMBOLS},
-	{"worker", required_argument, NULL, OPTION_WORKER},
-	{"directory", required_argument, NULL, OPTION_DIRECTORY},
-	{"inject-socket", required_argument, NULL, OPTION_INJECT_SOCKET},
-	{"control-socket", required_argument, NULL, OPTION_CONTROL_SOCKET},
-	{"session-fd", required_argument, NULL, OPTION_SESSION_FD},
-	{"control-fd", required_argument, NULL, OPTION_CONTROL_FD},
-	{"output", required_argument, NULL, OPTION_OUTPUT},
-	{"program", required_argument, NULL, OPTION_PROGRAM},
-	{"pid", required_argument, NULL, OPTION_PID},
-	{"metadata", required_argument, NULL, OPTION_METADATA},
-	{"metadata-if-empty", required_argument, NULL, OPTION_METADATA_IF_EMPTY},
-	{"dump-on-mark", required_argument, NULL, OPTION_DUMP_ON_MARK},
-	{"stacks", required_argument, NULL, OPTION_STACKS},
-	{"lossless", no_argument, NULL, OPTION_LOSSLESS},
-	{"start-later", no_argument, NULL, OPTION_START_LATER},
-	{"seal-age", required_argument, NULL, OPTION_SEAL_AGE},
-	{"quantum", required_argument, NULL, OPTION_QUANTUM},
-	{"kernel-events", optional_argument, NULL, OPTION_KERNEL_EVENTS},
-	{"kernel-events-check", no_argument, NULL, OPTION_KERNEL_EVENTS_CHECK},
-	{"system", no_argument, NULL, OPTION_SYSTEM},
-	{"log", required_argument, NULL, OPTION_LOG},
-	{"help", no_argument, NULL, OPTION_HELP},
-	{"version", no_argument, NULL, OPTION_VERSION},
-	{NULL, 0, NULL, 0},
+/* Options in the order of the help; the ones without help are for tsctl and libtsinject.so. */
+static const struct {
+	const char *name, *value; /* value: its name in the help; NULL: the option has none */
+	bool is_optional;	  /* the value can be left out */
+	enum option_key key;
+	const char *help; /* its lines, without a newline at the end */
+} option_table[] = {
+	{"directory", "DIR", false, OPTION_DIRECTORY,
+	 "Store traces in DIR. Make DIR if it does not exist\n"
+	 "(default: " DIRECTORY_DEFAULT ")."},
+	{"inject-socket", "PATH", false, OPTION_INJECT_SOCKET,
+	 "Listen at PATH for processes\n"
+	 "(default: " TS_INJECT_SOCKET ")."},
+	{"control-socket", "PATH", false, OPTION_CONTROL_SOCKET,
+	 "Listen at PATH for tsctl\n"
+	 "(default: " TS_CONTROL_SOCKET ")."},
+	{"stacks", "native|none", false, OPTION_STACKS, "Record host stacks (default: native)."},
+	{"lossless", NULL, false, OPTION_LOSSLESS,
+	 "If a ring is full, wait for space for a limited time\n"
+	 "instead of dropping records."},
+	{"start-later", NULL, false, OPTION_START_LATER, "Record nothing before `tsctl start`."},
+	{"seal-age", "MS", false, OPTION_SEAL_AGE,
+	 "Write rows after at most MS milliseconds (default: 500)."},
+	{"quantum", "NS", false, OPTION_QUANTUM,
+	 "Round host times down to multiples of NS. The file gets\n"
+	 "smaller (default: 0, no rounding)."},
+	{"kernel-events", "LIST", true, OPTION_KERNEL_EVENTS,
+	 "Record kernel events of the processes' threads: all, or\n"
+	 "sched, faults, syscalls, stacks, block, memory, driver,\n"
+	 "samples. sched:10us sets a threshold. sched:count,\n"
+	 "faults:count and syscalls:count only count events."},
+	{"kernel-events-check", NULL, false, OPTION_KERNEL_EVENTS_CHECK,
+	 "Print the kernel events that this machine supports, and\n"
+	 "whether it supports --system. Then exit."},
+	{"dump-on-mark", "NAME", false, OPTION_DUMP_ON_MARK,
+	 "If a process calls tracesmith_mark(NAME), keep its trace\n"
+	 "so far as FILE-dump1.sbt. SIGUSR1 keeps all traces."},
+	{"system", NULL, false, OPTION_SYSTEM,
+	 "Record the GPU library calls of all other processes from\n"
+	 "outside (host half only), in tracesmith-system.sbt."},
+	{"log", "LEVEL", false, OPTION_LOG,
+	 "Log none, error, warning, info or debug (default: info)."},
+	{"help", NULL, false, OPTION_HELP, ""},
+	{"version", NULL, false, OPTION_VERSION, "Print this help, or the version. Then exit."},
+	{"record", NULL, false, OPTION_RECORD, NULL},
+	{"private", NULL, false, OPTION_PRIVATE, NULL},
+	{"symbolize", NULL, false, OPTION_SYMBOLIZE, NULL},
+	{"trace-fd", "FD", false, OPTION_TRACE_FD, NULL},
+	{"report-fd", "FD", false, OPTION_REPORT_FD, NULL},
+	{"again", NULL, false, OPTION_AGAIN, NULL},
+	{"symbols", "WHEN", false, OPTION_SYMBOLS, NULL},
+	{"worker", "PATH", false, OPTION_WORKER, NULL},
+	{"session-fd", "FD", false, OPTION_SESSION_FD, NULL},
+	{"control-fd", "FD", false, OPTION_CONTROL_FD, NULL},
+	{"output", "FILE", false, OPTION_OUTPUT, NULL},
+	{"program", "PATH", false, OPTION_PROGRAM, NULL},
+	{"pid", "PID", false, OPTION_PID, NULL},
+	{"metadata", "KEY=VALUE", false, OPTION_METADATA, NULL},
+	{"metadata-if-empty", "KEY=VALUE", false, OPTION_METADATA_IF_EMPTY, NULL},
 };
+
+#define N_OPTIONS   TS_ARRAY_LEN(option_table)
+#define HELP_COLUMN 28
+
+/*
+ * Prints the options that have help. An option whose help is empty shares the line of the next
+ * one.
+ */
+static void print_help(void)
+{
+	int n = 0;
+
+	fputs(help_begin, stdout);
+	for (size_t i = 0; i < N_OPTIONS && option_table[i].help; i++) {
+		const char *value = option_table[i].value, *at = option_table[i].help;
+
+		n += printf("%s--%s%s%s%s", n ? ", " : "  ", option_table[i].name,
+			    !value			  ? ""
+			    : option_table[i].is_optional ? "[="
+							  : " ",
+			    value ? value : "", option_table[i].is_optional ? "]" : "");
+		if (!*at)
+			continue;
+		for (; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL, n = 0)
+			printf("%*s%.*s\n", HELP_COLUMN - n, "", (int)strcspn(at, "\n"), at);
+	}
+	fputs(help_of_limits, stdout);
+	ts_limits_help(stdout);
+	fputs(help_end, stdout);
+}
 
 static int usage_error(const char *what, const char *value)
 {
@@ -368,9 +402,7 @@ static int parse_option(struct arguments *arguments, int key, const char *value)
 		arguments->log_set = true;
 		return parse_log(value, &arguments->log);
 	case OPTION_HELP:
-		fputs(help_text, stdout);
-		ts_limits_help(stdout);
-		fputs(help_end, stdout);
+		print_help();
 		arguments->exit = true;
 		return 0;
 	case OPTION_VERSION:
@@ -522,15 +554,19 @@ static int take_activation(struct ts_server_options *server)
 	return 0;
 }
 
-/* Lists long_options, then the options of the limits. */
+/* Lists the options of the table, then those of the limits. */
 static void list_options(struct option *ret_options)
 {
-	memcpy(ret_options, long_options, sizeof(long_options));
-	ret_options += TS_ARRAY_LEN(long_options) - 1;
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		*ret_options++ = (struct option){option_table[i].name,
+						 !option_table[i].value	       ? no_argument
+						 : option_table[i].is_optional ? optional_argument
+									       : required_argument,
+						 NULL, (int)option_table[i].key};
 	for (size_t i = 0; i < TS_LIMITS_N; i++)
-		ret_options[i] = (struct option){ts_limits_name(i), required_argument, NULL,
+		*ret_options++ = (struct option){ts_limits_name(i), required_argument, NULL,
 						 OPTION_LIMITS + (int)i};
-	ret_options[TS_LIMITS_N] = (struct option){0};
+	*ret_options = (struct option){0};
 }
 
 /*
@@ -559,7 +595,7 @@ int main(int argc, char **argv)
 		.symbolize = {.trace_fd = -1, .report_fd = -1},
 		.log = TS_LOG_INFO,
 	};
-	struct option options[TS_ARRAY_LEN(long_options) + TS_LIMITS_N];
+	struct option options[N_OPTIONS + TS_LIMITS_N + 1];
 	int key, r;
 
 	configure_allocator();

@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 
 #include "inject/config.h"
+#include "inject/process/at-load.h"
 #include "inject/shim-debug.h"
 
 /* Relative to the directory of libtsinject.so. The second entry is for a build tree. */
@@ -176,14 +177,14 @@ static void plan_daemon(struct ts_config *config)
 	}
 }
 
-bool ts_config_is_privileged(void)
+TS_CALLED_AT_LOAD bool ts_config_is_privileged(void)
 {
 	return getauxval(AT_SECURE) != 0;
 }
 
-bool ts_config_debug(void)
+TS_CALLED_AT_LOAD bool ts_config_debug(void)
 {
-	const char *text = secure_getenv("TRACESMITH_DEBUG");
+	const char *text = secure_getenv(TS_TEXT_AT_LOAD("TRACESMITH_DEBUG"));
 
 	return text && *text && strcmp(text, "0");
 }

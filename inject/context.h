@@ -89,14 +89,16 @@ struct ts_shim *ts_capture_shim(void);
 extern struct ts_shim ts_shim;
 #endif
 
-/* Facts from when the library was loaded. They belong to the process, not to a session. */
-struct ts_loaded {
-	char library[PATH_MAX]; /* path of this library */
+/*
+ * Facts about this library from when it was loaded. They belong to the process, not to a session.
+ */
+struct ts_library {
+	const char *path; /* of this library; empty: unknown */
 	/*
 	 * Name of the other library that NVTX_INJECTION64_PATH names, so that NVTX does not call
-	 * the shim; empty: none.
+	 * the shim; NULL: none.
 	 */
-	char nvtx_holder[256];
+	const char *nvtx_holder;
 	/*
 	 * True if the library was preloaded, so that the loader finds its functions first; false if
 	 * the driver loaded it.
@@ -104,7 +106,20 @@ struct ts_loaded {
 	bool interposes;
 	/* glibc before 2.34, without libpthread.so.0 or libdl.so.2: no session can begin. */
 	bool lacks_threads;
+	/*
+	 * A session was begun, in this process or in a process that forked it. While it is false,
+	 * `ts_shim` is zero. Atomic and relaxed.
+	 */
+	bool has_begun;
 	int filters; /* seccomp filters at load, from ts_sandbox_count() */
+};
+
+#ifndef TS_CAPTURE_LIBRARY
+extern struct ts_library ts_library;
+#endif
+
+/* What belongs to the process, not to a session, but is not needed at load. */
+struct ts_loaded {
 	struct ts_hip_runtime hip;
 	struct ts_rocprofiler rocprofiler;
 };

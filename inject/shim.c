@@ -19,6 +19,7 @@
 #include "inject/cuda/recorder.h"
 #include "inject/cuda/renumber.h"
 #include "inject/hip/hip-recorder.h"
+#include "inject/process/at-load.h"
 #include "inject/ring/futex.h"
 #include "inject/ring/handover.h"
 #include "inject/ring/ring-session.h"
@@ -155,8 +156,8 @@ static bool start_session(struct ts_shim *shim, uint32_t parent_session_pid)
 {
 	int r;
 
-	ts_config_read(&shim->config, ts_loaded.library, ts_loaded.filters);
-	if (ts_loaded.lacks_threads) {
+	ts_config_read(&shim->config, ts_library.path, ts_library.filters);
+	if (ts_library.lacks_threads) {
 		send_refusal(&shim->config, -ENOSYS,
 			     "glibc before 2.34: preload libpthread.so.0 and libdl.so.2 too");
 		return false;
@@ -219,6 +220,7 @@ bool ts_shim_begin(void)
 	}
 	if (__atomic_compare_exchange_n(&shim->started, &none, 1, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&ts_library.has_begun, true, __ATOMIC_RELAXED);
 		__atomic_store_n(&shim->pid, getpid(), __ATOMIC_RELAXED);
 		shim->epoch = ++last_epoch;
 		memset(&ts_tls.call, 0, sizeof(ts_tls.call));
@@ -331,8 +333,8 @@ static void start_cuda(struct ts_shim *shim, const struct ts_pti_vendor *vendor)
 		__atomic_fetch_or(&shim->control->interfaces,
 				  vendor ? TS_INTERFACE_PTI << vendor->id : TS_INTERFACE_CUPTI,
 				  __ATOMIC_RELAXED);
-	if (*ts_loaded.nvtx_holder)
-		ts_names_missing(shim, ts_loaded.nvtx_holder);
+	if (ts_library.nvtx_holder)
+		ts_names_missing(shim, ts_library.nvtx_holder);
 	if (vendor && shim->config.capture.max_bytes) {
 		char note[128];
 
@@ -430,7 +432,7 @@ static void end_flush(struct ts_shim *shim)
 	 * preloaded, not loaded by the driver. Without work, no flush runs.
 	 */
 	again = __atomic_exchange_n(&shim->flushed, 1, __ATOMIC_ACQ_REL);
-	if (again && (!dirty || !ts_loaded.interposes))
+	if (again && (!dirty || !ts_library.interposes))
 		return;
 	/*
 	 * The flush thread flushes, and this thread waits with a bound. A signal handler that
@@ -479,9 +481,10 @@ static void end_link(struct ts_shim *shim)
  * True if this process has a session. getpid() excludes the child of a vfork(), which shares the
  * gate's page; `alive` excludes the child of a fork().
  */
-static bool has_session(const struct ts_shim *shim)
+TS_CALLED_AT_LOAD static bool has_session(const struct ts_shim *shim)
 {
-	return __atomic_load_n(&shim->started, __ATOMIC_ACQUIRE) == 2 &&
+	return __atomic_load_n(&ts_library.has_begun, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&shim->started, __ATOMIC_ACQUIRE) == 2 &&
 	       __atomic_load_n(&shim->cuda_started, __ATOMIC_ACQUIRE) != 1 && shim->gate &&
 	       shim->gate->alive && shim->pid == getpid() && shim->control;
 }
@@ -532,7 +535,7 @@ void ts_shim_stay(void)
 	errno = saved_errno;
 }
 
-void ts_shim_end(bool last)
+TS_CALLED_AT_LOAD void ts_shim_end(bool last)
 {
 	struct ts_shim *shim = &ts_shim;
 	int saved_errno = errno;

@@ -120,7 +120,25 @@ struct ts_bpf_off_cpu {
 #define TS_BPF_WAKER_THREAD    1
 #define TS_BPF_WAKER_INTERRUPT 2
 
-#define TS_BPF_STACK_FRAMES    48
+/* Events of a lane; a power of two. */
+#define TS_BPF_LANE_EVENTS 1024
+
+/*
+ * The lane of a CPU: a ring of intervals that ended on this CPU. Only the program of sched_switch
+ * writes the lane, and the kernel never interrupts that program by another one of the same CPU. The
+ * daemon maps all lanes and reads them. Both counters only grow; an event's place is its number
+ * modulo TS_BPF_LANE_EVENTS. Each counter has two cache lines for itself, because CPUs load lines
+ * in pairs.
+ */
+struct ts_bpf_lane {
+	__u64 n_written; /* the program stores it after the event */
+	__u64 reserved[15];
+	__u64 n_read; /* the daemon stores it after it has copied the event */
+	__u64 reserved_too[15];
+	struct ts_bpf_off_cpu events[TS_BPF_LANE_EVENTS];
+};
+
+#define TS_BPF_STACK_FRAMES 48
 
 /* An interval with the user stack of its system call. */
 struct ts_bpf_off_cpu_stack {
@@ -149,8 +167,8 @@ struct ts_bpf_syscall {
 	__u32 syscall;
 	__s32 fd;
 	__u32 operation;
-	__u32 reserved;
-	char file[TS_BPF_FILE_BYTES]; /* empty: none */
+	__u32 has_file;
+	char file[TS_BPF_FILE_BYTES]; /* an event without a file ends in front of this field */
 };
 
 #define TS_BPF_DISK_BYTES 32

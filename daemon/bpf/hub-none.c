@@ -87,7 +87,7 @@ uint64_t ts_kernel_feed_memory(struct ts_kernel_feed *feed)
 	return 0;
 }
 
-size_t ts_kernel_event_bytes(uint32_t program)
+size_t ts_kernel_event_bytes(const struct ts_bpf_event *event)
 {
 	return 0;
 }

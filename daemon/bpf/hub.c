@@ -4,11 +4,11 @@
  * create a hub; serve/session/session-kernel.c creates a feed for its session. This module calls
  * programs.c to load and attach the eBPF programs.
  *
- *     programs in the kernel -> events ring -> hub thread -> feed->filling
+ *     programs in the kernel -> events ring, lanes of the CPUs -> hub thread -> feed->filling
  *     session thread: ts_kernel_feed_take() swaps feed->filling with feed->taken
  *
- * The hub's thread reads the kernel's ring and copies each event to its feed. While there is no
- * feed, the thread sleeps. Three locks, acquired in this order:
+ * The hub's thread reads the kernel's ring and lanes, and copies each event to its feed. While there
+ * is no feed, the thread sleeps. Three locks, acquired in this order:
  *
  * - `change`: feeds are added and removed, programs are attached and detached.
  * - `reading`: the ring and the array `feeds`.
@@ -24,6 +24,7 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "daemon/bpf/cpu-lanes.h"
 #include "daemon/bpf/programs.h"
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/grow.h"
@@ -47,6 +48,7 @@ struct ts_kernel_hub {
 	struct ts_kernel_config config;
 	struct ts_bpf_programs programs;
 	struct ring_buffer *ring; /* NULL: no program is loaded */
+	struct ts_bpf_lanes lanes;
 	pthread_t thread;
 	bool started;
 	bool keep;
@@ -92,15 +94,19 @@ struct ts_kernel_feed {
 	size_t n_tallies, n_tallies_allocated;
 };
 
-size_t ts_kernel_event_bytes(uint32_t program)
+size_t ts_kernel_event_bytes(const struct ts_bpf_event *event)
 {
-	switch (program) {
+	const void *whole = event;
+	const struct ts_bpf_syscall *call;
+
+	switch (event->program) {
 	case TS_BPF_SCHED:
 		return sizeof(struct ts_bpf_off_cpu);
 	case TS_BPF_FAULTS:
 		return sizeof(struct ts_bpf_fault);
 	case TS_BPF_SYSCALLS:
-		return sizeof(struct ts_bpf_syscall);
+		call = whole;
+		return call->has_file ? sizeof(*call) : offsetof(struct ts_bpf_syscall, file);
 	case TS_BPF_STACKS:
 		return sizeof(struct ts_bpf_off_cpu_stack);
 	case TS_BPF_BLOCK:
@@ -118,21 +124,12 @@ size_t ts_kernel_event_bytes(uint32_t program)
 
 static bool buffer_reserve(struct buffer *buffer, size_t n_bytes)
 {
-	size_t n = buffer->n_allocated ? buffer->n_allocated : FEED_MIN_BYTES;
-	uint8_t *grown;
+	size_t n = buffer->n_bytes + n_bytes;
 
-	if (buffer->n_bytes + n_bytes <= buffer->n_allocated)
-		return true;
-	while (n < buffer->n_bytes + n_bytes)
-		n *= 2;
 	if (n > FEED_MAX_BYTES)
 		return false;
-	grown = realloc(buffer->bytes, n);
-	if (!grown)
-		return false;
-	buffer->bytes = grown;
-	buffer->n_allocated = n;
-	return true;
+	return !TS_GROW(buffer->bytes, buffer->n_allocated,
+			n > FEED_MIN_BYTES ? n : FEED_MIN_BYTES);
 }
 
 /* Adds an event. The caller holds the feed's lock. */
@@ -187,32 +184,58 @@ static void release_current(struct ts_kernel_hub *hub)
 	hub->n_in_a_row = 0;
 }
 
-static int on_event(void *data, void *bytes, size_t n_bytes)
+/*
+ * Returns the feed of a session with its lock held, or NULL if the session has ended. The lock
+ * stays held over some events in a row.
+ */
+static struct ts_kernel_feed *acquire_feed(struct ts_kernel_hub *hub, uint32_t session)
 {
-	struct ts_kernel_hub *hub = data;
-	const struct ts_bpf_event *event = bytes;
-	struct ts_kernel_feed *feed;
+	struct ts_kernel_feed *feed = hub->feeds[session % TS_BPF_SLOTS];
 
-	if (n_bytes < sizeof(*event) || n_bytes != ts_kernel_event_bytes(event->program))
-		return 0;
-	feed = hub->feeds[event->session % TS_BPF_SLOTS];
 	/* The slot may belong to another session by now. */
-	if (!feed || feed->session != event->session)
-		return 0;
+	if (!feed || feed->session != session)
+		return NULL;
 	if (hub->current != feed || hub->n_in_a_row == MAX_IN_A_ROW) {
 		release_current(hub);
 		pthread_mutex_lock(&feed->lock);
 		hub->current = feed;
 	}
 	hub->n_in_a_row++;
-	feed_add(feed, event, n_bytes);
+	return feed;
+}
+
+static int on_event(void *data, void *bytes, size_t n_bytes)
+{
+	const struct ts_bpf_event *event = bytes;
+	struct ts_kernel_feed *feed;
+
+	/* A shorter record only wakes this thread. */
+	if (n_bytes < sizeof(*event) || n_bytes != ts_kernel_event_bytes(event))
+		return 0;
+	feed = acquire_feed(data, event->session);
+	if (feed)
+		feed_add(feed, event, n_bytes);
 	return 0;
 }
 
-/* Reads all events. The caller holds `reading`. */
-static void read_ring(struct ts_kernel_hub *hub)
+static void on_lane(void *data, const struct ts_bpf_off_cpu *events, size_t n_events)
+{
+	for (size_t i = 0; i < n_events; i++) {
+		struct ts_kernel_feed *feed = acquire_feed(data, events[i].event.session);
+
+		if (feed)
+			feed_add(feed, &events[i].event, sizeof(*events));
+	}
+}
+
+/*
+ * Reads all events. The caller holds `reading`. The ring comes first: a record that only wakes this
+ * thread is read before the events that it announces.
+ */
+static void read_events(struct ts_kernel_hub *hub)
 {
 	ring_buffer__consume(hub->ring);
+	ts_bpf_lanes_read(&hub->lanes, on_lane, hub);
 	release_current(hub);
 }
 
@@ -232,7 +255,7 @@ static void *take_events(void *data)
 		/* The ring is read whatever the result of the wait. */
 		(void)epoll_wait(fd, &event, 1, LOOK_MS);
 		pthread_mutex_lock(&hub->reading);
-		read_ring(hub);
+		read_events(hub);
 		pthread_mutex_unlock(&hub->reading);
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, LEAST_NS}, NULL);
 		pthread_mutex_lock(&hub->reading);
@@ -248,6 +271,10 @@ static int start(struct ts_kernel_hub *hub)
 	sigset_t all, old;
 	int r;
 
+	r = ts_bpf_lanes_init(&hub->lanes, hub->programs.fds[TS_BPF_MAP_LANES],
+			      hub->programs.n_cpus);
+	if (r)
+		return ts_error_trace(r);
 	hub->ring = ring_buffer__new(hub->programs.fds[TS_BPF_MAP_EVENTS], on_event, hub, NULL);
 	if (!hub->ring)
 		return ts_error_origin(-errno);
@@ -325,6 +352,7 @@ void ts_kernel_hub_free(struct ts_kernel_hub *hub)
 		pthread_join(hub->thread, NULL);
 	}
 	ring_buffer__free(hub->ring);
+	ts_bpf_lanes_deinit(&hub->lanes);
 	ts_bpf_programs_deinit(&hub->programs);
 	pthread_mutex_destroy(&hub->change);
 	pthread_mutex_destroy(&hub->reading);
@@ -557,7 +585,7 @@ static void feed_take_note(struct ts_kernel_feed *feed, int fd, const void *key,
 	if (!deliver || !note.event.start_ns)
 		return;
 	pthread_mutex_lock(&feed->lock);
-	feed_add(feed, &note.event, ts_kernel_event_bytes(note.event.program));
+	feed_add(feed, &note.event, ts_kernel_event_bytes(&note.event));
 	pthread_mutex_unlock(&feed->lock);
 }
 
@@ -609,7 +637,7 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	pthread_mutex_lock(&hub->change);
 	feed_unwatch(feed);
 	pthread_mutex_lock(&hub->reading);
-	read_ring(hub);
+	read_events(hub);
 	for (size_t i = 0; i < TS_ARRAY_LEN(open_notes); i++)
 		if (open_notes[i].is_reported)
 			feed_take_notes(feed, hub->programs.fds[open_notes[i].map],

@@ -73,7 +73,7 @@ void ts_kernel_feed_free(struct ts_kernel_feed *feed);
 
 /*
  * Returns the events since the previous call: whole events one after the other, 8-byte aligned.
- * Each event names a known eBPF program and has the size of that program's events. The events stay
+ * Each event names a known eBPF program and has ts_kernel_event_bytes() bytes. The events stay
  * valid until the next call of this function. False: there is no event.
  */
 bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes);
@@ -96,8 +96,8 @@ int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_t
  */
 uint64_t ts_kernel_feed_memory(struct ts_kernel_feed *feed);
 
-/* Returns the size of an event of a program, or 0 if no event has this program. */
-size_t ts_kernel_event_bytes(uint32_t program);
+/* Returns the size of an event, or 0 if no event has its program. */
+size_t ts_kernel_event_bytes(const struct ts_bpf_event *event);
 
 /*
  * Returns the number of events of a program that were lost since the feed began, because the

@@ -49,6 +49,7 @@ static const char *const map_names[TS_BPF_N_MAPS] = {
 	[TS_BPF_MAP_WAITING] = "waiting",
 	[TS_BPF_MAP_WORKING] = "working",
 	[TS_BPF_MAP_TALLIES] = "tallies",
+	[TS_BPF_MAP_LANES] = "lanes",
 };
 
 /*
@@ -185,16 +186,20 @@ static int try_object(struct ts_bpf_programs *programs, const struct ts_bpf_obje
 {
 	struct bpf_object *object = bpf_object__open_mem(bytes->bytes, bytes->n_bytes, NULL);
 	struct bpf_program *program;
+	struct bpf_map *lanes;
 	int r;
 
 	if (!object)
 		return -errno;
+	lanes = bpf_object__find_map_by_name(object, map_names[TS_BPF_MAP_LANES]);
 	program = bpf_object__find_program_by_name(object, "stack_taken");
 	if (program)
 		bpf_program__set_autoload(program, wanted & 1u << TS_BPF_STACKS);
 	r = bytes == &ts_bpf_object_block    ? choose_block(object)
 	    : bytes == &ts_bpf_object_memory ? choose_memory(object)
 					     : 0;
+	if (!r && lanes)
+		r = bpf_map__set_max_entries(lanes, (uint32_t)programs->n_cpus);
 	r = r ?: share_maps(programs, object);
 	r = r ?: bpf_object__load(object);
 	if (r) {
@@ -394,11 +399,11 @@ int ts_bpf_programs_load(struct ts_bpf_programs *programs, uint32_t wanted)
 		[TS_BPF_DRIVER] = &ts_bpf_object_driver,
 	};
 	const char *why = ts_bpf_obstacle();
+	int n_cpus = libbpf_num_possible_cpus(), r;
 	uint32_t asked = wanted;
 	char names[96];
-	int r;
 
-	*programs = (struct ts_bpf_programs){0};
+	*programs = (struct ts_bpf_programs){.n_cpus = n_cpus > 0 ? (size_t)n_cpus : 1};
 	for (size_t i = 0; i < TS_BPF_N_MAPS; i++)
 		programs->fds[i] = -1;
 	programs->links = calloc(TS_BPF_MAX_LINKS, sizeof(*programs->links));
@@ -476,9 +481,9 @@ static int attach_software(struct ts_bpf_programs *programs, struct bpf_program 
 		.sample_period = 1,
 		.sample_type = PERF_SAMPLE_ADDR,
 	};
-	int n_cpus = libbpf_num_possible_cpus(), r = 0;
+	int r = 0;
 
-	for (int cpu = 0; cpu < n_cpus && !r; cpu++) {
+	for (int cpu = 0; cpu < (int)programs->n_cpus && !r; cpu++) {
 		struct bpf_link *link;
 		int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1,
 				      PERF_FLAG_FD_CLOEXEC);

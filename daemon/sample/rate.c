@@ -30,11 +30,11 @@ static uint64_t permitted_period(const struct ts_sample_rate *rate, uint64_t win
 }
 
 uint64_t ts_sample_rate_add(struct ts_sample_rate *rate, uint64_t window_ns, uint64_t n_samples,
-			    uint64_t sampler_ns)
+			    uint64_t cost_ns)
 {
 	uint64_t shortest_ns = UINT64_MAX, longest_ns = 0, next_ns = rate->period_ns;
 
-	rate->cost_ns = sampler_ns / n_samples + TS_RATE_ELSEWHERE_NS;
+	rate->cost_ns = cost_ns / n_samples;
 	rate->wanted_ns[rate->n_windows++ % TS_RATE_WINDOWS] =
 		permitted_period(rate, window_ns, n_samples);
 	if (rate->n_windows < TS_RATE_WINDOWS)

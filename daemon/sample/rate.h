@@ -11,11 +11,6 @@
 #define TS_RATE_WINDOWS 3u
 /* The longest period, as a multiple of the first one. */
 #define TS_RATE_LONGEST 8u
-/*
- * Processor time of a sample that the sampler cannot measure: the interrupt in the sampled thread,
- * and the daemon's row. `test/bench/run.py host` measures it.
- */
-#define TS_RATE_ELSEWHERE_NS 9000u
 
 struct ts_sample_rate {
 	uint64_t first_ns;  /* the period that was requested */
@@ -28,8 +23,8 @@ struct ts_sample_rate {
 void ts_sample_rate_init(struct ts_sample_rate *rate, uint64_t period_ns);
 
 /*
- * Adds a window of `window_ns` in which the sampler needed `sampler_ns` of processor time for
- * `n_samples` samples (not 0) of the present period. Returns the period from now on.
+ * Adds a window of `window_ns` in which `n_samples` samples (not 0) of the present period cost
+ * `cost_ns` of processor time. Returns the period from now on.
  */
 uint64_t ts_sample_rate_add(struct ts_sample_rate *rate, uint64_t window_ns, uint64_t n_samples,
-			    uint64_t sampler_ns);
+			    uint64_t cost_ns);

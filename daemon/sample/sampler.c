@@ -64,16 +64,20 @@ void ts_sampler_free(struct ts_sampler *sampler)
 	free(sampler);
 }
 
-static void send_word(const struct ts_sampler *sampler, enum ts_sampling_word word)
+static void send_word(const struct ts_sampler *sampler, uint32_t word)
 {
-	uint32_t bytes = word;
-
-	(void)send(sampler->fd, &bytes, sizeof(bytes), MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)send(sampler->fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void ts_sampler_enable(struct ts_sampler *sampler, bool on)
 {
 	send_word(sampler, on ? TS_SAMPLING_ON : TS_SAMPLING_OFF);
+}
+
+void ts_sampler_report_cost(struct ts_sampler *sampler, uint64_t ns)
+{
+	send_word(sampler,
+		  TS_SAMPLING_COST + (uint32_t)(ns < TS_SAMPLING_COST ? ns : TS_SAMPLING_COST));
 }
 
 void ts_sampler_finish(struct ts_sampler *sampler)

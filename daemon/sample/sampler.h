@@ -12,6 +12,7 @@
  *       <------------------------------------------ TEXT, SAMPLE, LOST, WHY, RATE
  *       <------------------------------------------ PYTHON: an interpreter was found
  *       ts_sampler_give_program() ----------------> use the eBPF program, if one is given
+ *       ts_sampler_report_cost() -----------------> choose the rate by it
  *       FINISH -----------------------------------> last samples
  *       <------------------------------------------ DONE
  *
@@ -111,7 +112,7 @@ int ts_sampler_new(const struct ts_sampler_process *process, uint64_t period_ns,
 void ts_sampler_free(struct ts_sampler *sampler);
 
 /*
- * Turns sampling on or off. This function and the next two never block: if the sampler does not
+ * Turns sampling on or off. This function and the next three never block: if the sampler does not
  * read, the message is dropped.
  */
 void ts_sampler_enable(struct ts_sampler *sampler, bool on);
@@ -120,6 +121,8 @@ void ts_sampler_enable(struct ts_sampler *sampler, bool on);
  * no program, and the sampler continues to read Python stacks itself, right after each sample.
  */
 void ts_sampler_give_program(struct ts_sampler *sampler, const int *program_fds);
+/* Reports the daemon's processor time for a sample; the sampler chooses its rate by it. */
+void ts_sampler_report_cost(struct ts_sampler *sampler, uint64_t ns);
 /* Requests the last samples, and DONE. */
 void ts_sampler_finish(struct ts_sampler *sampler);
 /* Returns a descriptor that is readable when there is a message, or when the sampler has ended. */

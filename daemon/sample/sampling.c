@@ -40,6 +40,10 @@
 /* The cost of a sample is measured over this time, and this number of samples. */
 #define COST_NS	     UINT64_C(1000000000)
 #define COST_SAMPLES 32u
+/* The cost in a sampled thread is measured with samples of this period, and so many of them. */
+#define TRIAL_PERIOD_NS UINT64_C(50000)
+#define TRIAL_SAMPLES	8u
+#define TRIALS		7u
 
 struct sampling {
 	struct ts_sampler_process process;
@@ -61,6 +65,9 @@ struct sampling {
 	bool is_rate_fixed; /* the options set it */
 	/* The present window of `rate`. */
 	uint64_t window_ns, window_samples, window_processor_ns;
+	/* Processor time of a sample in the sampled thread and in the daemon; 0: not known yet. */
+	uint64_t thread_ns, daemon_ns;
+	bool has_thread_ns, thread_prompt; /* `prompt` when thread_ns was measured */
 	size_t n_message;
 	uint64_t message[TS_SAMPLER_MESSAGE_BYTES / 8];
 };
@@ -460,6 +467,8 @@ static int take_words(struct sampling *sampling, bool *ret_finish)
 			*ret_finish = true;
 		else if (word == TS_SAMPLING_PROGRAM)
 			r = has_fds ? take_program(sampling, fds) : 0;
+		else if (word >= TS_SAMPLING_COST)
+			sampling->daemon_ns = (uint64_t)word - TS_SAMPLING_COST;
 		else
 			switch_to(sampling, word == TS_SAMPLING_ON);
 		if (has_fds)
@@ -491,20 +500,115 @@ static int take_all(struct sampling *sampling)
 	return r ?: look_around(sampling);
 }
 
+/* ---- the cost ---- */
+
+static int count_sample(void *data, const struct ts_thread_sample *sample, size_t *ret_depth_bytes)
+{
+	(void)sample;
+	*ret_depth_bytes = SIZE_MAX;
+	++*(unsigned *)data;
+	return 0;
+}
+
+static void prompt_nothing(void *data, uint32_t tid, uint32_t inner_tid, uint64_t time_ns)
+{
+	(void)data;
+	(void)tid;
+	(void)inner_tid;
+	(void)time_ns;
+}
+
+static void before_nothing(void *data)
+{
+	(void)data;
+}
+
+static uint64_t thread_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Computes n numbers. Returns the processor time. Its frame is as large as a copied stack. */
+static __attribute__((noinline)) uint64_t compute(uint64_t n)
+{
+	volatile uint8_t stack[TS_SAMPLE_STACK_BYTES];
+	volatile uint64_t result = 1;
+	uint64_t begun_ns = thread_ns();
+
+	stack[0] = stack[sizeof(stack) - 1] = 0;
+	for (uint64_t i = 0; i < n; i++)
+		result = result * UINT64_C(6364136223846793005) + stack[0];
+	return thread_ns() - begun_ns;
+}
+
+static int compare_numbers(const void *one, const void *other)
+{
+	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+
+	return (a > b) - (a < b);
+}
+
+/*
+ * Measures the processor time that a sample takes from the sampled thread, on this process: the
+ * same computation with samples and without. The median of the trials is exact to a microsecond
+ * although other programs run. Returns 0 if no sample came.
+ */
+static uint64_t measure_thread(bool prompt)
+{
+	unsigned n_samples, n = 0;
+	const struct ts_sampled_calls calls = {count_sample, prompt_nothing, before_nothing,
+					       &n_samples};
+	const struct ts_sampled_options options = {.period_ns = TRIAL_PERIOD_NS,
+						   .prompt = prompt,
+						   .program_fd = -1,
+						   .wake_fd = -1};
+	uint64_t costs[TRIALS], n_numbers = 1000, ns;
+	struct ts_sampled_threads *threads;
+
+	while ((ns = compute(n_numbers)) < TRIAL_SAMPLES * TRIAL_PERIOD_NS)
+		n_numbers *= 2;
+	if (ts_sampled_threads_new(getpid(), &options, &threads))
+		return 0;
+	for (unsigned i = 0; i < TRIALS; i++) {
+		uint64_t with_ns, without_ns;
+
+		n_samples = 0;
+		ts_sampled_threads_enable(threads, false);
+		without_ns = compute(n_numbers);
+		ts_sampled_threads_enable(threads, true);
+		with_ns = compute(n_numbers);
+		ts_sampled_threads_enable(threads, false);
+		if (!ts_sampled_threads_take(threads, &calls) && n_samples)
+			costs[n++] = with_ns > without_ns ? (with_ns - without_ns) / n_samples : 0;
+	}
+	ts_sampled_threads_free(threads);
+	qsort(costs, n, sizeof(*costs), compare_numbers);
+	return n ? costs[n / 2] : 0;
+}
+
 /* Changes the rate if samples cost too much, or less than before; the trace has the reason. */
 static int adapt_rate(struct sampling *sampling)
 {
 	const struct ts_sampled_calls calls = calls_of(sampling);
 	uint64_t window_ns = ts_clock_monotonic_ns() - sampling->window_ns;
-	uint64_t n_samples = sampling->n_samples - sampling->window_samples;
+	uint64_t n_samples = sampling->n_samples - sampling->window_samples, cost_ns;
 	struct ts_sampler_rate changed;
 	int r;
 
 	if (sampling->is_rate_fixed || sampling->off || window_ns < COST_NS ||
 	    n_samples < COST_SAMPLES)
 		return 0;
-	changed.period_ns = ts_sample_rate_add(&sampling->rate, window_ns, n_samples,
-					       processor_ns() - sampling->window_processor_ns);
+	cost_ns = processor_ns() - sampling->window_processor_ns;
+	if (!sampling->has_thread_ns || sampling->thread_prompt != sampling->options.prompt) {
+		sampling->thread_prompt = sampling->options.prompt;
+		sampling->thread_ns = measure_thread(sampling->thread_prompt);
+		sampling->has_thread_ns = true;
+	}
+	cost_ns += n_samples * (sampling->thread_ns + sampling->daemon_ns);
+	changed.period_ns = ts_sample_rate_add(&sampling->rate, window_ns, n_samples, cost_ns);
 	changed.cost_ns = sampling->rate.cost_ns;
 	begin_window(sampling);
 	if (changed.period_ns == sampling->options.period_ns)

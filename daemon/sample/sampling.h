@@ -14,4 +14,6 @@ enum ts_sampling_word {
 	 * program.
 	 */
 	TS_SAMPLING_PROGRAM = 4,
+	/* plus the daemon's processor time for a sample in nanoseconds, at most TS_SAMPLING_COST */
+	TS_SAMPLING_COST = 1 << 24,
 };

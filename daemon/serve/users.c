@@ -13,12 +13,10 @@
 
 #include "daemon/serve/subuid.h"
 #include "daemon/util/daemon-error.h"
-
-#define USERS_N_BUCKETS 4096u
+#include "proto/abi/map.h"
 
 struct ts_user {
 	struct ts_users *users;
-	struct ts_user *next;
 	uid_t uid;
 	bool is_privileged; /* root, or the daemon's own user */
 	unsigned n_refs;    /* guarded by the mutex of struct ts_users */
@@ -35,7 +33,7 @@ struct share {
 
 struct ts_users {
 	pthread_mutex_t mutex;
-	struct ts_user *buckets[USERS_N_BUCKETS];
+	struct ts_map by_uid;	  /* all other accounts; struct ts_user * by uid */
 	struct ts_user root, own; /* always exist, so they need no allocation */
 	struct ts_user anybody;	  /* shared by users whose account could not be allocated */
 	struct ts_subuid *subuid;
@@ -125,38 +123,30 @@ void ts_users_free(struct ts_users *users)
 {
 	if (!users)
 		return;
+	ts_map_deinit(&users->by_uid);
 	ts_subuid_free(users->subuid);
 	pthread_mutex_destroy(&users->mutex);
 	free(users);
 }
 
-static struct ts_user **bucket_of(struct ts_users *users, uid_t uid)
-{
-	/* uids of containers differ by multiples of 65,536. */
-	return &users->buckets[(uid ^ uid >> 10 ^ uid >> 20) % USERS_N_BUCKETS];
-}
-
 static struct ts_user *find_user(struct ts_users *users, uid_t uid)
 {
-	struct ts_user *user = *bucket_of(users, uid);
-
 	if (!uid)
 		return &users->root;
 	if (uid == users->own.uid)
 		return &users->own;
-	while (user && user->uid != uid)
-		user = user->next;
-	return user;
+	return ts_map_get_pointer(&users->by_uid, uid);
 }
 
 static struct ts_user *add_user(struct ts_users *users, uid_t uid)
 {
-	struct ts_user *user = calloc(1, sizeof(*user)), **bucket = bucket_of(users, uid);
+	struct ts_user *user = calloc(1, sizeof(*user));
 
-	if (!user)
+	if (!user || ts_map_set_pointer(&users->by_uid, uid, user)) {
+		free(user);
 		return &users->anybody;
-	*user = (struct ts_user){.users = users, .next = *bucket, .uid = uid};
-	*bucket = user;
+	}
+	*user = (struct ts_user){.users = users, .uid = uid};
 	return user;
 }
 
@@ -190,11 +180,7 @@ void ts_user_unref(struct ts_user *user)
 	pthread_mutex_lock(&users->mutex);
 	if (--user->n_refs == 0 && user != &users->anybody && user != &users->root &&
 	    user != &users->own) {
-		struct ts_user **p = bucket_of(users, user->uid);
-
-		while (*p != user)
-			p = &(*p)->next;
-		*p = user->next;
+		ts_map_remove(&users->by_uid, user->uid);
 		free(user);
 	}
 	pthread_mutex_unlock(&users->mutex);

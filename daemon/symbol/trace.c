@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "proto/abi/clock.h"
+#include "proto/abi/grow.h"
 #include "sbt/intern.h"
 #include "sbt/modules.h"
 #include "sbt/symbols.h"
@@ -244,15 +245,13 @@ static int report_image(struct work *work, const struct file *file, enum ts_imag
 			const char *why, uint64_t n, uint64_t n_named)
 {
 	struct ts_symbol_report *report = work->report;
-	struct ts_symbol_report_image *images, *image;
+	struct ts_symbol_report_image *image;
 
 	if (!report)
 		return 0;
-	images = realloc(report->images, (report->n_images + 1) * sizeof(*images));
-	if (!images)
+	if (TS_GROW(report->images, report->n_images_allocated, report->n_images + 1))
 		return -ENOMEM;
-	report->images = images;
-	image = &images[report->n_images];
+	image = &report->images[report->n_images];
 	*image = (struct ts_symbol_report_image){.path = strdup(file->path),
 						 .kind = file->key.kind,
 						 .result = result,

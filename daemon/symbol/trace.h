@@ -38,7 +38,7 @@ struct ts_symbol_report {
 	uint64_t n_kept;     /* images that were resolved before */
 	uint64_t n_left_out; /* frames above TS_SYMBOL_MAX_ADDRESSES */
 	struct ts_symbol_report_image *images;
-	size_t n_images;
+	size_t n_images, n_images_allocated;
 };
 
 /* Frees the list of images and zeroes the report. */

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "daemon/worker/worker-client.h"
+#include "proto/abi/grow.h"
 #include "proto/rpc/body.h"
 #include "proto/rpc/frame.h"
 #include "proto/rpc/json.h"
@@ -223,15 +224,8 @@ static int give(void *data, unsigned number, const ProtobufCMessage *body)
 
 	if (number == TS__RPC__ANSWER__BODY_REPLAY)
 		return give_replay(out, body);
-	if (out->n + n_bytes > out->n_allocated) {
-		size_t n_wanted = 2 * (out->n + n_bytes) + TS_BODY_PART_BYTES;
-		uint8_t *bytes = realloc(out->bytes, n_wanted);
-
-		if (!bytes)
-			no_memory();
-		out->bytes = bytes;
-		out->n_allocated = n_wanted;
-	}
+	if (TS_GROW(out->bytes, out->n_allocated, out->n + n_bytes))
+		no_memory();
 	out->number = number;
 	out->n += protobuf_c_message_pack(body, out->bytes + out->n);
 	r = out->n > TS_BODY_PART_BYTES ? flush(out, false) : 0;

@@ -62,8 +62,8 @@ void ts_capture_functions_unload(struct ts_capture *capture)
  * Asks the driver for the arguments, one by one, until it returns INVALID_VALUE. Returns false if
  * the driver does not report the arguments.
  */
-static bool ask_with(struct ts_capture *capture, int (*ask)(void *, size_t, size_t *, size_t *),
-		     void *handle, struct function *function)
+static bool ask_with(struct ts_capture *capture, cuFuncGetParamInfo_fn *ask, void *handle,
+		     struct function *function)
 {
 	size_t offset, bytes;
 
@@ -120,7 +120,7 @@ size_t ts_capture_variable_bytes(const struct ts_capture *capture, uint32_t cbid
 				 const char *name)
 {
 	const struct ts_capture_driver *driver = capture->driver;
-	int (*ask)(uint64_t *, size_t *, void *, const char *) =
+	cuModuleGetGlobal_v2_fn *ask =
 		cbid == TS_CUPTI_DRIVER_CBID_cuLibraryGetManaged  ? driver->library_managed
 		: cbid == TS_CUPTI_DRIVER_CBID_cuLibraryGetGlobal ? driver->library_variable
 								  : driver->module_variable;

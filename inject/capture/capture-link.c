@@ -38,7 +38,7 @@ static const struct ts_capture_library *load(const struct ts_config *config)
 	void *handle = NULL;
 
 	/* The shim's path may be a link from another folder. */
-	if (realpath(ts_loaded.library, path)) {
+	if (realpath(ts_library.path, path)) {
 		strcpy(strrchr(path, '/') + 1, LIBRARY);
 		handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	}

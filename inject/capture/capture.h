@@ -9,6 +9,7 @@
 #include "inject/capture/capture-memory.h"
 #include "inject/capture/window.h"
 #include "proto/abi/vendor/cuda_driver.h"
+#include "proto/abi/vendor/cuda_driver_types.h"
 #include "proto/abi/vendor/cupti.h"
 
 struct ts_shim;
@@ -25,30 +26,27 @@ enum ts_capture_vendor {
 
 /* Driver functions that supply facts that no call's parameters hold. Each may be NULL. */
 struct ts_capture_graph_driver {
-	int (*nodes)(void *graph, void **nodes, size_t *n);
-	int (*edges)(void *graph, void **from, void **to, void *data, size_t *n);
-	int (*old_edges)(void *graph, void **from, void **to, size_t *n);
-	int (*type)(void *node, int32_t *type);
-	int (*kernel)(void *node, struct ts_cu_kernel_node_params *params);
-	int (*attribute)(void *node, uint32_t id, union ts_cu_launch_attribute_value *value);
-	int (*copy)(void *node, struct ts_cu_memcpy_3d *params);
-	int (*fill)(void *node, struct ts_cu_memset_node_params *params);
-	int (*child)(void *node, void **graph);
-	int (*record)(void *node, void **event);
-	int (*wait)(void *node, void **event);
+	cuGraphGetNodes_fn *nodes;
+	cuGraphGetEdges_v2_fn *edges;
+	cuGraphGetEdges_fn *old_edges;
+	cuGraphNodeGetType_fn *type;
+	cuGraphKernelNodeGetParams_v2_fn *kernel;
+	cuGraphKernelNodeGetAttribute_fn *attribute;
+	cuGraphMemcpyNodeGetParams_fn *copy;
+	cuGraphMemsetNodeGetParams_fn *fill;
+	cuGraphChildGraphNodeGetGraph_fn *child;
+	cuGraphEventRecordNodeGetEvent_fn *record;
+	cuGraphEventWaitNodeGetEvent_fn *wait;
 };
 
 struct ts_capture_driver {
 	struct ts_capture_graph_driver graphs;
-	int (*func_param)(void *function, size_t index, size_t *offset, size_t *bytes);
-	int (*kernel_param)(void *kernel, size_t index, size_t *offset, size_t *bytes);
-	int (*is_capturing)(void *stream, int *ret_status);
-	int (*module_variable)(uint64_t *ret_address, size_t *ret_bytes, void *module,
-			       const char *name);
-	int (*library_variable)(uint64_t *ret_address, size_t *ret_bytes, void *library,
-				const char *name);
-	int (*library_managed)(uint64_t *ret_address, size_t *ret_bytes, void *library,
-			       const char *name);
+	cuFuncGetParamInfo_fn *func_param;
+	cuKernelGetParamInfo_fn *kernel_param;
+	cuStreamIsCapturing_fn *is_capturing;
+	cuModuleGetGlobal_v2_fn *module_variable;
+	cuLibraryGetGlobal_fn *library_variable;
+	cuLibraryGetManaged_fn *library_managed;
 };
 
 /*

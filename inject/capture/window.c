@@ -508,7 +508,7 @@ static void hold_up(struct ts_window *window)
 		rest();
 }
 
-static bool is_over(int (*query)(void *), void *handle, uint64_t until)
+static bool is_over(cuStreamQuery_fn *query, void *handle, uint64_t until)
 {
 	for (;;) {
 		int r = query(handle);
@@ -735,7 +735,7 @@ static void put_variable(struct ts_capture *capture, const struct alive *module,
 {
 	const struct ts_capture_driver *driver = &capture->drivers[of->vendor];
 	const uint32_t context = of->context;
-	int (*ask)(uint64_t *, size_t *, void *, const char *) =
+	cuModuleGetGlobal_v2_fn *ask =
 		module->is_library ? driver->library_variable : driver->module_variable;
 	const struct ts_record_operation model = {.context = context};
 	const struct ts_memory_range *known;

@@ -10,6 +10,7 @@
 
 #include "inject/capture/lane.h"
 #include "proto/abi/capture-config.h"
+#include "proto/abi/vendor/cuda_driver_types.h"
 
 struct ts_capture;
 
@@ -18,17 +19,17 @@ struct ts_capture;
  * except the last, no window opens.
  */
 struct ts_window_driver {
-	int (*push)(void *context);
-	int (*pop)(void **context);
-	int (*exchange_mode)(int32_t *mode);
-	int (*stream_new)(void **stream, uint32_t flags);
-	int (*stream_free)(void *stream);
-	int (*stream_query)(void *stream);
-	int (*event_new)(void **event, uint32_t flags);
-	int (*event_free)(void *event);
-	int (*event_record)(void *event, void *stream);
-	int (*event_query)(void *event);
-	int (*copy)(void *host, uint64_t device, size_t n_bytes, void *stream);
+	cuCtxPushCurrent_v2_fn *push;
+	cuCtxPopCurrent_v2_fn *pop;
+	cuThreadExchangeStreamCaptureMode_fn *exchange_mode;
+	cuStreamCreate_fn *stream_new;
+	cuStreamDestroy_v2_fn *stream_free;
+	cuStreamQuery_fn *stream_query;
+	cuEventCreate_fn *event_new;
+	cuEventDestroy_v2_fn *event_free;
+	cuEventRecord_fn *event_record;
+	cuEventQuery_fn *event_query;
+	cuMemcpyDtoHAsync_v2_fn *copy;
 	/*
 	 * Captures the addresses of variables that no module's handle shows, for the current
 	 * context. NULL: there are none.

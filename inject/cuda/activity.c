@@ -590,8 +590,10 @@ static inline __attribute__((always_inline)) void *next_record(const struct ts_a
 {
 	const struct ts_pti_vendor *vendor = activity->cupti->vendor;
 	const void *previous = record;
-	uint32_t result = activity->cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &record);
+	struct ts_cupti_activity *next = record;
+	uint32_t result = activity->cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &next);
 
+	record = next;
 	if (result == TS_CUPTI_SUCCESS && ts_unlikely(vendor->records != NULL) &&
 	    !ts_family_is_next(vendor, buffer, valid_bytes, previous, record))
 		*ret_torn = true;

@@ -206,12 +206,12 @@ static void *find(struct ts_cupti *cupti, const struct ts_config *config)
 
 const char *ts_cupti_resolve(struct ts_cupti *cupti, void *library)
 {
-#define TS_CUPTI_RESOLVE_(name, arguments) *(void **)&cupti->name = dlsym(library, #name);
+#define TS_CUPTI_RESOLVE_(name) *(void **)&cupti->name = dlsym(library, #name);
 	TS_CUPTI_REQUIRED(TS_CUPTI_RESOLVE_)
 	TS_CUPTI_OPTIONAL(TS_CUPTI_RESOLVE_)
 #undef TS_CUPTI_RESOLVE_
-#define TS_CUPTI_REQUIRE_(name, arguments) \
-	if (!cupti->name)                  \
+#define TS_CUPTI_REQUIRE_(name) \
+	if (!cupti->name)       \
 		return #name;
 	TS_CUPTI_REQUIRED(TS_CUPTI_REQUIRE_)
 #undef TS_CUPTI_REQUIRE_

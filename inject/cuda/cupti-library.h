@@ -7,43 +7,41 @@
 
 #include "inject/config.h"
 #include "proto/abi/session.h"
+#include "proto/abi/vendor/cuda_driver_types.h"
 #include "proto/abi/vendor/cupti.h"
 #include "proto/abi/vendor/cupti_family.h"
+#include "proto/abi/vendor/cupti_functions.h"
 
-/* X(name, arguments). Each returns CUPTI's result code. */
-#define TS_CUPTI_REQUIRED(X)                                                                      \
-	X(cuptiGetVersion, (uint32_t * ret_version))                                              \
-	X(cuptiSubscribe, (void **ret_subscriber, ts_cupti_callback_fn callback, void *userdata)) \
-	X(cuptiUnsubscribe, (void *subscriber))                                                   \
-	X(cuptiEnableCallback,                                                                    \
-	  (uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid))                    \
-	X(cuptiActivityEnable, (uint32_t kind))                                                   \
-	X(cuptiActivityDisable, (uint32_t kind))                                                  \
-	X(cuptiActivityRegisterCallbacks,                                                         \
-	  (ts_cupti_buffer_requested_fn requested, ts_cupti_buffer_completed_fn completed))       \
-	X(cuptiActivityGetNextRecord, (uint8_t * buffer, size_t valid_bytes, void **record))      \
-	X(cuptiActivityGetNumDroppedRecords,                                                      \
-	  (void *context, uint32_t stream_id, size_t *ret_dropped))                               \
-	X(cuptiActivityFlushAll, (uint32_t flags))                                                \
-	X(cuptiGetTimestamp, (uint64_t * ret_time))
+/* X(name) */
+#define TS_CUPTI_REQUIRED(X)                 \
+	X(cuptiGetVersion)                   \
+	X(cuptiSubscribe)                    \
+	X(cuptiUnsubscribe)                  \
+	X(cuptiEnableCallback)               \
+	X(cuptiActivityEnable)               \
+	X(cuptiActivityDisable)              \
+	X(cuptiActivityRegisterCallbacks)    \
+	X(cuptiActivityGetNextRecord)        \
+	X(cuptiActivityGetNumDroppedRecords) \
+	X(cuptiActivityFlushAll)             \
+	X(cuptiGetTimestamp)
 
-#define TS_CUPTI_OPTIONAL(X)                                                                       \
-	X(cuptiSubscribe_v2, (void **ret_subscriber, ts_cupti_callback_fn callback,                \
-			      void *userdata, struct ts_cupti_subscriber_params *params))          \
-	X(cuptiActivityRegisterTimestampCallback, (ts_cupti_timestamp_fn now))                     \
-	X(cuptiActivitySetAttribute, (uint32_t attribute, size_t * value_bytes, void *value))      \
-	X(cuptiActivityGetAttribute, (uint32_t attribute, size_t * value_bytes, void *value))      \
-	X(cuptiActivityEnableAndDump, (uint32_t kind))                                             \
-	X(cuptiSetThreadIdType, (uint32_t type))                                                   \
-	X(cuptiGetThreadIdType, (uint32_t * ret_type))                                             \
-	X(cuptiGetResultString, (uint32_t result, const char **ret_string))                        \
-	X(cuptiGetContextId, (void *context, uint32_t *ret_id))                                    \
-	X(cuptiGetDeviceId, (void *context, uint32_t *ret_id))                                     \
-	X(cuptiGetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *ret_id)) \
-	X(cuptiGetGraphExecId, (void *graph_exec, uint32_t *ret_id))
+#define TS_CUPTI_OPTIONAL(X)                      \
+	X(cuptiSubscribe_v2)                      \
+	X(cuptiActivityRegisterTimestampCallback) \
+	X(cuptiActivitySetAttribute)              \
+	X(cuptiActivityGetAttribute)              \
+	X(cuptiActivityEnableAndDump)             \
+	X(cuptiSetThreadIdType)                   \
+	X(cuptiGetThreadIdType)                   \
+	X(cuptiGetResultString)                   \
+	X(cuptiGetContextId)                      \
+	X(cuptiGetDeviceId)                       \
+	X(cuptiGetStreamIdEx)                     \
+	X(cuptiGetGraphExecId)
 
 struct ts_cupti {
-#define TS_CUPTI_MEMBER_(name, arguments) uint32_t(*name) arguments;
+#define TS_CUPTI_MEMBER_(name) name##_fn *name;
 	TS_CUPTI_REQUIRED(TS_CUPTI_MEMBER_)
 	TS_CUPTI_OPTIONAL(TS_CUPTI_MEMBER_)
 #undef TS_CUPTI_MEMBER_
@@ -67,7 +65,7 @@ struct ts_cupti {
 	 * The only function of the runtime that the shim calls at level `timing`, and its callback
 	 * id. May be NULL; the id may be 0.
 	 */
-	int (*driver_get_version)(int *);
+	cuDriverGetVersion_fn *driver_get_version;
 	uint32_t probe_domain, probe_cbid;
 	/* Settings from before the subscription; restored when CUPTI is given up. */
 	uint32_t thread_id_type;

@@ -111,8 +111,7 @@ static const char *resolve(struct ts_cupti *cupti, void *library)
 {
 	const struct ts_pti_vendor *vendor = cupti->vendor;
 
-#define TS_FAMILY_RESOLVE_(name, arguments) \
-	*(void **)&cupti->name = find_function(vendor, library, #name);
+#define TS_FAMILY_RESOLVE_(name) *(void **)&cupti->name = find_function(vendor, library, #name);
 	TS_CUPTI_REQUIRED(TS_FAMILY_RESOLVE_)
 	TS_CUPTI_OPTIONAL(TS_FAMILY_RESOLVE_)
 #undef TS_FAMILY_RESOLVE_
@@ -132,7 +131,7 @@ static const char *resolve(struct ts_cupti *cupti, void *library)
 	/* The vendor's clock converts by pairs, at any rate. */
 	cupti->cuptiActivityRegisterTimestampCallback = NULL;
 	cupti->cuptiSubscribe_v2 = NULL;
-#define TS_FAMILY_REQUIRE_(name, arguments)                                          \
+#define TS_FAMILY_REQUIRE_(name)                                                     \
 	if (!cupti->name && (void *)&cupti->name != (void *)&cupti->cuptiGetVersion) \
 		return &#name[5];
 	TS_CUPTI_REQUIRED(TS_FAMILY_REQUIRE_)

@@ -13,6 +13,7 @@
 #include "inject/hip/hip-recorder.h"
 #include "inject/ring/unlocked.h"
 #include "proto/abi/vendor/hip.h"
+#include "proto/abi/vendor/hip_types.h"
 
 /* Commands that wait for their record; a later command takes an earlier one's place. */
 #define MAX_COMMANDS 65536u
@@ -94,9 +95,9 @@ static void *on_call(uint32_t id, void *record, const void *data, void *arg)
 
 bool ts_hip_activity_install(struct ts_shim *shim, const void *function)
 {
-	void (*init)(void *, void *, void *) = NULL;
+	hipInitActivityCallback_fn *init = NULL;
 	bool (*enable)(uint32_t, bool) = NULL;
-	int32_t (*trace)(uint32_t, void *, void *) = NULL;
+	hipRegisterActivityCallback_fn *trace = NULL;
 	void *library = ts_hip_library(function);
 
 	if (!library)

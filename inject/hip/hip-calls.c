@@ -149,7 +149,7 @@ static uint32_t kernel_name(struct ts_shim *shim, uint32_t id, const void *param
 	if (!thread)
 		return 0;
 	name = ts_hip_is_pointer(id) ? shim->hip.name_of_pointer(kernel, stream)
-				     : shim->hip.name_of_function(kernel);
+				     : shim->hip.name_of_function((void *)(uintptr_t)kernel);
 	return name ? ts_definitions_string_cached(&shim->definitions, &thread->strings, name) : 0;
 }
 
@@ -318,9 +318,9 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 	if (kind == TS_CUPTI_CLASS_QUERY || kind == TS_CUPTI_CLASS_OTHER)
 		return enter_captured(shim, frame, id, params);
 	ts_tls.busy = TS_BUSY_IN_CALL;
-	/* Acquire: pairs with the release at the end of ts_hip_join(). */
-	if (ts_unlikely(__atomic_load_n(&shim->hip.joined, __ATOMIC_ACQUIRE) != TS_HIP_JOINED))
-		ts_hip_join(shim);
+	/* Acquire: pairs with the release at the end of ts_hip_attach(). */
+	if (ts_unlikely(__atomic_load_n(&shim->hip.attached, __ATOMIC_ACQUIRE) != TS_HIP_ATTACHED))
+		ts_hip_attach(shim);
 	if (ts_unlikely(call->depth && call->enter))
 		ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);
 	if (ts_unlikely(call->depth))

@@ -105,7 +105,7 @@ struct ts_hip_events {
 /* True if the calling thread may call the runtime. */
 static bool may_call(const struct ts_shim *shim)
 {
-	int32_t (*peek_error)(void) = ts_hip_next(hipPeekAtLastError);
+	hipPeekAtLastError_fn *peek_error = ts_hip_next(hipPeekAtLastError);
 
 	return !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED) &&
 	       !__atomic_load_n(&shim->hip.events->n_capturing, __ATOMIC_SEQ_CST) && peek_error &&
@@ -115,7 +115,7 @@ static bool may_call(const struct ts_shim *shim)
 /* Takes away the error of an own call. Returns the call's success. */
 static bool succeeded(int32_t result)
 {
-	int32_t (*reset_error)(void) = ts_hip_next(hipGetLastError);
+	hipGetLastError_fn *reset_error = ts_hip_next(hipGetLastError);
 
 	if (result)
 		(void)reset_error();
@@ -124,7 +124,7 @@ static bool succeeded(int32_t result)
 
 static bool create(void **event)
 {
-	int32_t (*create_event)(void **, uint32_t) = ts_hip_next(hipEventCreateWithFlags);
+	hipEventCreateWithFlags_fn *create_event = ts_hip_next(hipEventCreateWithFlags);
 
 	if (*event)
 		return true;
@@ -136,7 +136,7 @@ static bool create(void **event)
 
 static void destroy(void **event)
 {
-	int32_t (*destroy_event)(void *) = ts_hip_next(hipEventDestroy);
+	hipEventDestroy_fn *destroy_event = ts_hip_next(hipEventDestroy);
 
 	if (*event)
 		(void)succeeded(destroy_event(*event));
@@ -145,14 +145,14 @@ static void destroy(void **event)
 
 static bool enqueue(void *event, void *stream)
 {
-	int32_t (*record)(void *, void *) = ts_hip_next(hipEventRecord);
+	hipEventRecord_fn *record = ts_hip_next(hipEventRecord);
 
 	return succeeded(record(event, stream));
 }
 
 static bool difference_ns(void *from, void *to, int64_t *ret)
 {
-	int32_t (*elapsed)(float *, void *, void *) = ts_hip_next(hipEventElapsedTime);
+	hipEventElapsedTime_fn *elapsed = ts_hip_next(hipEventElapsedTime);
 	float ms;
 
 	if (!succeeded(elapsed(&ms, from, to)) || !isfinite(ms))
@@ -180,7 +180,7 @@ static void unlock(struct ts_hip_events *events)
  */
 static void poll_reference(struct ts_hip_events *events, uint32_t device, void *stream)
 {
-	int32_t (*query)(void *) = ts_hip_next(hipEventQuery);
+	hipEventQuery_fn *query = ts_hip_next(hipEventQuery);
 	struct reference *reference = &events->references[device];
 	uint64_t before, now;
 	void *event = NULL;
@@ -318,7 +318,7 @@ enum answer {
 
 static enum answer ask(struct ts_shim *shim, struct pair *pair)
 {
-	int32_t (*query)(void *) = ts_hip_next(hipEventQuery);
+	hipEventQuery_fn *query = ts_hip_next(hipEventQuery);
 	const int32_t result = query(pair->stop);
 	const uint64_t now = ts_clock_monotonic_ns();
 

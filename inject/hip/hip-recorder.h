@@ -20,6 +20,7 @@
 #include "inject/hip/hip-work.h"
 #include "inject/ring/producer.h"
 #include "proto/abi/vendor/hip.h"
+#include "proto/abi/vendor/hip_types.h"
 
 struct ts_shim;
 
@@ -48,7 +49,7 @@ struct ts_hip_runtime {
 	struct ts_hip_codes codes;
 };
 
-#define TS_HIP_JOINED 2u
+#define TS_HIP_ATTACHED 2u
 
 /* A wrapper's call in progress. It lies in the wrapper's stack frame, at an address of its own. */
 struct ts_hip_frame {
@@ -69,10 +70,10 @@ struct ts_hip_frame {
  * own: each call reads the words before them.
  */
 struct ts_hip {
-	uint32_t started; /* 1: the session records HIP */
-	uint32_t joined;  /* TS_HIP_JOINED: devices are defined, the callback is installed */
-	uint32_t traced;  /* not 0: the runtime reports finished work */
-	uint32_t stopped; /* recording is stopped: calls that begin now are left out */
+	uint32_t started;  /* 1: the session records HIP */
+	uint32_t attached; /* TS_HIP_ATTACHED: devices are defined, the callback is installed */
+	uint32_t traced;   /* not 0: the runtime reports finished work */
+	uint32_t stopped;  /* recording is stopped: calls that begin now are left out */
 	/*
 	 * In a process with CUDA, ids of HIP's devices, contexts, streams and operations begin
 	 * behind CUDA's.
@@ -82,8 +83,8 @@ struct ts_hip {
 	uint32_t phases_off; /* in the runtime's record of a call, proto/abi/vendor/hip.h */
 	uint64_t ahead_ns;   /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	/* Runtimes before 5.3.1; NULL: records have the names of kernels. */
-	const char *(*name_of_function)(const void *function);
-	const char *(*name_of_pointer)(const void *host_function, void *stream);
+	hipKernelNameRef_fn *name_of_function;
+	hipKernelNameRefByPtr_fn *name_of_pointer;
 	struct ts_hip_numbered *commands; /* hip-activity.c; NULL: none */
 	struct ts_hip_events *events;	  /* hip-events.c; NULL: the runtime reports the work */
 	struct ts_hip_works works;
@@ -108,7 +109,7 @@ struct ts_hip {
  */
 int ts_hip_start(struct ts_shim *shim);
 /* Before the first recorded call: defines the devices, installs the activity callback. */
-void ts_hip_join(struct ts_shim *shim);
+void ts_hip_attach(struct ts_shim *shim);
 /* Flush thread: follows stops and starts of recording. */
 void ts_hip_follow(struct ts_shim *shim);
 /* The end of the process: waits until the rows of launched work have come, with a bound. */

@@ -23,6 +23,7 @@
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 #include "proto/abi/vendor/hip.h"
+#include "proto/abi/vendor/hip_types.h"
 
 /* Maximum error of the runtime's times. */
 #define TIME_ERROR_NS UINT64_C(1000000000)
@@ -389,7 +390,7 @@ void ts_hip_read_clocks(struct ts_shim *shim)
 
 bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version)
 {
-	void (*install)(int (*)(uint32_t, uint32_t, void *)) = NULL;
+	hipRegisterTracerCallback_fn *install = NULL;
 	void *library;
 
 	shim->hip.phases_off = phases_off(version);
@@ -403,6 +404,6 @@ bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version)
 	if (!install)
 		return false;
 	ts_hip_read_clocks(shim);
-	install(on_activity);
+	install((void *)(uintptr_t)on_activity);
 	return true;
 }

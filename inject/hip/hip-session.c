@@ -5,7 +5,7 @@
  * cuda/switch.c and rocprofiler-link.c.
  *
  *	register the table -> ts_hip_start(): the session exists, wrappers go into the table
- *	first recorded call -> ts_hip_join(): the runtime is ready, so it may be asked
+ *	first recorded call -> ts_hip_attach(): the runtime is ready, so it may be asked
  *	exit               -> ts_hip_wait(): rows of launched work arrive
  *
  * Trap: the table is registered inside the runtime's own initialisation. A call of HIP from there
@@ -26,11 +26,11 @@
 #include "proto/abi/vendor/hip.h"
 
 /*
- * JOINING: the value of `joined` while a thread asks the runtime. JOIN_NS: the longest time that
- * another thread waits for that thread.
+ * ATTACHING: the value of `attached` while a thread asks the runtime. ATTACH_NS: the longest time
+ * that another thread waits for that thread.
  */
-#define JOINING 1u
-#define JOIN_NS UINT64_C(2000000000)
+#define ATTACHING 1u
+#define ATTACH_NS UINT64_C(2000000000)
 
 /* Longest waits of an ending process for rows; as for CUPTI (shim.c). */
 #define WAIT_IDLE_NS UINT64_C(2000000000)
@@ -72,10 +72,8 @@ int ts_hip_start(struct ts_shim *shim)
 /* Stores a device's properties in the layout since 6.0; of 5.x's layout, the fields used here. */
 static bool get_properties(int32_t device, struct ts_hip_device_prop_r0600 *ret)
 {
-	int32_t (*get)(struct ts_hip_device_prop_r0600 *, int32_t) =
-		ts_hip_next(hipGetDevicePropertiesR0600);
-	int32_t (*get_old)(struct ts_hip_device_prop_r0000 *, int32_t) =
-		ts_hip_next(hipGetDevicePropertiesR0000);
+	hipGetDevicePropertiesR0600_fn *get = ts_hip_next(hipGetDevicePropertiesR0600);
+	hipGetDevicePropertiesR0000_fn *get_old = ts_hip_next(hipGetDevicePropertiesR0000);
 	struct ts_hip_device_prop_r0000 old;
 
 	memset(ret, 0, sizeof(*ret));
@@ -155,12 +153,12 @@ static void record_context(struct ts_shim *shim, uint32_t device)
 	ts_thread_commit(thread, sizeof(*out));
 }
 
-void ts_hip_join(struct ts_shim *shim)
+void ts_hip_attach(struct ts_shim *shim)
 {
-	int32_t (*get_count)(int32_t *) = ts_hip_next(hipGetDeviceCount);
-	int32_t (*get_version)(int32_t *) = ts_hip_next(hipRuntimeGetVersion);
-	int32_t (*peek_error)(void) = ts_hip_next(hipPeekAtLastError);
-	int32_t (*reset_error)(void) = ts_hip_next(hipGetLastError);
+	hipGetDeviceCount_fn *get_count = ts_hip_next(hipGetDeviceCount);
+	hipRuntimeGetVersion_fn *get_version = ts_hip_next(hipRuntimeGetVersion);
+	hipPeekAtLastError_fn *peek_error = ts_hip_next(hipPeekAtLastError);
+	hipGetLastError_fn *reset_error = ts_hip_next(hipGetLastError);
 	uint32_t none = 0, ways = ts_loaded.hip.way;
 	int32_t n = 0, version = 0;
 
@@ -173,9 +171,9 @@ void ts_hip_join(struct ts_shim *shim)
 	if (peek_error && peek_error())
 		return;
 	/* Calls of other threads wait: their work is not reported before. */
-	if (!__atomic_compare_exchange_n(&shim->hip.joined, &none, JOINING, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED)) {
-		(void)ts_futex_wait_for(&shim->hip.joined, TS_HIP_JOINED, JOIN_NS);
+	if (!__atomic_compare_exchange_n(&shim->hip.attached, &none, ATTACHING, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+		(void)ts_futex_wait_for(&shim->hip.attached, TS_HIP_ATTACHED, ATTACH_NS);
 		return;
 	}
 	if (get_version && !get_version(&version))
@@ -190,7 +188,7 @@ void ts_hip_join(struct ts_shim *shim)
 		ways |= TS_INTERFACE_HIP_TRACER;
 	else if (ts_hip_activity_install(shim, (const void *)get_version))
 		ways |= TS_INTERFACE_HIP_ACTIVITY;
-	else if (ts_rocprofiler_join(shim))
+	else if (ts_rocprofiler_attach(shim))
 		ways |= TS_INTERFACE_ROCPROFILER_SDK;
 	else if (ts_hip_events_install(shim))
 		ways |= TS_INTERFACE_HIP_EVENTS;
@@ -204,7 +202,7 @@ void ts_hip_join(struct ts_shim *shim)
 			 ways & (TS_INTERFACE_HIP_TRACER | TS_INTERFACE_HIP_ACTIVITY |
 				 TS_INTERFACE_ROCPROFILER_SDK),
 			 __ATOMIC_RELAXED);
-	ts_futex_set(&shim->hip.joined, TS_HIP_JOINED);
+	ts_futex_set(&shim->hip.attached, TS_HIP_ATTACHED);
 }
 
 void ts_hip_follow(struct ts_shim *shim)

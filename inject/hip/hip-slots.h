@@ -4,6 +4,7 @@
 
 #include "inject/context.h"
 #include "proto/abi/vendor/hip_slots.h"
+#include "proto/abi/vendor/hip_types.h"
 
 enum ts_hip_slot {
 #define TS_HIP_SLOT_(slot, name, kind) TS_HIP_SLOT_##name = (slot),
@@ -12,4 +13,4 @@ enum ts_hip_slot {
 };
 
 /* Returns the runtime's function of this name, NULL if its table has none. */
-#define ts_hip_next(name) ts_loaded.hip.next[TS_HIP_SLOT_##name]
+#define ts_hip_next(name) ((name##_fn *)ts_loaded.hip.next[TS_HIP_SLOT_##name])

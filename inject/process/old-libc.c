@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 
+#include "inject/process/at-load.h"
 #include "inject/process/libc-table.h"
 #include "inject/process/old-libc.h"
 
@@ -16,28 +17,28 @@ extern int old_pthread_create(void) __attribute__((weak));
 __asm__(".symver old_dlsym, dlsym@");
 __asm__(".symver old_pthread_create, pthread_create@");
 
-bool ts_old_libc_has_dl(void)
+TS_CALLED_AT_LOAD bool ts_old_libc_has_dl(void)
 {
 	return old_dlsym != NULL;
 }
 
-bool ts_old_libc_is_complete(void)
+TS_CALLED_AT_LOAD bool ts_old_libc_is_complete(void)
 {
 	return old_dlsym != NULL && old_pthread_create != NULL;
 }
 #else
-bool ts_old_libc_has_dl(void)
+TS_CALLED_AT_LOAD bool ts_old_libc_has_dl(void)
 {
 	return true;
 }
 
-bool ts_old_libc_is_complete(void)
+TS_CALLED_AT_LOAD bool ts_old_libc_is_complete(void)
 {
 	return true;
 }
 #endif
 
-void *ts_old_libc_next(const char *name)
+TS_CALLED_AT_LOAD void *ts_old_libc_next(const char *name)
 {
 	return ts_old_libc_has_dl() ? dlsym(RTLD_NEXT, name) : ts_libc_find(name);
 }

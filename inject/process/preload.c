@@ -3,8 +3,8 @@
  * Handles load, unload and _exit(); the dynamic loader calls this file. This file calls shim.c to
  * end the session. LD_PRELOAD reaches every shell and compiler of a build, so the constructor does
  * little: it sets three environment variables, looks up a few functions and reads in /proc whether
- * a seccomp filter exists. It makes no thread, no socket, no lasting descriptor, and no allocation
- * except setenv()'s.
+ * a seccomp filter exists. It makes no thread, no socket, no lasting descriptor, and mostly no
+ * allocation (process-environment.c). at-load.h explains where its functions and variables lie.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -14,7 +14,9 @@
 
 #include "inject/config.h"
 #include "inject/context.h"
+#include "inject/process/at-load.h"
 #include "inject/process/old-libc.h"
+#include "inject/process/process-environment.h"
 #include "inject/process/process-exec.h"
 #include "inject/process/process-sandbox.h"
 #include "inject/ring/handover.h"
@@ -24,14 +26,16 @@
 #define INJECTION_ENVIRONMENT	   "CUDA_INJECTION64_PATH"
 #define NVTX_INJECTION_ENVIRONMENT "NVTX_INJECTION64_PATH"
 
+#define MAX_HOLDER_BYTES	   256u
+
 struct preload {
-	char holder[256]; /* other library in CUDA_INJECTION64_PATH; empty: this one */
-	pid_t pid;
+	const char *holder; /* other library in CUDA_INJECTION64_PATH; NULL: this one */
+	pid_t pid;	    /* 0: no `holder` */
 	void (*next_exit)(int);
 	void (*next_Exit)(int);
 };
 
-static struct preload preload;
+TS_WRITTEN_AT_LOAD static struct preload preload = {.pid = 0};
 
 /* This library, as the loader mapped it. `path` is the loader's. */
 struct own_library {
@@ -39,7 +43,7 @@ struct own_library {
 	uintptr_t start, end;
 };
 
-static int find_own(struct dl_phdr_info *info, size_t size, void *data)
+TS_CALLED_AT_LOAD static int find_own(struct dl_phdr_info *info, size_t size, void *data)
 {
 	uintptr_t here = (uintptr_t)&preload, start = UINTPTR_MAX, end = 0;
 	struct own_library *own = data;
@@ -64,20 +68,11 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *data)
  * driver. A sanitizer's runtime may come before both, with its own _exit() that calls this
  * library's. No sanitizer defines fexecve(), so this function looks up fexecve().
  */
-static bool finds_ours(const struct own_library *own)
+TS_CALLED_AT_LOAD static bool finds_ours(const struct own_library *own)
 {
-	uintptr_t found = (uintptr_t)dlsym(RTLD_DEFAULT, "fexecve");
+	uintptr_t found = (uintptr_t)dlsym(RTLD_DEFAULT, TS_TEXT_AT_LOAD("fexecve"));
 
 	return found >= own->start && found < own->end;
-}
-
-/* snprintf() costs several page faults in each process. */
-static void copy_text(char *to, size_t n_bytes, const char *from)
-{
-	size_t n = strnlen(from, n_bytes - 1);
-
-	memcpy(to, from, n);
-	to[n] = '\0';
 }
 
 /*
@@ -86,28 +81,28 @@ static void copy_text(char *to, size_t n_bytes, const char *from)
  */
 static void say_loaded(void)
 {
-	if (*preload.holder)
+	if (preload.holder)
 		dprintf(STDERR_FILENO,
 			"tracesmith[%d]: loaded; " INJECTION_ENVIRONMENT
 			" is %s: CUDA calls that tool, not TraceSmith\n",
-			(int)preload.pid, preload.holder);
+			getpid(), preload.holder);
 	else
 		dprintf(STDERR_FILENO, "tracesmith[%d]: loaded; records when CUDA is initialised\n",
-			(int)preload.pid);
-	if (*ts_loaded.nvtx_holder)
+			getpid());
+	if (ts_library.nvtx_holder)
 		dprintf(STDERR_FILENO,
 			"tracesmith[%d]: " NVTX_INJECTION_ENVIRONMENT
 			" is %s: that tool receives the NVTX ranges\n",
-			(int)preload.pid, ts_loaded.nvtx_holder);
+			getpid(), ts_library.nvtx_holder);
 }
 
 /*
  * True: this process is Nsight Compute, which launches a program with a tool of its own. It does
  * not start if the variable is set, also by a shell that launched it. Source: ncu 2025.3.
  */
-static bool is_launcher(void)
+TS_CALLED_AT_LOAD static bool is_launcher(void)
 {
-	static const char *const names[] = {"ncu", "ncu-ui", "nv-nsight-cu-cli"};
+	TS_READ_AT_LOAD static const char names[][17] = {"ncu", "ncu-ui", "nv-nsight-cu-cli"};
 	size_t i;
 
 	for (i = 0; i < TS_ARRAY_LEN(names); i++)
@@ -117,27 +112,39 @@ static bool is_launcher(void)
 }
 
 /*
- * If the environment variable is unset, sets it to this library's path. Else copies its value, the
- * path of another library, to ret_holder.
+ * If the environment variable is unset, sets it to this library's path. Returns its value if this
+ * is the path of another library, and else NULL.
  */
-static void take_variable(const char *name, char *ret_holder, size_t n_bytes)
+TS_CALLED_AT_LOAD static const char *take_variable(const char *name)
 {
 	const char *held = secure_getenv(name);
 
 	/* The environment of a privileged program belongs to its caller and stays unchanged. */
 	if (ts_config_is_privileged())
-		return;
+		return NULL;
 	if (is_launcher()) {
-		if (held && !strcmp(held, ts_loaded.library))
+		if (held && !strcmp(held, ts_library.path))
 			unsetenv(name);
-		return;
+		return NULL;
 	}
-	if (!held || !*held) {
-		if (*ts_loaded.library)
-			setenv(name, ts_loaded.library, 1);
-	} else if (strcmp(held, ts_loaded.library)) {
-		copy_text(ret_holder, n_bytes, held);
-	}
+	if (held && *held)
+		return strcmp(held, ts_library.path) ? held : NULL;
+	/* If the driver loaded this library, other threads may read the environment. */
+	if (*ts_library.path && ts_library.interposes)
+		ts_environment_set(name, ts_library.path);
+	else if (*ts_library.path)
+		setenv(name, ts_library.path, 1);
+	return NULL;
+}
+
+/* Copies a variable's value, because the program may change the variable. */
+static const char *keep(char to[MAX_HOLDER_BYTES], const char *value)
+{
+	size_t n = strnlen(value, MAX_HOLDER_BYTES - 1);
+
+	memcpy(to, value, n);
+	to[n] = '\0';
+	return to;
 }
 
 /*
@@ -148,51 +155,66 @@ static bool is_ours(const char *path)
 {
 	struct stat theirs, ours;
 
-	return !stat(path, &theirs) && !stat(ts_loaded.library, &ours) &&
+	return !stat(path, &theirs) && !stat(ts_library.path, &ours) &&
 	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+}
+
+/* Finds the path of this library, and whether it was preloaded. */
+TS_CALLED_AT_LOAD static void find_library(void)
+{
+	static char absolute[PATH_MAX];
+	struct own_library own = {0};
+
+	/* dladdr() would search all of this library's symbols. */
+	(void)dl_iterate_phdr(find_own, &own);
+	if (!own.path)
+		return;
+	ts_library.interposes = finds_ours(&own);
+	/*
+	 * A child may start in another directory, and it inherits the variables, so the path is
+	 * absolute. The loader's text stays: this library is never unloaded.
+	 */
+	ts_library.path = own.path;
+	if (*own.path != '/' && realpath(own.path, absolute))
+		ts_library.path = absolute;
+}
+
+TS_CALLED_AT_LOAD static void take_variables(void)
+{
+	static char holder[MAX_HOLDER_BYTES], nvtx_holder[MAX_HOLDER_BYTES];
+	const char *held = take_variable(TS_TEXT_AT_LOAD(INJECTION_ENVIRONMENT));
+
+	if (held) {
+		preload.holder = keep(holder, held);
+		preload.pid = getpid();
+	}
+	held = take_variable(TS_TEXT_AT_LOAD(NVTX_INJECTION_ENVIRONMENT));
+	/* An inherited value may be another name of this library. */
+	if (held && !is_ours(held))
+		ts_library.nvtx_holder = keep(nvtx_holder, held);
+	/* A tool that another vendor's driver loads instead is not reported. */
+	for (size_t i = TS_PTI_CUPTI + 1; i < TS_PTI_VENDORS; i++)
+		if (*ts_pti_vendors[i].injection)
+			(void)take_variable(ts_pti_vendors[i].injection);
 }
 
 __attribute__((constructor)) static void loaded(void)
 {
 	int saved_errno = errno;
-	char other[256]; /* a tool that another vendor's driver loads instead; not reported */
-	struct own_library own = {0};
-	size_t i;
 
-	preload.pid = getpid();
-	ts_loaded.filters = ts_sandbox_count();
+	ts_library.filters = ts_sandbox_count();
 	/* RTLD_NEXT finds the _exit() of another preloaded library, or libc's. */
-	*(void **)&preload.next_exit = ts_old_libc_next("_exit");
-	*(void **)&preload.next_Exit = ts_old_libc_next("_Exit");
+	*(void **)&preload.next_exit = ts_old_libc_next(TS_TEXT_AT_LOAD("_exit"));
+	*(void **)&preload.next_Exit = ts_old_libc_next(TS_TEXT_AT_LOAD("_Exit"));
 	ts_exec_resolve();
-	ts_loaded.lacks_threads = !ts_old_libc_is_complete();
+	ts_library.lacks_threads = !ts_old_libc_is_complete();
 	/* glibc before 2.34, in a program that uses no GPU and loads no library. */
-	if (!ts_old_libc_has_dl()) {
-		errno = saved_errno;
-		return;
+	if (ts_old_libc_has_dl()) {
+		find_library();
+		take_variables();
+		if (ts_config_debug())
+			say_loaded();
 	}
-	/* dladdr() would search all of this library's symbols. */
-	(void)dl_iterate_phdr(find_own, &own);
-	if (own.path) {
-		ts_loaded.interposes = finds_ours(&own);
-		/*
-		 * A child may start in another directory, and it inherits the variable, so the path
-		 * is absolute.
-		 */
-		if (*own.path == '/' || !realpath(own.path, ts_loaded.library))
-			copy_text(ts_loaded.library, sizeof(ts_loaded.library), own.path);
-	}
-	take_variable(INJECTION_ENVIRONMENT, preload.holder, sizeof(preload.holder));
-	take_variable(NVTX_INJECTION_ENVIRONMENT, ts_loaded.nvtx_holder,
-		      sizeof(ts_loaded.nvtx_holder));
-	for (i = TS_PTI_CUPTI + 1; i < TS_PTI_VENDORS; i++)
-		if (ts_pti_vendors[i].injection)
-			take_variable(ts_pti_vendors[i].injection, other, sizeof(other));
-	/* An inherited value may be another name of this library. */
-	if (*ts_loaded.nvtx_holder && is_ours(ts_loaded.nvtx_holder))
-		ts_loaded.nvtx_holder[0] = '\0';
-	if (ts_config_debug())
-		say_loaded();
 	errno = saved_errno;
 }
 
@@ -201,7 +223,7 @@ __attribute__((constructor)) static void loaded(void)
  * If a daemon listens, reports this to the daemon, so that an empty recording states the reason.
  * Starts no daemon.
  */
-static void send_holder(void)
+TS_CALLED_AT_LOAD static void send_holder(void)
 {
 	char program[64], text[256];
 	const char *path;
@@ -209,7 +231,7 @@ static void send_holder(void)
 	int fd = -1;
 
 	/* Report once in a process, and not in forked children. */
-	if (ts_shim.started || !*preload.holder || preload.pid != getpid() ||
+	if (!preload.holder || ts_shim.started || preload.pid != getpid() ||
 	    is_ours(preload.holder))
 		return;
 	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -225,7 +247,7 @@ static void send_holder(void)
 }
 
 /* Runs after all exit handlers: flushes their records and ends the session. */
-__attribute__((destructor)) static void unloaded(void)
+__attribute__((destructor)) TS_CALLED_AT_LOAD static void unloaded(void)
 {
 	int saved_errno = errno;
 

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/process/at-load.h"
 #include "inject/process/old-libc.h"
 #include "inject/process/process-exec.h"
 #include "inject/shim.h"
@@ -27,7 +28,7 @@
  */
 #define FEW_ARGUMENTS 256u
 
-static struct {
+TS_WRITTEN_AT_LOAD static struct {
 	int (*execve)(const char *, char *const *, char *const *);
 	int (*execvpe)(const char *, char *const *, char *const *);
 	int (*fexecve)(int, char *const *, char *const *);
@@ -45,13 +46,13 @@ EXPORT int fexecve(int fd, char *const *argv, char *const *environment);
 EXPORT int execveat(int fd, const char *path, char *const *argv, char *const *environment,
 		    int flags);
 
-void ts_exec_resolve(void)
+TS_CALLED_AT_LOAD void ts_exec_resolve(void)
 {
-	*(void **)&next.execve = ts_old_libc_next("execve");
-	*(void **)&next.execvpe = ts_old_libc_next("execvpe");
-	*(void **)&next.fexecve = ts_old_libc_next("fexecve");
+	*(void **)&next.execve = ts_old_libc_next(TS_TEXT_AT_LOAD("execve"));
+	*(void **)&next.execvpe = ts_old_libc_next(TS_TEXT_AT_LOAD("execvpe"));
+	*(void **)&next.fexecve = ts_old_libc_next(TS_TEXT_AT_LOAD("fexecve"));
 	/* Exists since glibc 2.34. */
-	*(void **)&next.execveat = ts_old_libc_next("execveat");
+	*(void **)&next.execveat = ts_old_libc_next(TS_TEXT_AT_LOAD("execveat"));
 }
 
 /*

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 
+#include "inject/process/at-load.h"
 #include "proto/abi/base.h"
 
 #define STATUS_BYTES 4096
@@ -19,7 +20,7 @@
  * Returns the number behind `name`, which begins a line; -1: not found. atoi() would read the
  * locale's tables: two page faults in each process.
  */
-static int field(const char *status, const char *name)
+TS_CALLED_AT_LOAD static int field(const char *status, const char *name)
 {
 	const char *at = strstr(status, name);
 	int number = 0;
@@ -34,23 +35,21 @@ static int field(const char *status, const char *name)
 	return number;
 }
 
-int ts_sandbox_count(void)
+TS_CALLED_AT_LOAD int ts_sandbox_count(void)
 {
 	char status[STATUS_BYTES];
-	size_t used = 0;
 	ssize_t n;
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC), mode, filters;
+	int fd = open(TS_TEXT_AT_LOAD("/proc/self/status"), O_RDONLY | O_CLOEXEC), mode, filters;
 
 	if (fd < 0)
 		return -1;
-	while (used < sizeof(status) - 1 &&
-	       (n = read(fd, status + used, sizeof(status) - 1 - used)) > 0)
-		used += (size_t)n;
+	/* The kernel fills the buffer or gives all, so there is no second part. */
+	n = read(fd, status, sizeof(status) - 1);
 	close(fd);
-	status[used] = '\0';
-	mode = field(status, "\nSeccomp:");
+	status[n > 0 ? n : 0] = '\0';
+	mode = field(status, TS_TEXT_AT_LOAD("\nSeccomp:"));
 	/* Exists since Linux 5.9. */
-	filters = field(status, "\nSeccomp_filters:");
+	filters = field(status, TS_TEXT_AT_LOAD("\nSeccomp_filters:"));
 	return mode <= 0 ? mode : 1 + (filters > 0 ? filters : 0);
 }
 

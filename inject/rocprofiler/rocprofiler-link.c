@@ -180,7 +180,7 @@ static void load_tool(void *sdk)
 	char path[PATH_MAX + sizeof(TOOL_LIBRARY)];
 	void *tool;
 
-	snprintf(path, PATH_MAX, "%s", ts_loaded.library);
+	snprintf(path, PATH_MAX, "%s", ts_library.path);
 	if (!strchr(path, '/'))
 		return;
 	strcpy(strrchr(path, '/') + 1, TOOL_LIBRARY);
@@ -320,7 +320,7 @@ static void read_clock(struct ts_shim *shim, const struct ts_rocprofiler_library
 		shim->hip.ahead_ns = difference;
 }
 
-bool ts_rocprofiler_join(struct ts_shim *shim)
+bool ts_rocprofiler_attach(struct ts_shim *shim)
 {
 	const struct ts_rocprofiler_library *library = ts_loaded.rocprofiler.library;
 	char note[256];
@@ -353,7 +353,7 @@ void ts_rocprofiler_flush(struct ts_shim *shim, bool all)
 	const struct ts_rocprofiler_library *library = ts_loaded.rocprofiler.library;
 	uint64_t now;
 
-	if (!library || __atomic_load_n(&shim->hip.joined, __ATOMIC_ACQUIRE) != TS_HIP_JOINED ||
+	if (!library || __atomic_load_n(&shim->hip.attached, __ATOMIC_ACQUIRE) != TS_HIP_ATTACHED ||
 	    shim->hip.traced != TS_INTERFACE_ROCPROFILER_SDK)
 		return;
 	now = ts_clock_monotonic_ns();

@@ -44,7 +44,7 @@ void ts_rocprofiler_passed(const char *name, uint32_t version, void **tables, ui
  * At the first recorded call: returns true if the SDK reports work. If the tool could not start,
  * the trace gets the reason as a note. The caller has set ts_tls.busy.
  */
-bool ts_rocprofiler_join(struct ts_shim *shim);
+bool ts_rocprofiler_attach(struct ts_shim *shim);
 
 /*
  * After each recorded call, if the SDK reports work: notifies the flush thread. After a kernel's

@@ -17,6 +17,7 @@
 #include <sys/un.h>
 
 #include "proto/abi/clock.h"
+#include "proto/abi/grow.h"
 #include "proto/rpc/body.h"
 #include "proto/rpc/frame.h"
 
@@ -50,15 +51,15 @@ const char *ts_client_default_path(void)
 	return path && *path ? path : TS_CONTROL_SOCKET;
 }
 
-static void client_drop_fds(struct ts_client *client)
+static void drop_fds(struct ts_client *client)
 {
 	for (unsigned i = 0; i < client->n_fds; i++)
 		close(client->fds[i]);
 	client->n_fds = 0;
 }
 
-__attribute__((format(printf, 3, 4))) static int client_fail(struct ts_client *client, int error,
-							     const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int fail(struct ts_client *client, int error,
+						      const char *format, ...)
 {
 	va_list arguments;
 
@@ -68,11 +69,11 @@ __attribute__((format(printf, 3, 4))) static int client_fail(struct ts_client *c
 	return error;
 }
 
-static int client_close(struct ts_client *client, int error, const char *what)
+static int fail_and_close(struct ts_client *client, int error, const char *what)
 {
 	close(ts_take_fd(&client->fd));
-	client_drop_fds(client);
-	return client_fail(client, error, "%s", what);
+	drop_fds(client);
+	return fail(client, error, "%s", what);
 }
 
 int ts_client_new_from_fd(int fd, struct ts_client **ret_client)
@@ -128,7 +129,7 @@ void ts_client_free(struct ts_client *client)
 		return;
 	if (client->fd >= 0)
 		close(client->fd);
-	client_drop_fds(client);
+	drop_fds(client);
 	ts_frame_parser_deinit(&client->parser);
 	free(client);
 }
@@ -143,8 +144,7 @@ const char *ts_client_error(const struct ts_client *client)
 	return client->error;
 }
 
-static int client_receive(struct ts_client *client, uint64_t deadline_ns,
-			  struct ts_frame *ret_frame)
+static int receive_frame(struct ts_client *client, uint64_t deadline_ns, struct ts_frame *ret_frame)
 {
 	int r = ts_frame_receive(client->fd, &client->parser, client->fds, TS_FRAME_MAX_FDS,
 				 &client->n_fds, deadline_ns, ret_frame);
@@ -155,31 +155,30 @@ static int client_receive(struct ts_client *client, uint64_t deadline_ns,
 	return r;
 }
 
-static int client_answer_error(struct ts_client *client, const Ts__Rpc__Error *error)
+static int error_of(struct ts_client *client, const Ts__Rpc__Error *error)
 {
 	/* The code comes from the peer: an invalid errno becomes EPROTO. */
 	int code = error && error->has_code && error->code > 0 && error->code < 4096 ? error->code
 										     : EPROTO;
 
-	return client_fail(client, -code, "%s",
-			   error && error->message && *error->message ? error->message
-								      : strerror(code));
+	return fail(client, -code, "%s",
+		    error && error->message && *error->message ? error->message : strerror(code));
 }
 
 /* Closes the connection, which is unusable now. */
-static int client_broken(struct ts_client *client, int r)
+static int break_off(struct ts_client *client, int r)
 {
-	return client_close(client, r,
-			    r == -ETIMEDOUT    ? "the daemon did not answer in time"
-			    : r == -ECONNRESET ? "the daemon closed the connection"
-			    : r == -EPROTO     ? "the daemon's answer is malformed"
-			    : r == -ECANCELED  ? "cancelled"
-					       : strerror(-r));
+	return fail_and_close(client, r,
+			      r == -ETIMEDOUT	 ? "the daemon did not answer in time"
+			      : r == -ECONNRESET ? "the daemon closed the connection"
+			      : r == -EPROTO	 ? "the daemon's answer is malformed"
+			      : r == -ECANCELED	 ? "cancelled"
+						 : strerror(-r));
 }
 
 /* Sends a request, with descriptors. */
-static int client_send(struct ts_client *client, const Ts__Rpc__Request *request, const int *fds,
-		       unsigned n_fds, uint32_t timeout_ms, uint64_t *ret_deadline_ns)
+static int send_request(struct ts_client *client, const Ts__Rpc__Request *request, const int *fds,
+			unsigned n_fds, uint32_t timeout_ms, uint64_t *ret_deadline_ns)
 {
 	ts_cleanup(ts_freep) uint8_t *packed = NULL;
 	size_t n_bytes = ts__rpc__request__get_packed_size(request);
@@ -187,18 +186,18 @@ static int client_send(struct ts_client *client, const Ts__Rpc__Request *request
 	int r;
 
 	if (client->fd < 0)
-		return client_fail(client, -ENOTCONN, "the connection to the daemon is closed");
+		return fail(client, -ENOTCONN, "the connection to the daemon is closed");
 	*ret_deadline_ns =
 		timeout_ms ? ts_clock_monotonic_ns() + timeout_ms * UINT64_C(1000000) : 0;
 	if (n_fds > TS_CLIENT_MAX_FILES)
-		return client_fail(
+		return fail(
 			client, -EMSGSIZE,
 			"the recording has too many files for one query; query its files one by one");
 	if (n_bytes > TS_FRAME_REQUEST_MAX_BYTES)
-		return client_fail(client, -EMSGSIZE, "the request is too large");
+		return fail(client, -EMSGSIZE, "the request is too large");
 	packed = malloc(sizeof(header) + n_bytes);
 	if (!packed)
-		return client_fail(client, -ENOMEM, "out of memory");
+		return fail(client, -ENOMEM, "out of memory");
 	if (!++client->last_request)
 		client->last_request = 1;
 	header = ts_frame_header_make(TS_FRAME_REQUEST, client->last_request, (uint32_t)n_bytes);
@@ -212,22 +211,22 @@ static int client_send(struct ts_client *client, const Ts__Rpc__Request *request
 	 * A daemon that is too busy sends an error and closes before it reads the request, so read
 	 * its answer.
 	 */
-	return r && r != -ECONNRESET ? client_broken(client, r) : 0;
+	return r && r != -ECONNRESET ? break_off(client, r) : 0;
 }
 
 /* Unpacks an answer, or returns its error. */
-static int client_unpack(struct ts_client *client, const struct ts_frame *frame,
+static int unpack_answer(struct ts_client *client, const struct ts_frame *frame,
 			 Ts__Rpc__Answer **ret_answer)
 {
 	Ts__Rpc__Answer *answer = ts__rpc__answer__unpack(NULL, frame->header.n_bytes, frame->data);
 	int r;
 
 	if (!answer)
-		return client_broken(client, -EPROTO);
+		return break_off(client, -EPROTO);
 	if (answer->body_case == TS__RPC__ANSWER__BODY_ERROR) {
-		r = client_answer_error(client, answer->error);
+		r = error_of(client, answer->error);
 		ts__rpc__answer__free_unpacked(answer, NULL);
-		client_drop_fds(client);
+		drop_fds(client);
 		return r;
 	}
 	client->error[0] = '\0';
@@ -240,14 +239,14 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
 {
 	uint64_t deadline_ns;
 	struct ts_frame frame;
-	int r = client_send(client, request, NULL, 0, timeout_ms, &deadline_ns);
+	int r = send_request(client, request, NULL, 0, timeout_ms, &deadline_ns);
 
 	if (r)
 		return r;
-	r = client_receive(client, deadline_ns, &frame);
+	r = receive_frame(client, deadline_ns, &frame);
 	if (r)
-		return client_broken(client, r);
-	r = client_unpack(client, &frame, ret_answer);
+		return break_off(client, r);
+	r = unpack_answer(client, &frame, ret_answer);
 	if (r)
 		return r;
 	if (ret_fd) {
@@ -258,7 +257,7 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
 			memmove(client->fds, client->fds + 1, client->n_fds * sizeof(int));
 		}
 	}
-	client_drop_fds(client);
+	drop_fds(client);
 	return 0;
 }
 
@@ -268,16 +267,16 @@ int ts_client_call(struct ts_client *client, const Ts__Rpc__Request *request, ui
  * Collected parts of one message: the answer without its head. When all parts have arrived, the
  * head is written in front of them.
  */
-struct client_parts {
+struct answer_parts {
 	uint8_t *bytes; /* begin with room of TS_BODY_HEAD_BYTES */
 	size_t n_bytes, n_allocated;
 	uint32_t number;
 };
 
-static int client_join(struct client_parts *parts, const struct ts_frame *frame)
+static int append_part(struct answer_parts *parts, const struct ts_frame *frame)
 {
 	uint32_t number;
-	size_t off, n, needed;
+	size_t off, n;
 	int r = ts_body_find(frame->data, frame->header.n_bytes, &number, &off);
 
 	if (r || (parts->n_bytes && number != parts->number))
@@ -285,15 +284,8 @@ static int client_join(struct client_parts *parts, const struct ts_frame *frame)
 	if (!parts->n_bytes)
 		parts->n_bytes = TS_BODY_HEAD_BYTES;
 	n = frame->header.n_bytes - off;
-	needed = parts->n_bytes + n;
-	if (needed > parts->n_allocated) {
-		uint8_t *more = realloc(parts->bytes, 2 * needed);
-
-		if (!more)
-			return -ENOMEM;
-		parts->bytes = more;
-		parts->n_allocated = 2 * needed;
-	}
+	if (TS_GROW(parts->bytes, parts->n_allocated, parts->n_bytes + n))
+		return -ENOMEM;
 	parts->number = number;
 	memcpy(parts->bytes + parts->n_bytes, frame->data + off, n);
 	parts->n_bytes += n;
@@ -305,15 +297,15 @@ static int client_join(struct client_parts *parts, const struct ts_frame *frame)
  * kind would have other members, and a message with an unknown number would be NULL, so both are
  * rejected.
  */
-static int client_check(struct ts_client *client, const struct ts_client_question *question,
+static int check_answer(struct ts_client *client, const struct ts_client_question *question,
 			const Ts__Rpc__Answer *answer)
 {
 	if ((uint32_t)answer->body_case == ts_body_answers((uint32_t)question->query->body_case))
 		return 0;
-	return client_close(client, -EPROTO, "the daemon's answer does not match the request");
+	return fail_and_close(client, -EPROTO, "the daemon's answer does not match the request");
 }
 
-static Ts__Rpc__Answer *client_joined(struct client_parts *parts)
+static Ts__Rpc__Answer *unpack_parts(struct answer_parts *parts)
 {
 	uint8_t head[TS_BODY_HEAD_BYTES];
 	size_t n = ts_body_head(parts->number, parts->n_bytes - TS_BODY_HEAD_BYTES, head);
@@ -324,26 +316,26 @@ static Ts__Rpc__Answer *client_joined(struct client_parts *parts)
 }
 
 /* Passes the joined parts to `take`, if there are any. */
-static int client_take_joined(struct ts_client *client, const struct ts_client_question *question,
-			      struct client_parts *parts, const Ts__Rpc__QueryEnd *end)
+static int take_parts(struct ts_client *client, const struct ts_client_question *question,
+		      struct answer_parts *parts, const Ts__Rpc__QueryEnd *end)
 {
 	Ts__Rpc__Answer *answer;
 	int r;
 
 	if (!parts->n_bytes)
 		return 0;
-	answer = client_joined(parts);
+	answer = unpack_parts(parts);
 	if (!answer)
-		return client_broken(client, -EPROTO);
-	r = client_check(client, question, answer);
+		return break_off(client, -EPROTO);
+	r = check_answer(client, question, answer);
 	r = r ?: question->take(question->data, answer, end);
 	ts__rpc__answer__free_unpacked(answer, NULL);
 	return r;
 }
 
 /* Handles one frame. Returns 0, or 1 if it was the last frame. */
-static int client_take(struct ts_client *client, const struct ts_client_question *question,
-		       const struct ts_frame *frame, struct client_parts *parts,
+static int take_answer(struct ts_client *client, const struct ts_client_question *question,
+		       const struct ts_frame *frame, struct answer_parts *parts,
 		       Ts__Rpc__Answer **ret_end)
 {
 	bool more = frame->header.flags & TS_FRAME_MORE;
@@ -351,27 +343,27 @@ static int client_take(struct ts_client *client, const struct ts_client_question
 	int r;
 
 	if (more && question->join) {
-		r = client_join(parts, frame);
-		return r ? client_broken(client, r) : 0;
+		r = append_part(parts, frame);
+		return r ? break_off(client, r) : 0;
 	}
-	r = client_unpack(client, frame, &answer);
+	r = unpack_answer(client, frame, &answer);
 	if (r)
 		return r;
 	if (more) {
-		bool is_bad = client_check(client, question, answer);
+		bool is_bad = check_answer(client, question, answer);
 
 		r = is_bad ? -EPROTO : question->take(question->data, answer, NULL);
 		ts__rpc__answer__free_unpacked(answer, NULL);
 		/*
 		 * The caller wants no more answers: the daemon stops when the connection is closed.
 		 */
-		return r && !is_bad ? client_close(client, r,
-						   "the query was ended before its last answer")
+		return r && !is_bad ? fail_and_close(client, r,
+						     "the query was ended before its last answer")
 				    : r;
 	}
 	r = answer->body_case == TS__RPC__ANSWER__BODY_QUERY_END
-		    ? client_take_joined(client, question, parts, answer->query_end)
-		    : client_broken(client, -EPROTO);
+		    ? take_parts(client, question, parts, answer->query_end)
+		    : break_off(client, -EPROTO);
 	if (r) {
 		ts__rpc__answer__free_unpacked(answer, NULL);
 		return r;
@@ -384,7 +376,7 @@ static int client_take(struct ts_client *client, const struct ts_client_question
  * Sends a cancel request during the query, whose answers continue. The answer to the cancel request
  * is a separate frame.
  */
-static int client_cancel(struct ts_client *client, uint32_t query)
+static int cancel_query(struct ts_client *client, uint32_t query)
 {
 	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
 	Ts__Rpc__Request__Cancel cancel = TS__RPC__REQUEST__CANCEL__INIT;
@@ -394,22 +386,22 @@ static int client_cancel(struct ts_client *client, uint32_t query)
 	request.cancel = &cancel;
 	cancel.has_request_id = 1;
 	cancel.request_id = query;
-	return client_send(client, &request, NULL, 0, TS_CLIENT_TIMEOUT_DEFAULT_MS, &deadline_ns);
+	return send_request(client, &request, NULL, 0, TS_CLIENT_TIMEOUT_DEFAULT_MS, &deadline_ns);
 }
 
 /*
  * State of the wait for the query's next frame. After a cancel, the query's number is not that of
  * the last request.
  */
-struct client_waiting {
+struct waiting {
 	const struct ts_client_question *question;
 	uint32_t query; /* 0: not cancelled */
 	uint64_t deadline_ns;
 	bool is_heard; /* the cancel request was answered */
 };
 
-static int client_wait(struct ts_client *client, struct client_waiting *waiting,
-		       struct ts_frame *ret_frame)
+static int wait_for_frame(struct ts_client *client, struct waiting *waiting,
+			  struct ts_frame *ret_frame)
 {
 	const volatile int *cancel = waiting->question->cancel;
 	int r;
@@ -421,7 +413,7 @@ static int client_wait(struct ts_client *client, struct client_waiting *waiting,
 		if (cancel && !waiting->query && __atomic_load_n(cancel, __ATOMIC_RELAXED)) {
 			waiting->query = client->last_request;
 			waiting->deadline_ns = now_ns + CANCEL_NS;
-			r = client_cancel(client, waiting->query);
+			r = cancel_query(client, waiting->query);
 			if (r)
 				return r;
 		}
@@ -451,13 +443,13 @@ static int client_wait(struct ts_client *client, struct client_waiting *waiting,
  * Reads the answer to the cancel request if it comes after the query's end. Else the next request
  * would take this answer for its own.
  */
-static void client_hear(struct ts_client *client, const struct client_waiting *waiting)
+static void receive_rest(struct ts_client *client, const struct waiting *waiting)
 {
 	struct ts_frame frame;
 
 	if (client->fd < 0 || !waiting->query || waiting->is_heard)
 		return;
-	if (client_receive(client, waiting->deadline_ns, &frame))
+	if (receive_frame(client, waiting->deadline_ns, &frame))
 		close(ts_take_fd(&client->fd));
 }
 
@@ -465,24 +457,23 @@ int ts_client_query(struct ts_client *client, const struct ts_client_question *q
 		    Ts__Rpc__Answer **ret_end)
 {
 	Ts__Rpc__Request request = TS__RPC__REQUEST__INIT;
-	struct client_parts parts = {0};
+	struct answer_parts parts = {0};
 	Ts__Rpc__Answer *end = NULL;
-	struct client_waiting waiting = {.question = question};
+	struct waiting waiting = {.question = question};
 	struct ts_frame frame;
 	int r;
 
 	request.body_case = TS__RPC__REQUEST__BODY_QUERY;
 	request.query = (Ts__Rpc__Query *)(uintptr_t)question->query;
-	r = client_send(client, &request, question->fds, question->n_fds, question->timeout_ms,
-			&waiting.deadline_ns);
+	r = send_request(client, &request, question->fds, question->n_fds, question->timeout_ms,
+			 &waiting.deadline_ns);
 	while (!r) {
-		r = client_wait(client, &waiting, &frame);
-		r = r ? client_broken(client, r)
-		      : client_take(client, question, &frame, &parts, &end);
+		r = wait_for_frame(client, &waiting, &frame);
+		r = r ? break_off(client, r) : take_answer(client, question, &frame, &parts, &end);
 	}
 	free(parts.bytes);
-	client_hear(client, &waiting);
-	client_drop_fds(client);
+	receive_rest(client, &waiting);
+	drop_fds(client);
 	if (!end)
 		return r;
 	*ret_end = end;

@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "proto/abi/clock.h"
+#include "proto/abi/grow.h"
 
 #define FRAME_HEADER_BYTES sizeof(struct ts_frame_header)
 
@@ -30,7 +31,7 @@ void ts_frame_parser_deinit(struct ts_frame_parser *parser)
 
 int ts_frame_parser_feed(struct ts_frame_parser *parser, const void *data, size_t n_bytes)
 {
-	size_t n_left = parser->n_filled - parser->n_taken;
+	size_t n_left = parser->n_filled - parser->n_taken, n_wanted;
 
 	if (parser->n_taken) {
 		memmove(parser->buffer, parser->buffer + parser->n_taken, n_left);
@@ -39,22 +40,9 @@ int ts_frame_parser_feed(struct ts_frame_parser *parser, const void *data, size_
 	}
 	if (!n_bytes)
 		return 0;
-	if (parser->n_allocated - n_left < n_bytes) {
-		size_t n_wanted, n_grown;
-		uint8_t *grown;
-
-		if (__builtin_add_overflow(n_left, n_bytes, &n_wanted))
-			return -ENOMEM;
-		n_grown = parser->n_allocated ? parser->n_allocated : 256;
-		while (n_grown < n_wanted)
-			if (__builtin_mul_overflow(n_grown, (size_t)2, &n_grown))
-				return -ENOMEM;
-		grown = realloc(parser->buffer, n_grown);
-		if (!grown)
-			return -ENOMEM;
-		parser->buffer = grown;
-		parser->n_allocated = n_grown;
-	}
+	if (__builtin_add_overflow(n_left, n_bytes, &n_wanted) ||
+	    TS_GROW(parser->buffer, parser->n_allocated, n_wanted))
+		return -ENOMEM;
 	memcpy(parser->buffer + n_left, data, n_bytes);
 	parser->n_filled += n_bytes;
 	return 0;

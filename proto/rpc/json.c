@@ -35,7 +35,7 @@ void ts_json_clear(struct ts_json *json)
 		json->data[0] = '\0';
 }
 
-static char *json_reserve(struct ts_json *json, size_t n_bytes)
+static char *reserve(struct ts_json *json, size_t n_bytes)
 {
 	size_t n_wanted;
 
@@ -59,7 +59,7 @@ no_memory:
 
 void ts_json_bytes(struct ts_json *json, const void *data, size_t n_bytes)
 {
-	char *at = json_reserve(json, n_bytes);
+	char *at = reserve(json, n_bytes);
 
 	if (!at)
 		return;
@@ -73,7 +73,7 @@ void ts_json_raw(struct ts_json *json, const char *text)
 	ts_json_bytes(json, text, strlen(text));
 }
 
-static bool json_is_plain(unsigned char c)
+static bool is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
@@ -82,7 +82,7 @@ static bool json_is_plain(unsigned char c)
  * Finds characters that change how a terminal shows the characters after them: C1 controls and
  * controls of the writing direction. Returns such a character, or 0 for any other character.
  */
-static uint32_t json_hidden(const unsigned char *p, size_t length)
+static uint32_t hidden_character(const unsigned char *p, size_t length)
 {
 	uint32_t c;
 
@@ -110,12 +110,12 @@ void ts_json_string_n(struct ts_json *json, const char *text, size_t n_bytes)
 		size_t length;
 
 		/* Nearly all characters are plain. */
-		if (json_is_plain(*p)) {
+		if (is_plain(*p)) {
 			p++;
 			continue;
 		}
 		length = ts_utf8_length(p, (size_t)(end - p));
-		hidden = json_hidden(p, length);
+		hidden = hidden_character(p, length);
 		if (length > 1 && !hidden) {
 			p += length;
 			continue;
@@ -185,7 +185,7 @@ void ts_json_double(struct ts_json *json, double value)
 	ts_json_raw(json, text);
 }
 
-static void json_hex(struct ts_json *json, const ProtobufCBinaryData *bytes)
+static void put_hex(struct ts_json *json, const ProtobufCBinaryData *bytes)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -202,7 +202,7 @@ static void json_hex(struct ts_json *json, const ProtobufCBinaryData *bytes)
  * Returns the length of the prefix that an enum's names share: SESSION_STATE_DIED of the enum
  * SessionState prints as "died".
  */
-static size_t json_enum_prefix(const ProtobufCEnumDescriptor *type, const char *name)
+static size_t enum_prefix(const ProtobufCEnumDescriptor *type, const char *name)
 {
 	const char *p = name;
 
@@ -215,7 +215,7 @@ static size_t json_enum_prefix(const ProtobufCEnumDescriptor *type, const char *
 	return *p == '_' && p[1] ? (size_t)(p + 1 - name) : 0;
 }
 
-static void json_enum(struct ts_json *json, const ProtobufCEnumDescriptor *type, int value)
+static void put_enum(struct ts_json *json, const ProtobufCEnumDescriptor *type, int value)
 {
 	const ProtobufCEnumValue *named = protobuf_c_enum_descriptor_get_value(type, value);
 	const char *name;
@@ -224,7 +224,7 @@ static void json_enum(struct ts_json *json, const ProtobufCEnumDescriptor *type,
 		ts_json_int(json, value);
 		return;
 	}
-	name = named->name + json_enum_prefix(type, named->name);
+	name = named->name + enum_prefix(type, named->name);
 	ts_json_bytes(json, "\"", 1);
 	for (; *name; name++) {
 		char c = (char)tolower((unsigned char)*name);
@@ -234,7 +234,7 @@ static void json_enum(struct ts_json *json, const ProtobufCEnumDescriptor *type,
 	ts_json_bytes(json, "\"", 1);
 }
 
-static size_t json_element_bytes(ProtobufCType type)
+static size_t element_bytes(ProtobufCType type)
 {
 	switch (type) {
 	case PROTOBUF_C_TYPE_INT32:
@@ -257,10 +257,10 @@ static size_t json_element_bytes(ProtobufCType type)
 	}
 }
 
-static void json_object(struct ts_json *json, const ProtobufCMessage *message, unsigned depth);
+static void put_object(struct ts_json *json, const ProtobufCMessage *message, unsigned depth);
 
-static void json_value(struct ts_json *json, const ProtobufCFieldDescriptor *field, const void *at,
-		       unsigned depth)
+static void put_value(struct ts_json *json, const ProtobufCFieldDescriptor *field, const void *at,
+		      unsigned depth)
 {
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_INT32:
@@ -291,23 +291,23 @@ static void json_value(struct ts_json *json, const ProtobufCFieldDescriptor *fie
 		ts_json_raw(json, *(const protobuf_c_boolean *)at ? "true" : "false");
 		break;
 	case PROTOBUF_C_TYPE_ENUM:
-		json_enum(json, field->descriptor, *(const int *)at);
+		put_enum(json, field->descriptor, *(const int *)at);
 		break;
 	case PROTOBUF_C_TYPE_STRING:
 		ts_json_string(json, *(char *const *)at ? *(char *const *)at : "");
 		break;
 	case PROTOBUF_C_TYPE_BYTES:
-		json_hex(json, at);
+		put_hex(json, at);
 		break;
 	case PROTOBUF_C_TYPE_MESSAGE:
-		json_object(json, *(ProtobufCMessage *const *)at, depth + 1);
+		put_object(json, *(ProtobufCMessage *const *)at, depth + 1);
 		break;
 	default:
 		json->error = json->error ? json->error : -EINVAL;
 	}
 }
 
-static bool json_is_map(const ProtobufCFieldDescriptor *field)
+static bool is_map(const ProtobufCFieldDescriptor *field)
 {
 	const ProtobufCMessageDescriptor *type = field->descriptor;
 	size_t length;
@@ -320,8 +320,8 @@ static bool json_is_map(const ProtobufCFieldDescriptor *field)
 	       type->fields[0].type == PROTOBUF_C_TYPE_STRING;
 }
 
-static void json_map(struct ts_json *json, ProtobufCMessage *const *entries, size_t n,
-		     unsigned depth)
+static void put_map(struct ts_json *json, ProtobufCMessage *const *entries, size_t n,
+		    unsigned depth)
 {
 	ts_json_bytes(json, "{", 1);
 	for (size_t i = 0; i < n; i++) {
@@ -330,33 +330,33 @@ static void json_map(struct ts_json *json, ProtobufCMessage *const *entries, siz
 
 		if (i)
 			ts_json_bytes(json, ", ", 2);
-		json_value(json, &fields[0], entry + fields[0].offset, depth);
+		put_value(json, &fields[0], entry + fields[0].offset, depth);
 		ts_json_bytes(json, ": ", 2);
-		json_value(json, &fields[1], entry + fields[1].offset, depth);
+		put_value(json, &fields[1], entry + fields[1].offset, depth);
 	}
 	ts_json_bytes(json, "}", 1);
 }
 
-static void json_repeated(struct ts_json *json, const ProtobufCFieldDescriptor *field,
-			  const uint8_t *message, unsigned depth)
+static void put_repeated(struct ts_json *json, const ProtobufCFieldDescriptor *field,
+			 const uint8_t *message, unsigned depth)
 {
 	size_t n = *(const size_t *)(message + field->quantifier_offset);
 	const uint8_t *elements = *(const uint8_t *const *)(message + field->offset);
 
-	if (json_is_map(field)) {
-		json_map(json, (ProtobufCMessage *const *)elements, n, depth);
+	if (is_map(field)) {
+		put_map(json, (ProtobufCMessage *const *)elements, n, depth);
 		return;
 	}
 	ts_json_bytes(json, "[", 1);
 	for (size_t i = 0; i < n && !json->error; i++) {
 		if (i)
 			ts_json_bytes(json, ", ", 2);
-		json_value(json, field, elements + i * json_element_bytes(field->type), depth);
+		put_value(json, field, elements + i * element_bytes(field->type), depth);
 	}
 	ts_json_bytes(json, "]", 1);
 }
 
-static bool json_is_set(const ProtobufCFieldDescriptor *field, const uint8_t *message)
+static bool is_set(const ProtobufCFieldDescriptor *field, const uint8_t *message)
 {
 	bool pointer =
 		field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE;
@@ -377,10 +377,10 @@ static bool json_is_set(const ProtobufCFieldDescriptor *field, const uint8_t *me
 }
 
 /* Appends `"name": `; a field's name needs no escape. */
-static void json_key(struct ts_json *json, const char *name)
+static void put_key(struct ts_json *json, const char *name)
 {
 	size_t n = strlen(name);
-	char *at = json_reserve(json, n + 4);
+	char *at = reserve(json, n + 4);
 
 	if (!at)
 		return;
@@ -390,7 +390,7 @@ static void json_key(struct ts_json *json, const char *name)
 	json->n_bytes += n + 4;
 }
 
-static void json_object(struct ts_json *json, const ProtobufCMessage *message, unsigned depth)
+static void put_object(struct ts_json *json, const ProtobufCMessage *message, unsigned depth)
 {
 	const ProtobufCMessageDescriptor *type = message->descriptor;
 	bool first = true;
@@ -404,22 +404,22 @@ static void json_object(struct ts_json *json, const ProtobufCMessage *message, u
 		const ProtobufCFieldDescriptor *field = &type->fields[i];
 		const uint8_t *at = (const uint8_t *)message;
 
-		if (field->label != PROTOBUF_C_LABEL_REPEATED && !json_is_set(field, at))
+		if (field->label != PROTOBUF_C_LABEL_REPEATED && !is_set(field, at))
 			continue;
 		if (!first)
 			ts_json_bytes(json, ", ", 2);
 		first = false;
-		json_key(json, field->name);
+		put_key(json, field->name);
 		if (field->label == PROTOBUF_C_LABEL_REPEATED)
-			json_repeated(json, field, at, depth);
+			put_repeated(json, field, at, depth);
 		else
-			json_value(json, field, at + field->offset, depth);
+			put_value(json, field, at + field->offset, depth);
 	}
 	ts_json_bytes(json, "}", 1);
 }
 
 int ts_json_message(struct ts_json *json, const ProtobufCMessage *message)
 {
-	json_object(json, message, 0);
+	put_object(json, message, 0);
 	return json->error;
 }

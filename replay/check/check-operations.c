@@ -34,21 +34,18 @@ static int add_actor(struct ts_check_operations *all, const struct ts_check_acto
 	struct ts_check_actor *actor;
 
 	if (all->n_actors == all->actors_capacity) {
-		uint32_t capacity = all->actors_capacity ? all->actors_capacity * 2 : 16;
-		struct ts_check_actor *grown =
-			realloc(all->actors, capacity * sizeof(*all->actors));
+		uint32_t capacity = all->actors_capacity;
 
-		if (!grown)
+		if (TS_GROW(all->actors, capacity, all->n_actors + 1))
 			return -ENOMEM;
-		all->actors = grown;
 		for (uint32_t i = 0; i < all->n_actors; i++) {
-			uint32_t *known = realloc(grown[i].known, capacity * sizeof(*known));
+			uint32_t *known = realloc(all->actors[i].known, capacity * sizeof(*known));
 
 			if (!known)
 				return -ENOMEM;
 			memset(known + all->actors_capacity, 0,
 			       (capacity - all->actors_capacity) * sizeof(*known));
-			grown[i].known = known;
+			all->actors[i].known = known;
 		}
 		all->actors_capacity = capacity;
 	}
@@ -200,16 +197,12 @@ static uint32_t kind_of(const struct ts_row_operation *operation, uint32_t who)
 static int note_trail(struct ts_check_operations *all, const struct ts_row_operation *operation,
 		      uint32_t who)
 {
-	if (operation->sequence >= all->n_trails) {
-		size_t n = operation->sequence + operation->sequence / 2 + 64;
-		struct ts_check_trail *grown = realloc(all->trails, n * sizeof(*grown));
+	size_t n = all->n_trails;
 
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + all->n_trails, 0, (n - all->n_trails) * sizeof(*grown));
-		all->trails = grown;
-		all->n_trails = n;
-	}
+	if (TS_GROW(all->trails, n, operation->sequence + 1))
+		return -ENOMEM;
+	memset(all->trails + all->n_trails, 0, (n - all->n_trails) * sizeof(*all->trails));
+	all->n_trails = n;
 	all->trails[operation->sequence] =
 		(struct ts_check_trail){who, all->actors[who].clock, kind_of(operation, who)};
 	return 0;

@@ -174,7 +174,7 @@ static bool follow_items(struct calibration *calibration, size_t at)
 		ts_emulate_visit(program, calibration->tails, i, take_end, calibration);
 		if (item->kind == TS_EMULATE_OP)
 			item->lag_ns = calibration->over_ns;
-		else
+		else if (item->kind != TS_EMULATE_SEED)
 			program->recorded_items[i].end_ns =
 				ts_emulate_more(calibration->over_ns, start_ns);
 		if (calibration->is_found)
@@ -191,7 +191,7 @@ static bool follow_items(struct calibration *calibration, size_t at)
 		else if (item->kind == TS_EMULATE_OP && !call->wait &&
 			 !(item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN)))
 			sample(calibration, &calibration->kernel, took_ns);
-		has_record |= item->kind == TS_EMULATE_RECORD;
+		has_record |= ts_emulate_is_record(item);
 	}
 	return has_record;
 }

@@ -488,7 +488,7 @@ static void move_stream(struct ts_emulate_program *program, uint32_t from, uint3
 	for (size_t i = 0; i < program->n_items; i++)
 		if (program->items[i].stream == from) {
 			program->items[i].stream = to;
-			*n_edited += 1;
+			*n_edited += program->items[i].kind != TS_EMULATE_SEED;
 		}
 	for (size_t i = 0; i < program->n_calls; i++)
 		if (program->calls[i].wait == TS_EMULATE_WAIT_STREAM &&
@@ -594,7 +594,7 @@ static int split_stream(struct edit *e, uint32_t queue)
 		    (e->edit->pattern[0] ? fits_kernel(e, item) : kind_of(item) == iteration_kind))
 			n_iterations++;
 		item->stream = parts[(n_iterations ? n_iterations - 1 : 0) % n_parts];
-		e->n_edited++;
+		e->n_edited += item->kind != TS_EMULATE_SEED;
 	}
 	return r;
 }

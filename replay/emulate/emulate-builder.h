@@ -71,6 +71,29 @@ struct ts_emulate_builder {
 	size_t n_last_allocated;
 };
 
+/* An item while its row is read. */
+struct ts_emulate_row_item {
+	struct ts_emulate_item its;
+	struct ts_emulate_recorded_item recorded;
+};
+
+/*
+ * Return the index of a stream, a thread or an engine, which they make at its first use. Errors as
+ * ts_emulate_builder_feed().
+ */
+int ts_emulate_builder_queue(struct ts_emulate_builder *builder, uint32_t session,
+			     uint32_t context_id, uint32_t stream, uint32_t *ret);
+int ts_emulate_builder_thread(struct ts_emulate_builder *builder, uint32_t session, uint32_t thread,
+			      uint32_t *ret);
+int ts_emulate_builder_engine(struct ts_emulate_builder *builder, uint32_t session, uint32_t device,
+			      uint32_t kind, uint32_t *ret);
+/* Add a call, or an item of the call `its.call`. Return 0, -ENOMEM or TS_E_EMULATED. */
+int ts_emulate_builder_add_call(struct ts_emulate_builder *builder,
+				const struct ts_emulate_call *call,
+				const struct ts_emulate_recorded_call *recorded);
+int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
+				struct ts_emulate_row_item *item);
+
 /* Orders calls by start, then by id. */
 static inline int ts_emulate_compare_calls(const struct ts_emulate_recorded_call *a,
 					   const struct ts_emulate_recorded_call *b)

@@ -153,6 +153,9 @@ static void unite(struct ts_emulate_program *program, const struct device *devic
 	for (size_t i = 0; i < device->n_copies; i++)
 		if (program->items[device->copies[i].what].engine == b)
 			program->items[device->copies[i].what].engine = a;
+	for (size_t i = 0; i < program->n_items && program->items[i].kind == TS_EMULATE_SEED; i++)
+		if (program->items[i].engine == b)
+			program->items[i].engine = a;
 	engines[a].kinds |= engines[b].kinds;
 	engines[a].n_ops += engines[b].n_ops;
 	engines[b].n_ops = 0;

@@ -236,7 +236,13 @@ static void chain_call(struct ts_emulate_program *program, uint32_t i)
 
 	if (before == NONE) {
 		thread->first_call = i;
-		call->gap_ns = recorded[i].start_ns;
+		if (recorded[i].start_ns >= thread->recorded_ns)
+			call->gap_ns = recorded[i].start_ns - thread->recorded_ns;
+		else if (!thread->is_old)
+			/* The thread began before the last call of the main thread had ended. */
+			thread->start_ns -=
+				ts_emulate_less(thread->start_ns,
+						thread->recorded_ns - recorded[i].start_ns);
 	} else {
 		program->calls[before].next = i;
 		if (recorded[i].start_ns >= recorded[before].end_ns)
@@ -310,10 +316,13 @@ static int join_thread(struct ts_emulate_program *program, const struct thread_c
 	uint32_t first = program->threads[thread].first_call;
 	uint32_t last = program->threads[thread].last_call;
 	uint64_t end_ns = recorded[last].end_ns;
-	uint32_t at = over_before(program, main, recorded[first].start_ns), next;
+	uint32_t at = program->threads[thread].is_old
+			      ? NONE
+			      : over_before(program, main, recorded[first].start_ns);
+	uint32_t next;
 	int r = at != NONE ? join(program, first, at) : 0;
 
-	if (r)
+	if (r || program->threads[thread].goes_on)
 		return r;
 	at = over_before(program, main, end_ns);
 	next = at != NONE ? program->calls[at].next : NONE;
@@ -465,14 +474,14 @@ static void count(struct ts_emulate_program *program, struct ts_emulate_call *ca
 static int find_records(struct ts_emulate_program *program, struct ts_state_map *record_by_event,
 			const struct ts_emulate_call *call)
 {
-	uint32_t session = program->threads[call->thread].session;
 	int r = 0;
 
 	for (uint32_t i = call->first_item; !r && i < call->first_item + call->n_items; i++) {
 		struct ts_emulate_item *item = &program->items[i];
+		uint32_t session = program->queues[item->stream].session;
 		uint64_t event = program->recorded_items[i].bytes;
 
-		if (item->kind == TS_EMULATE_RECORD) {
+		if (ts_emulate_is_record(item)) {
 			r = ts_state_map_set(record_by_event, session, event, i);
 		} else if (item->kind == TS_EMULATE_WAIT) {
 			item->other = ts_state_map_find(record_by_event, session, event);

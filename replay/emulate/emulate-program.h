@@ -26,6 +26,11 @@ enum ts_emulate_item_kind {
 	TS_EMULATE_WAIT,  /* a stream's wait for an event */
 	TS_EMULATE_OPEN,  /* in the launch's stream, before the nodes of a graph */
 	TS_EMULATE_CLOSE, /* in the launch's stream, after the nodes of a graph */
+	/*
+	 * An item of an earlier window: see emulate-carry.c. It starts `launch_ns` after the
+	 * program's start, waits for nothing, and occupies `demand` units of its engine.
+	 */
+	TS_EMULATE_SEED,
 };
 
 #define TS_EMULATE_ITEM_PAGEABLE (1u << 0)
@@ -146,6 +151,13 @@ struct ts_emulate_context {
 struct ts_emulate_thread {
 	uint32_t session, thread;
 	uint32_t first_call, last_call;
+	/*
+	 * The end of the thread's last call in earlier windows, in the trace and as emulated. A
+	 * thread that begins in this window has those of its session's main thread. 0: none.
+	 */
+	uint64_t recorded_ns, start_ns;
+	bool is_old;  /* the thread has calls in earlier windows */
+	bool goes_on; /* the thread has calls in later windows */
 };
 
 struct ts_emulate_program {
@@ -178,6 +190,13 @@ struct ts_emulate_program {
 };
 
 #define TS_EMULATE_STEP 65536u
+
+/* True for an event record, also for one of an earlier window. */
+static inline bool ts_emulate_is_record(const struct ts_emulate_item *item)
+{
+	return item->kind == TS_EMULATE_RECORD ||
+	       (item->kind == TS_EMULATE_SEED && item->type == TS_ROW_EVENT);
+}
 
 static inline uint64_t ts_emulate_add(uint64_t a_ns, uint64_t b_ns)
 {
@@ -246,6 +265,8 @@ int ts_emulate_find_engines(struct ts_emulate_program *program);
 int ts_emulate_find_events(struct ts_emulate_program *program, const uint32_t *calls,
 			   size_t n_calls);
 
+/* Copies the parts that edits change; the copy shares the rest. Returns 0 or -ENOMEM. */
+int ts_emulate_copy(const struct ts_emulate_program *program, struct ts_emulate_program **ret_copy);
 /* Applies an edit to a copy of the program. Errors as in ts_emulate_run(). */
 int ts_emulate_edit(struct ts_emulate_program *program, const struct ts_emulate_edit *edit,
 		    const struct ts_emulate_names *names, uint64_t *n_edited, char *ret_message);
@@ -262,6 +283,8 @@ static inline __attribute__((always_inline)) void ts_emulate_visit(
 	const struct ts_emulate_queue *queue;
 	const struct ts_emulate_context *context;
 
+	if (its->kind == TS_EMULATE_SEED)
+		return;
 	if (its->other != TS_EMULATE_NONE && its->kind != TS_EMULATE_CLOSE)
 		visit(user, its->other);
 	if (its->flags & TS_EMULATE_ITEM_NODE) {

@@ -38,9 +38,7 @@ static int copy_contexts(const struct ts_emulate_program *program, struct ts_emu
 	return 0;
 }
 
-/* Copies the parts that edits change. The recorded facts are shared with the program. */
-static int copy_program(const struct ts_emulate_program *program,
-			struct ts_emulate_program **ret_copy)
+int ts_emulate_copy(const struct ts_emulate_program *program, struct ts_emulate_program **ret_copy)
 {
 	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *copy =
 		calloc(1, sizeof(*copy));
@@ -129,14 +127,16 @@ static int give_call(const struct ts_emulate_run *run, size_t i, const struct re
 		       : 0;
 }
 
-static int give_times(const struct ts_emulate_run *run, const struct receiver *receiver)
+int ts_emulate_give_times(const struct ts_emulate_run *run,
+			  int (*take)(void *data, const struct ts_emulate_time *time), void *data)
 {
+	const struct receiver receiver = {take, data};
 	int r = 0;
 
 	for (size_t i = 0; !r && i < run->program->n_items; i++)
-		r = give_op(run, i, receiver);
+		r = give_op(run, i, &receiver);
 	for (size_t i = 0; !r && i < run->program->n_calls; i++)
-		r = give_call(run, i, receiver);
+		r = give_call(run, i, &receiver);
 	return r;
 }
 
@@ -152,7 +152,8 @@ static int run_program(const struct ts_emulate_program *program, const struct re
 		r = ts_emulate_finish(&run, result);
 	if (r)
 		return r;
-	return receiver->take ? give_times(&run, receiver) : ts_emulate_find_path(&run, result);
+	return receiver->take ? ts_emulate_give_times(&run, receiver->take, receiver->data)
+			      : ts_emulate_find_path(&run, result);
 }
 
 int ts_emulate_run_times(const struct ts_emulate_program *program,
@@ -168,7 +169,7 @@ int ts_emulate_run_times(const struct ts_emulate_program *program,
 	int r = result ? 0 : -ENOMEM;
 
 	if (!r && n_edits)
-		r = copy_program(program, &edited);
+		r = ts_emulate_copy(program, &edited);
 	for (size_t i = 0; !r && i < n_edits; i++)
 		r = ts_emulate_edit(edited, &edits[i], names, &result->n_edited, ret_message);
 	if (!r)

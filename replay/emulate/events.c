@@ -64,6 +64,12 @@ static uint32_t session_of(const struct ts_emulate_program *program,
 	return program->threads[call->thread].session;
 }
 
+/* Returns the session of a record. */
+static uint32_t owner_of(const struct ts_emulate_program *program, uint32_t record)
+{
+	return program->queues[program->items[record].stream].session;
+}
+
 /*
  * Returns a key for a number and a handle. A session has few of them, so collisions of keys do not
  * matter.
@@ -124,7 +130,7 @@ static int tally_call(struct matching *matching, struct ts_emulate_call *call)
 	for (uint64_t i = 1; !r && i <= n; i++) {
 		uint32_t at = matching->recent[(matching->n_recent - i) % RECENT];
 		const struct ts_emulate_recorded_item *record = recorded_of(matching, at);
-		uint32_t session = session_of(program, &program->calls[program->items[at].call]);
+		uint32_t session = owner_of(program, at);
 
 		/* An older version of an event that was recorded again is no candidate. */
 		if (session == session_of(program, call) &&
@@ -172,8 +178,7 @@ static uint32_t last_over(const struct matching *matching, const struct ts_emula
 		uint32_t at = matching->recent[(matching->n_recent - i) % RECENT];
 		const struct ts_emulate_recorded_item *record = recorded_of(matching, at);
 
-		if (session_of(program, &program->calls[program->items[at].call]) ==
-			    session_of(program, call) &&
+		if (owner_of(program, at) == session_of(program, call) &&
 		    record->end_ns <= end_ns &&
 		    (best == NONE || record->end_ns > recorded_of(matching, best)->end_ns))
 			best = at;
@@ -214,10 +219,10 @@ static int walk(struct matching *matching, const uint32_t *calls, size_t n_calls
 
 		for (uint32_t k = call->first_item; !r && k < call->first_item + call->n_items;
 		     k++) {
-			if (program->items[k].kind != TS_EMULATE_RECORD)
+			if (!ts_emulate_is_record(&program->items[k]))
 				continue;
 			matching->recent[matching->n_recent++ % RECENT] = k;
-			r = ts_state_map_set(&matching->record_by_handle, session_of(program, call),
+			r = ts_state_map_set(&matching->record_by_handle, owner_of(program, k),
 					     recorded_of(matching, k)->bytes, k);
 		}
 		if (!r && call->wait == TS_EMULATE_WAIT_ITEM)

@@ -136,8 +136,8 @@ static int add_to_context(struct ts_emulate_context *context, uint32_t queue)
 	return r;
 }
 
-static int get_queue(struct ts_emulate_builder *builder, uint32_t session, uint32_t context_id,
-		     uint32_t stream, uint32_t *ret)
+int ts_emulate_builder_queue(struct ts_emulate_builder *builder, uint32_t session,
+			     uint32_t context_id, uint32_t stream, uint32_t *ret)
 {
 	struct ts_emulate_program *program = builder->program;
 	uint64_t key = (uint64_t)context_id << 32 | stream;
@@ -182,7 +182,7 @@ static int feed_stream(struct ts_emulate_builder *builder, uint32_t session,
 	struct ts_emulate_program *program = builder->program;
 	struct ts_emulate_queue *queue;
 	uint32_t at;
-	int r = get_queue(builder, session, row->context, row->stream, &at);
+	int r = ts_emulate_builder_queue(builder, session, row->context, row->stream, &at);
 
 	if (r)
 		return r;
@@ -194,8 +194,8 @@ static int feed_stream(struct ts_emulate_builder *builder, uint32_t session,
 	return 0;
 }
 
-static int get_thread(struct ts_emulate_builder *builder, uint32_t session, uint32_t thread,
-		      uint32_t *ret)
+int ts_emulate_builder_thread(struct ts_emulate_builder *builder, uint32_t session, uint32_t thread,
+			      uint32_t *ret)
 {
 	struct ts_emulate_program *program = builder->program;
 	uint32_t found = find(&builder->thread_by_id, &builder->thread_found, session, thread);
@@ -213,7 +213,10 @@ static int get_thread(struct ts_emulate_builder *builder, uint32_t session, uint
 		if (r)
 			return r;
 		found = (uint32_t)program->n_threads++;
-		program->threads[found] = (struct ts_emulate_thread){session, thread, NONE, NONE};
+		program->threads[found] = (struct ts_emulate_thread){.session = session,
+								     .thread = thread,
+								     .first_call = NONE,
+								     .last_call = NONE};
 	}
 	*ret = found;
 	return 0;
@@ -226,8 +229,8 @@ static const struct ts_row_device *device_of(const struct ts_emulate_builder *bu
 	return builder->reader ? ts_sbt_reader_device(builder->reader, session, device) : NULL;
 }
 
-static int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint32_t device,
-		      uint32_t kind, uint32_t *ret)
+int ts_emulate_builder_engine(struct ts_emulate_builder *builder, uint32_t session, uint32_t device,
+			      uint32_t kind, uint32_t *ret)
 {
 	struct ts_emulate_program *program = builder->program;
 	uint64_t key = (uint64_t)device << 8 | kind;
@@ -272,8 +275,9 @@ static bool is_full(const struct ts_emulate_builder *builder)
 	return builder->program->n_calls + builder->n_rows >= TS_EMULATE_MAX_ITEMS;
 }
 
-static int add_call(struct ts_emulate_builder *builder, const struct ts_emulate_call *call,
-		    const struct ts_emulate_recorded_call *recorded)
+int ts_emulate_builder_add_call(struct ts_emulate_builder *builder,
+				const struct ts_emulate_call *call,
+				const struct ts_emulate_recorded_call *recorded)
 {
 	struct ts_emulate_program *program = builder->program;
 	size_t n = program->n_calls;
@@ -351,22 +355,16 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		recorded.end_ns = recorded.start_ns;
 		program->doubts.n_backwards++;
 	}
-	r = get_thread(builder, session, row->thread, &call.thread);
+	r = ts_emulate_builder_thread(builder, session, row->thread, &call.thread);
 	if (!r && is_free(row->domain, row->cbid)) {
 		call.wait = TS_EMULATE_WAIT_CONTEXT;
 		call.flags |= TS_EMULATE_CALL_GUESSED;
 		r = get_context(builder, session, row->context, &call.wait_of);
 	}
-	return r ? r : add_call(builder, &call, &recorded);
+	return r ? r : ts_emulate_builder_add_call(builder, &call, &recorded);
 }
 
-/* An item while its row is read. */
-struct row_item {
-	struct ts_emulate_item its;
-	struct ts_emulate_recorded_item recorded;
-};
-
-static void take_times(struct ts_emulate_builder *builder, struct row_item *item)
+static void take_times(struct ts_emulate_builder *builder, struct ts_emulate_row_item *item)
 {
 	uint64_t start_ns = item->recorded.start_ns;
 
@@ -382,7 +380,8 @@ static void take_times(struct ts_emulate_builder *builder, struct row_item *item
  * Appends an item to its call's list. While the program is made, `first_item` holds the first of
  * the list and `join` the last.
  */
-static int add_item(struct ts_emulate_builder *builder, struct row_item *item)
+int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
+				struct ts_emulate_row_item *item)
 {
 	struct ts_emulate_program *program = builder->program;
 	uint32_t at = (uint32_t)builder->n_rows;
@@ -441,7 +440,7 @@ static uint32_t blocks_each(const struct ts_row_device *device, const struct ts_
 }
 
 static void size_kernel(struct ts_emulate_builder *builder, uint32_t session,
-			const struct ts_row_kernel *row, struct row_item *item)
+			const struct ts_row_kernel *row, struct ts_emulate_row_item *item)
 {
 	const struct ts_row_device *device = device_of(builder, session, row->device);
 	uint64_t blocks = (uint64_t)row->grid_x * row->grid_y;
@@ -469,7 +468,8 @@ struct place {
 	uint32_t device, context, stream, graph;
 };
 
-static void place_of(const struct ts_sbt_row *row, struct place *place, struct row_item *read)
+static void place_of(const struct ts_sbt_row *row, struct place *place,
+		     struct ts_emulate_row_item *read)
 {
 	struct ts_emulate_item *item = &read->its;
 
@@ -509,19 +509,19 @@ static int add_pseudo(struct ts_emulate_builder *builder, uint32_t session, uint
 				       .wait_of = NONE,
 				       .flags = TS_EMULATE_CALL_PSEUDO};
 	/* The id of this pseudo thread is above the thread ids of every valid trace. */
-	int r = get_thread(builder, session, UINT32_MAX - queue, &call.thread);
+	int r = ts_emulate_builder_thread(builder, session, UINT32_MAX - queue, &call.thread);
 
 	*ret_call = (uint32_t)builder->program->n_calls;
-	return r ? r : add_call(builder, &call, &recorded);
+	return r ? r : ts_emulate_builder_add_call(builder, &call, &recorded);
 }
 
 static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *row)
 {
-	struct row_item read = {.its = {.kind = TS_EMULATE_OP,
-					.type = (uint8_t)row->type,
-					.demand = 1,
-					.other = NONE,
-					.inner = NONE}};
+	struct ts_emulate_row_item read = {.its = {.kind = TS_EMULATE_OP,
+						   .type = (uint8_t)row->type,
+						   .demand = 1,
+						   .other = NONE,
+						   .inner = NONE}};
 	struct ts_emulate_item *item = &read.its;
 	uint64_t start_ns = ts_row_start_ns(row->any);
 	struct place place;
@@ -540,10 +540,12 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 		read.recorded.end_ns = start_ns;
 		builder->program->doubts.n_backwards++;
 	}
-	r = get_queue(builder, row->session, place.context, place.stream, &item->stream);
+	r = ts_emulate_builder_queue(builder, row->session, place.context, place.stream,
+				     &item->stream);
 	if (!r)
-		r = get_engine(builder, row->session, place.device,
-			       ts_emulate_engine_of(row->type, item->copy_kind), &item->engine);
+		r = ts_emulate_builder_engine(builder, row->session, place.device,
+					      ts_emulate_engine_of(row->type, item->copy_kind),
+					      &item->engine);
 	if (r)
 		return r;
 	builder->program->queues[item->stream].device = place.device;
@@ -559,7 +561,7 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 	}
 	builder->last_calls[item->stream] = item->call;
 	builder->program->n_ops++;
-	return r ? r : add_item(builder, &read);
+	return r ? r : ts_emulate_builder_add_item(builder, &read);
 }
 
 /*
@@ -569,8 +571,8 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 static int feed_point(struct ts_emulate_builder *builder, uint32_t session, uint64_t op_id,
 		      uint32_t context, uint32_t stream, uint64_t handle, uint8_t kind)
 {
-	struct row_item point = {.its = {.kind = kind, .other = NONE, .inner = NONE},
-				 .recorded = {.op_id = op_id, .bytes = handle}};
+	struct ts_emulate_row_item point = {.its = {.kind = kind, .other = NONE, .inner = NONE},
+					    .recorded = {.op_id = op_id, .bytes = handle}};
 	uint32_t call = ts_emulate_ids_find(&builder->call_by_op, session, op_id);
 	int r;
 
@@ -578,8 +580,8 @@ static int feed_point(struct ts_emulate_builder *builder, uint32_t session, uint
 	if (call == NONE || call == LEFT_OUT || stream == TS_NO_DEVICE ||
 	    (builder->options.has_stream && stream != builder->options.stream))
 		return 0;
-	r = get_queue(builder, session, context, stream, &point.its.stream);
-	return r ? r : add_item(builder, &point);
+	r = ts_emulate_builder_queue(builder, session, context, stream, &point.its.stream);
+	return r ? r : ts_emulate_builder_add_item(builder, &point);
 }
 
 static int feed_sync(struct ts_emulate_builder *builder, uint32_t session,

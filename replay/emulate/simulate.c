@@ -14,7 +14,8 @@
  *   queued     its engine has no room; wait_for_engine() orders by priority, then by arrival
  *   running    start(); an operation from the queue first waits for its engine delay: EVENT_START
  *   over       EVENT_END: leave_engine() starts queued operations, complete_item() releases items
- * An event record or wait takes no time: it goes from let go to over at once (settle()).
+ * An event record or wait takes no time: it goes from let go to over at once (settle()). An item of
+ * an earlier window runs at its own time, without regard to the engine's room: EVENT_START.
  */
 #include "replay/emulate/simulate.h"
 
@@ -193,7 +194,10 @@ static void start(struct simulation *s, uint32_t at)
 
 	its->start_ns = s->now_ns;
 	its->end_ns = ts_emulate_add(s->now_ns, item->duration_ns);
-	ts_emulate_sum_op(s->run, at, its->start_ns, its->end_ns);
+	if (item->kind == TS_EMULATE_SEED)
+		s->engines[item->engine].used += item->demand;
+	else
+		ts_emulate_sum_op(s->run, at, its->start_ns, its->end_ns);
 	push(s, its->end_ns, EVENT_END, at);
 }
 
@@ -275,6 +279,10 @@ static void let_go(struct simulation *s, uint32_t at)
 	uint64_t call_ns = s->run->calls[item->call].start_ns, launched_ns, ready_ns = 0;
 
 	its->is_let_go = true;
+	if (item->kind == TS_EMULATE_SEED) {
+		push(s, item->launch_ns, EVENT_START, at);
+		return;
+	}
 	if (item->kind != TS_EMULATE_OP) {
 		its->by_kind = its->by == NONE || its->over_ns < call_ns ? TS_EMULATE_BY_CALL
 									 : TS_EMULATE_BY_ITEM;
@@ -576,7 +584,8 @@ static int prepare(struct simulation *s)
 		if (first == NONE)
 			continue;
 		s->run->calls[first].before = NONE;
-		s->threads[i].own_ns = program->calls[first].gap_ns;
+		s->threads[i].own_ns =
+			ts_emulate_add(program->threads[i].start_ns, program->calls[first].gap_ns);
 		set_off(s, i, first);
 	}
 	return s->r;

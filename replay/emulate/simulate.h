@@ -73,6 +73,9 @@ int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emul
 /* _finish() computes the figures, _find_path() the critical path. Return 0 or -ENOMEM. */
 int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result *result);
 int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_result *result);
+/* Passes the times of calls and operations: see ts_emulate_run_times(). */
+int ts_emulate_give_times(const struct ts_emulate_run *run,
+			  int (*take)(void *data, const struct ts_emulate_time *time), void *data);
 
 static inline void ts_emulate_sum(struct ts_emulate_busy *busy, uint64_t start_ns, uint64_t end_ns,
 				  uint32_t demand)

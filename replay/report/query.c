@@ -364,6 +364,8 @@ static int run_graph(struct query *query, const Ts__Rpc__Query__Graph *asked)
 	struct ts_graph_options options = {.session = query->session};
 	int r = window(query, asked->from, asked->to, &options.from_ns, &options.to_ns);
 
+	if (asked->has_max_nodes && asked->max_nodes && asked->max_nodes < TS_GRAPH_MAX_NODES)
+		options.max_nodes = asked->max_nodes;
 	r = r ? r : resolve(query, false, false, 0);
 	r = r ? r : ts_graph_read(query->reader, &options, &graph);
 	if (r)

@@ -54,7 +54,7 @@ static inline struct ts_call *ts_state_calls_at(const struct ts_state_calls *cal
 static inline uint32_t *ts_state_calls_place(const struct ts_state_calls *calls, uint32_t session,
 					     uint64_t op_id)
 {
-	return &calls->by_op[(op_id + session * UINT64_C(0x9e3779b1)) & (2 * calls->n_slots - 1)];
+	return &calls->by_op[(op_id + ts_hash_key(session)) & (2 * calls->n_slots - 1)];
 }
 
 static inline bool ts_state_calls_has_id(const struct ts_call *call, uint32_t session,

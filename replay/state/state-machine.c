@@ -7,6 +7,7 @@
 #include "proto/abi/grow.h"
 #include "replay/state/state-calls.h"
 #include "replay/state/state-order.h"
+#include "replay/state/state-stages.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +18,8 @@
 #define MAX_EARLY 65536u
 
 struct ts_state_machine {
-	struct ts_state_order order;
+	struct ts_state_order order;  /* of the second stage (state-stages.h) */
+	uint8_t apart[TS_CACHE_LINE]; /* the stages share no line of a cache */
 	struct ts_state_calls calls;
 	uint64_t n_ops;		   /* device rows so far */
 	struct ts_state_map early; /* device rows that came before their call */
@@ -212,7 +214,8 @@ static void copy_row(struct ts_state_op *op, const struct ts_sbt_row *row)
 	place(op, row->any);
 }
 
-static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row *row,
+/* Finds the call of a device row, and all of the operation but its dependencies. */
+static int join_device(struct ts_state_machine *machine, const struct ts_sbt_row *row,
 		       uint64_t op_id, struct ts_state_op *op)
 {
 	uint64_t number = ts_state_calls_find(&machine->calls, row->session, op_id);
@@ -243,7 +246,15 @@ static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row
 		call->is_awaited = false;
 		copy_call(call, op);
 	}
-	if (!r)
+	return r ? r : 1;
+}
+
+static int feed_device(struct ts_state_machine *machine, const struct ts_sbt_row *row,
+		       uint64_t op_id, struct ts_state_op *op)
+{
+	int r = join_device(machine, row, op_id, op);
+
+	if (r == 1)
 		r = ts_state_order_op(&machine->order, op);
 	return r ? r : 1;
 }
@@ -269,6 +280,68 @@ int ts_state_machine_feed(struct ts_state_machine *machine, const struct ts_sbt_
 	case TS_ROW_STREAM:
 		return ts_state_order_stream(&machine->order, row->session, row->stream->context,
 					     row->stream->stream, row->stream->stream_flags);
+	default:
+		return 0;
+	}
+}
+
+int ts_state_machine_join(struct ts_state_machine *machine, const struct ts_sbt_row *row,
+			  struct ts_state_item *ret_item)
+{
+	ret_item->start_ns = ts_row_start_ns(row->any);
+	ret_item->type = row->type;
+	ret_item->session = row->session;
+	ret_item->has_op = false;
+	switch (row->type) {
+	case TS_ROW_API:
+		ret_item->api = *row->api;
+		return feed_call(machine, row->session, row->api);
+	case TS_ROW_SYNC:
+		ret_item->sync = *row->sync;
+		return 0;
+	case TS_ROW_KERNEL:
+		ret_item->has_op = true;
+		return join_device(machine, row, row->kernel->op_id, &ret_item->op);
+	case TS_ROW_MEMCPY:
+		ret_item->has_op = true;
+		return join_device(machine, row, row->memcpy_->op_id, &ret_item->op);
+	case TS_ROW_MEMSET:
+		ret_item->has_op = true;
+		return join_device(machine, row, row->memset_->op_id, &ret_item->op);
+	case TS_ROW_EVENT:
+		ret_item->event = *row->event;
+		return 1;
+	case TS_ROW_STREAM_WAIT:
+		ret_item->stream_wait = *row->stream_wait;
+		return 1;
+	case TS_ROW_GRAPH_LAUNCH:
+		ret_item->graph_launch = *row->graph_launch;
+		return 1;
+	case TS_ROW_STREAM:
+		ret_item->stream = *row->stream;
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int ts_state_machine_order(void *data, void *at)
+{
+	struct ts_state_machine *machine = data;
+	struct ts_state_item *item = at;
+
+	if (item->has_op)
+		return ts_state_order_op(&machine->order, &item->op);
+	switch (item->type) {
+	case TS_ROW_EVENT:
+		return ts_state_order_record(&machine->order, item->session, &item->event);
+	case TS_ROW_STREAM_WAIT:
+		return ts_state_order_wait(&machine->order, item->session, &item->stream_wait);
+	case TS_ROW_GRAPH_LAUNCH:
+		return ts_state_order_launch(&machine->order, item->session, &item->graph_launch);
+	case TS_ROW_STREAM:
+		return ts_state_order_stream(&machine->order, item->session, item->stream.context,
+					     item->stream.stream, item->stream.stream_flags);
 	default:
 		return 0;
 	}

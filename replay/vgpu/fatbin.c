@@ -15,6 +15,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "proto/abi/grow.h"
 #include "replay/vgpu/vgpu-module.h"
 
 #define WRAPPER_MAGIC	 0x466243b1u
@@ -164,19 +165,16 @@ damaged:
 /* Texts of an image, in its order. */
 struct texts {
 	char **at;
-	size_t n;
+	size_t n, n_allocated;
 };
 
 static int add_text(struct texts *texts, char *text)
 {
-	char **grown = realloc(texts->at, (texts->n + 1) * sizeof(*grown));
-
-	if (!grown) {
+	if (TS_GROW(texts->at, texts->n_allocated, texts->n + 1)) {
 		free(text);
 		return -ENOMEM;
 	}
-	texts->at = grown;
-	grown[texts->n++] = text;
+	texts->at[texts->n++] = text;
 	return 0;
 }
 

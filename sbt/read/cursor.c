@@ -18,6 +18,7 @@
 #include "sbt/read/filter.h"
 #include "sbt/read/threads/ahead.h"
 #include "sbt/read/threads/jobs.h"
+#include "sbt/read/threads/prefetch.h"
 #include "sbt/tap.h"
 
 #define MIN_BATCH_ROWS 16u
@@ -35,6 +36,13 @@
 #define AHEAD_ROWS   (512u * 1024)
 /* A caller that sets a smaller limit of memory wants no queue of rows. */
 #define AHEAD_BYTES (16ull * 1024 * 1024)
+/*
+ * With the thread that reads ahead and the caller's, further threads decode the next blocks: half
+ * of all threads, because the caller may use some for its own work. Their rows may take one part
+ * in PREFETCH_SHARE of the limit of memory.
+ */
+#define PREFETCH_THREADS 3u /* least number of threads in all */
+#define PREFETCH_SHARE	 2u
 
 /*
  * Memory that a stream can free. Columns are freed first, because they are needed only after the
@@ -80,7 +88,11 @@ struct ts_sbt_cursor {
 	struct ts_sbt_reader *caller;
 	struct ts_row_ahead *ahead;    /* NULL: the caller's thread merges */
 	struct ts_row_batch **retired; /* with `ahead`: batches that its consumer may still read */
-	ts_sbt_tap_fn tap;	       /* NULL: none */
+	/* With `ahead`, of its thread: decodes the blocks up to waiting[next_prefetch - 1]. */
+	struct ts_prefetch *prefetch;
+	size_t next_prefetch;
+	unsigned n_prefetch_threads; /* to start with the next block; 0: none, or started */
+	ts_sbt_tap_fn tap;	     /* NULL: none */
 	void *tap_data;
 	uint64_t ahead_blocks; /* number of decoded blocks to start the thread at */
 	struct ts_sbt_cursor_options options;
@@ -224,6 +236,7 @@ static int take_batch(struct ts_sbt_cursor *cursor, struct stream *stream, uint3
 	stream->batch = malloc(sizeof(*stream->batch) + batch_bytes(stream));
 	if (!stream->batch)
 		return ts_sbt_reader_fail(cursor->reader, -ENOMEM, 0, "no memory for rows");
+	stream->batch->n_bytes = batch_bytes(stream);
 	cursor->open_bytes += batch_bytes(stream);
 	use_append(cursor, stream, HELD_BATCH);
 	return 0;
@@ -366,14 +379,73 @@ static int skip(struct ts_sbt_cursor *cursor, struct stream *stream)
 		   : 0;
 }
 
+/* Adds the block that is opened now and the next ones, as many as the queue holds. */
+static void prefetch(struct ts_sbt_cursor *cursor)
+{
+	if (cursor->n_prefetch_threads)
+		(void)ts_prefetch_new(cursor->reader, cursor->n_prefetch_threads,
+				      cursor->max_open_bytes / PREFETCH_SHARE, &cursor->prefetch);
+	cursor->n_prefetch_threads = 0;
+	if (cursor->next_prefetch < cursor->next_waiting - 1)
+		cursor->next_prefetch = cursor->next_waiting - 1;
+	while (cursor->prefetch && cursor->next_prefetch < cursor->n_waiting &&
+	       ts_prefetch_add(cursor->prefetch, cursor->waiting[cursor->next_prefetch].block))
+		cursor->next_prefetch++;
+}
+
+/*
+ * Takes the rows of a block that a thread has decoded. They become one batch. Returns false if the
+ * cursor has to decode the block. If the rows of open blocks take much memory, batches have to be
+ * small, so the threads are ended.
+ */
+static bool take_prefetched(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	const struct ts_sbt_block *block = &cursor->reader->blocks[stream->block];
+	const struct ts_row_schema *schema = ts_row_schema(block->type);
+	struct ts_sbt_block_header header;
+
+	prefetch(cursor);
+	if (!cursor->prefetch)
+		return false;
+	if (cursor->open_bytes + (uint64_t)block->n_rows * schema->row_bytes >
+	    cursor->max_open_bytes / PREFETCH_SHARE) {
+		ts_prefetch_free(ts_take_ptr(cursor->prefetch));
+		return false;
+	}
+	stream->batch = ts_prefetch_take(cursor->prefetch, stream->block, &header);
+	if (!stream->batch)
+		return false;
+	ts_block_decoder_init(&stream->decoder, schema, &header);
+	stream->before = stream->decoder;
+	stream->decoder.n_left = 0;
+	stream->batch_n = stream->batch_capacity = header.n_rows;
+	cursor->open_bytes += batch_bytes(stream);
+	cursor->n_decoded++;
+	use_append(cursor, stream, HELD_BATCH);
+	if (cursor->reader->on_rows)
+		cursor->reader->on_rows(header.n_rows, cursor->reader->on_rows_data);
+	return true;
+}
+
+/* Loads a block that the cursor decodes itself, up to the first row of the window. */
+static int load_first(struct ts_sbt_cursor *cursor, struct stream *stream)
+{
+	struct ts_sbt_block_header header;
+	int r = load(cursor, stream, &header);
+
+	if (r)
+		return r;
+	ts_block_decoder_init(&stream->decoder, ts_row_schema(stream->type), &header);
+	return skip(cursor, stream);
+}
+
 /* Opens the next waiting block. A block without a row in the window is closed at once. */
 static int open_next(struct ts_sbt_cursor *cursor)
 {
 	uint64_t i = cursor->waiting[cursor->next_waiting].block;
 	const struct ts_sbt_block *block = &cursor->reader->blocks[i];
-	struct ts_sbt_block_header header;
 	struct stream *stream;
-	int r;
+	int r = 0;
 
 	if (cursor->n_heap == MAX_STREAMS)
 		return ts_sbt_reader_fail(cursor->reader, TS_SBT_E_LIMIT, block->off,
@@ -387,11 +459,8 @@ static int open_next(struct ts_sbt_cursor *cursor)
 	stream->block = i;
 	stream->type = block->type;
 	stream->session = block->session;
-	r = load(cursor, stream, &header);
-	if (!r) {
-		ts_block_decoder_init(&stream->decoder, ts_row_schema(block->type), &header);
-		r = skip(cursor, stream);
-	}
+	if (!take_prefetched(cursor, stream))
+		r = load_first(cursor, stream);
 	if (!r)
 		r = settle(cursor, stream);
 	if (!r)
@@ -641,6 +710,23 @@ static int next_of_source(void *data, struct ts_sbt_row *ret_row, uint64_t *ret_
 	return r || !cursor->tap ? r : cursor->tap(ret_row, cursor->tap_data);
 }
 
+static void recycle(void *data, struct ts_row_batch *batch)
+{
+	struct ts_sbt_cursor *cursor = data;
+
+	if (cursor->prefetch)
+		ts_prefetch_give(cursor->prefetch, batch);
+	else
+		free(batch);
+}
+
+static void finish_source(void *data)
+{
+	struct ts_sbt_cursor *cursor = data;
+
+	ts_prefetch_free(ts_take_ptr(cursor->prefetch));
+}
+
 /*
  * Starts the thread that reads ahead, if enough rows are left to pay for it. From then on, all but
  * `ahead` belongs to the thread. Without a thread, for example without memory, the cursor merges in
@@ -648,17 +734,29 @@ static int next_of_source(void *data, struct ts_sbt_row *ret_row, uint64_t *ret_
  */
 static void start_ahead(struct ts_sbt_cursor *cursor)
 {
-	const struct ts_row_source source = {next_of_source, n_decoded, cursor};
+	const struct ts_row_source source = {
+		.next = next_of_source,
+		.decoded = n_decoded,
+		.recycle = recycle,
+		.finish = finish_source,
+		.data = cursor,
+	};
+	const unsigned n_threads = ts_sbt_max_threads();
 	struct ts_row_ahead *ahead;
 	uint64_t n_rows = 0;
 
 	cursor->ahead_blocks = UINT64_MAX;
 	for (size_t i = cursor->next_waiting; i < cursor->n_waiting && n_rows < AHEAD_ROWS; i++)
 		n_rows += cursor->reader->blocks[cursor->waiting[i].block].n_rows;
-	if (n_rows >= AHEAD_ROWS && cursor->max_open_bytes >= AHEAD_BYTES &&
-	    ts_sbt_max_threads() > 1 &&
-	    !ts_row_ahead_new(cursor->reader, &source, &cursor->reader, &cursor->retired, &ahead))
+	if (n_rows < AHEAD_ROWS || cursor->max_open_bytes < AHEAD_BYTES || n_threads == 1)
+		return;
+	/* A window and a resumed reader skip rows while a block is opened: see skip(). */
+	if (n_threads >= PREFETCH_THREADS && !cursor->options.from_ns && !cursor->options.resume)
+		cursor->n_prefetch_threads = (n_threads - 1) / 2;
+	if (!ts_row_ahead_new(cursor->reader, &source, &cursor->reader, &cursor->retired, &ahead))
 		cursor->ahead = ahead;
+	else
+		cursor->n_prefetch_threads = 0;
 }
 
 static int next_tapped(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)

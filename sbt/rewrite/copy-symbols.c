@@ -14,7 +14,7 @@
  */
 static uint64_t key_of(uint64_t a, uint64_t b, uint64_t c)
 {
-	return a ^ b * 0x9e3779b97f4a7c15u ^ c * 0xc2b2ae3d27d4eb4fu;
+	return ts_hash_add(ts_hash_add(ts_hash_key(a), b), c);
 }
 
 static int keep_in_image(struct ts_copy_source *source, uint32_t image, uint64_t address)

@@ -16,7 +16,7 @@
 struct sort_key {
 	uint64_t start_ns;
 	uint32_t row;
-	uint32_t reserved;
+	uint32_t to; /* of a late row: its new place */
 };
 
 /* Counts the keys in [a, b) that do not start later than start_ns. */
@@ -120,6 +120,143 @@ static void reorder_in_place(uint8_t *column, uint8_t *scratch, const struct sor
 	memcpy(column, scratch, (size_t)n * width);
 }
 
+/*
+ * ---- a few late rows ----
+ *
+ * A row is late if a row in front of it starts later. Long calls are late, because a call becomes a
+ * row when it ends. If few rows are late, the others move towards the end of the window in long
+ * pieces.
+ */
+
+/* If more than one row in LATE_SHARE is late, the window is sorted as a whole. */
+#define LATE_SHARE 32u
+
+struct move {
+	uint32_t to, from, n;
+};
+
+struct moves {
+	struct sort_key *late; /* sorted by start */
+	struct move *moves;    /* the last rows first, so that each one moves into free places */
+	uint32_t *places;      /* of the late rows, ascending */
+	uint8_t *spare;
+	uint32_t n_late, n_moves;
+};
+
+/* Finds the late rows. Returns false if there are more than max. */
+static bool find_late(const uint64_t *starts, uint32_t n, uint32_t max, struct moves *moves)
+{
+	uint64_t latest = 0;
+
+	moves->n_late = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (ts_likely(starts[i] >= latest)) {
+			latest = starts[i];
+			continue;
+		}
+		if (moves->n_late == max)
+			return false;
+		moves->places[moves->n_late] = i;
+		moves->late[moves->n_late++] = (struct sort_key){.start_ns = starts[i], .row = i};
+	}
+	return true;
+}
+
+/* Counts the rows in [a, b), which are sorted, that do not start later than start_ns. */
+static uint32_t rows_not_later(const uint64_t *starts, uint32_t a, uint32_t b, uint64_t start_ns)
+{
+	uint32_t first = a;
+
+	while (a < b) {
+		uint32_t middle = a + (b - a) / 2;
+
+		if (starts[middle] <= start_ns)
+			a = middle + 1;
+		else
+			b = middle;
+	}
+	return a - first;
+}
+
+/*
+ * Lists the moves of the other rows, and sets the places of the late rows. A late row moves behind
+ * the last other row that does not start later.
+ */
+static void list_moves(const uint64_t *starts, uint32_t n, struct moves *moves)
+{
+	uint32_t end = n, to = n, n_places = moves->n_late, from, first;
+
+	moves->n_moves = 0;
+	for (uint32_t i = moves->n_late; i-- > 0; moves->late[i].to = --to) {
+		/* [from, end): rows that are not late, up to the next place of a late row. */
+		do {
+			from = n_places ? moves->places[n_places - 1] + 1 : 0;
+			first = from + rows_not_later(starts, from, end, moves->late[i].start_ns);
+			to -= end - first;
+			if (first < end)
+				moves->moves[moves->n_moves++] =
+					(struct move){.to = to, .from = first, .n = end - first};
+			end = first == from && n_places ? moves->places[--n_places] : first;
+		} while (first == from && from);
+	}
+}
+
+static void move_rows(uint8_t *column, const struct moves *moves, uint16_t width)
+{
+	for (uint32_t i = 0; i < moves->n_late; i++)
+		memcpy(moves->spare + (size_t)i * width,
+		       column + (size_t)moves->late[i].row * width, width);
+	for (uint32_t i = 0; i < moves->n_moves; i++)
+		memmove(column + (size_t)moves->moves[i].to * width,
+			column + (size_t)moves->moves[i].from * width,
+			(size_t)moves->moves[i].n * width);
+	for (uint32_t i = 0; i < moves->n_late; i++)
+		memcpy(column + (size_t)moves->late[i].to * width, moves->spare + (size_t)i * width,
+		       width);
+}
+
+/* Sorts rows [from, from + n) if few of them are late. Returns 0, -ENOMEM or 1: many are late. */
+static int sort_late(struct ts_builder *builder, struct ts_encoder *encoder, uint32_t from,
+		     uint32_t n)
+{
+	const uint64_t *starts = (uint64_t *)(void *)builder->columns[0] + from;
+	uint32_t max = n / LATE_SHARE;
+	struct sort_key *keys;
+	struct moves moves;
+	uint8_t *at;
+	int r;
+
+	if (!max)
+		return 1;
+	encoder->scratch.n = 0;
+	r = ts_buffer_reserve(&encoder->scratch,
+			      max * (2 * sizeof(*keys) + sizeof(uint64_t) + sizeof(uint32_t)) +
+				      (2 * max + 1) * sizeof(struct move),
+			      &at);
+	if (r)
+		return r;
+	keys = (struct sort_key *)(void *)at;
+	moves.late = keys;
+	moves.spare = at + 2 * max * sizeof(*keys);
+	moves.places = (uint32_t *)(void *)(moves.spare + max * sizeof(uint64_t));
+	moves.moves = (struct move *)(void *)(moves.places + max);
+	if (!find_late(starts, n, max, &moves))
+		return 1;
+	moves.late = sort_runs(keys, keys + max, moves.n_late);
+	list_moves(starts, n, &moves);
+	for (unsigned c = 0; c < builder->schema->n_columns; c++) {
+		uint16_t width = builder->schema->columns[c].width;
+
+		if (builder->seen[c])
+			move_rows(builder->columns[c] + (size_t)from * width, &moves, width);
+	}
+	for (int run = 0; run < TS_PLAN_RUNS; run++)
+		if (builder->indices[run])
+			move_rows((uint8_t *)(builder->indices[run] + from), &moves,
+				  sizeof(uint16_t));
+	return 0;
+}
+
 /* Sorts rows [from, from + n). */
 static int sort_window(struct ts_builder *builder, struct ts_encoder *encoder, uint32_t from,
 		       uint32_t n)
@@ -127,8 +264,10 @@ static int sort_window(struct ts_builder *builder, struct ts_encoder *encoder, u
 	const uint64_t *starts = (uint64_t *)(void *)builder->columns[0] + from;
 	struct sort_key *keys;
 	uint8_t *at, *spare;
-	int r;
+	int r = sort_late(builder, encoder, from, n);
 
+	if (r <= 0)
+		return r;
 	encoder->scratch.n = 0;
 	r = ts_buffer_reserve(&encoder->scratch, n * (2 * sizeof(*keys) + sizeof(uint64_t)), &at);
 	if (r)
@@ -257,6 +396,10 @@ int ts_builder_sort(struct ts_builder *builder, struct ts_encoder *encoder)
 		    starts[last] <= tiles[t].earliest_behind_ns) {
 			sorting.latest = starts[last];
 			sorting.from = last + 1;
+		} else if (tiles[t].is_sorted && starts[first] > tiles[t].earliest_behind_ns) {
+			/* No cut: a row behind the tile belongs in front of it. */
+			if (starts[last] > sorting.latest)
+				sorting.latest = starts[last];
 		} else {
 			r = sort_tile(&sorting, first, n_rows, &tiles[t]);
 		}

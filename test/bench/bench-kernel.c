@@ -139,7 +139,7 @@ static void feed_finish(struct ts_kernel_feed *feed)
 		const uint8_t *at = events, *end = at + n_bytes;
 
 		for (; at < end; n_events++)
-			at += ts_kernel_event_bytes(((const struct ts_bpf_event *)at)->program);
+			at += ts_kernel_event_bytes((const void *)at);
 	}
 	ts_kernel_feed_free(feed);
 }

@@ -52,6 +52,8 @@ import sys
 import tempfile
 import time
 
+import samples
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -60,31 +62,6 @@ def cpu_seconds(pid):
     with open('/proc/%d/stat' % pid, encoding='ascii') as file:
         fields = file.read().rsplit(')', 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
-
-
-def processor_ns(pid):
-    """The same, by its clock, which is exact; 0 of no process."""
-    return time.clock_gettime_ns((~pid << 3) | 2) if pid else 0
-
-
-def program_ns(pid):
-    """Time of a run of the eBPF program that a process holds, by the kernel's count; 0: none, or the kernel does not count."""
-    for path in glob.glob('/proc/%d/fdinfo/*' % pid) if pid else ():
-        with contextlib.suppress(OSError), open(path, encoding='utf-8') as file:
-            match = re.search(r'run_time_ns:\s*(\d+)\s*run_cnt:\s*(\d+)', file.read())
-            if match and int(match[2]):
-                return int(match[1]) / int(match[2])
-    return 0
-
-
-def child_of(parent, name):
-    """The process of that name; 0: there is none."""
-    for path in glob.glob('/proc/[0-9]*/stat'):
-        with contextlib.suppress(OSError), open(path, encoding='utf-8', errors='replace') as file:
-            text = file.read()
-            if '(%s)' % name in text and int(text.rsplit(')', 1)[1].split()[1]) == parent:
-                return int(path.split('/')[2])
-    return 0
 
 
 class Skip(Exception):
@@ -172,6 +149,33 @@ class Bench:
                      median(results, 'daemon_cpu_seconds') * 1e9 / n), 'at least 5 M')
         self.say('  bytes a launch in that file (synthetic, regular)', '%.1f' % (median(results, 'bytes') / n),
                  '%d in the ring' % (56 + 136))
+
+        self.ingest_sessions(20000 if self.smoke else 6000000)
+
+    def ingest_sessions(self, n):
+        """64 sessions against one: in files of their own (a service), and in one file (a recording)."""
+        for what, is_folder in (('a file for each', True), ('one file', False)):
+            pairs = []
+            for _ in range(1 if self.smoke else 5):
+                pair = []
+                for sessions in (1, 64):
+                    with tempfile.TemporaryDirectory() as folder:
+                        output = folder if is_folder else os.path.join(folder, 'all.sbt')
+                        pair.append(self.json([self.path('test/bench/bench-ingest'), self.path('daemon/tracesmithd'),
+                                               output, str(n), str(sessions)]))
+                        files = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith('.sbt')]
+                        found = sum(self.info(path)['counts'].get('kernel', 0) for path in files)
+                        if found != n:
+                            sys.exit('ingest: %d launches of %d sessions in, %d in the files' % (n, sessions, found))
+                pairs.append(pair)
+            ratio = statistics.median(one['steady_ns'] / many['steady_ns'] for one, many in pairs)
+            one, many = ([pair[i] for pair in pairs] for i in (0, 1))
+            self.say('  64 sessions, %s, against one, by processor time' % what, '%.2fx' % ratio,
+                     '%.0f ns a launch against %.0f, memory %.0f MB against %.0f' % (
+                         median(many, 'steady_ns'), median(one, 'steady_ns'),
+                         median(many, 'daemon_max_rss_kib') / 1024, median(one, 'daemon_max_rss_kib') / 1024), 'at least 0.95')
+            whole = statistics.median((many['daemon_cpu_seconds'] - one['daemon_cpu_seconds']) / 63 for one, many in pairs)
+            self.say('    a session more, with its start and end', '%.1f ms' % (whole * 1e3))
 
     def info(self, path):
         return json.loads(subprocess.run([self.path('tools/tsctl/tsctl'), 'info', '--json', path],
@@ -366,6 +370,22 @@ class Bench:
         self.say('verify', '%.2f M/s' % (result['verify_per_s'] / 1e6))
         self.say('  speed-up by a second core', '%.2f' % result['verify_threads'], goal='at least 1.8')
         self.say('  speed-up by 16 cores', '%.1f' % result['verify_threads16'], 'by the mean of 16 threads', 'nearly 16')
+
+    def threads(self):
+        with tempfile.TemporaryDirectory(dir=os.environ.get('TS_BENCH_FOLDER')) as folder:
+            path = os.path.join(folder, 'trace.sbt')
+            made = self.json([self.path('test/bench/bench-large'), 'write', path, '20000' if self.smoke else '2000000'], timeout=3600)
+            self.path('test/bench/libbench-threads.so')
+            here = os.path.dirname(os.path.abspath(__file__))
+            result = self.json([sys.executable, os.path.join(here, 'threads.py'), self.build, path] +
+                               (['--passes', '1', '--threads', '1,2'] if self.smoke else []), timeout=7200)
+        for name, rows in result.items():
+            self.say('%s of %d operations, one thread' % (name, made['n']), '%.2f s' % rows[0]['sum_s'],
+                     '%.0f MB' % (rows[0]['peak_kib'] / 1024))
+            for row in rows[1:]:
+                self.say('  %d threads: speed-up by the busiest' % row['threads'], '%.2f' % row['speed_up'],
+                         '%.2f s, in all %.2f s, %d started, %.0f MB' % (row['busiest_s'], row['sum_s'], row['started'], row['peak_kib'] / 1024),
+                         {2: 'at least 1.8', 16: 'nearly 16'}.get(row['threads']))
 
     def export(self):
         result = self.json([self.path('test/bench/bench-export'), '20000' if self.smoke else '2000000'], timeout=3600)
@@ -578,134 +598,7 @@ class Bench:
     def host(self):
         if not os.path.exists('/proc/sys/kernel/perf_event_paranoid'):
             raise Skip('this kernel has no perf events')
-        subjects = {'C': [self.path('test/bench/bench-host')],
-                    'Python': [os.path.join(os.path.dirname(os.path.abspath(__file__)), 'host.py')]}
-        told = subprocess.run([self.path('test/bench/bench-host'), 'interrupt', '5' if self.smoke else '200'],
-                              stdout=subprocess.PIPE, check=False).stdout
-        if told:
-            self.say("an interrupt of perf's clock by itself, nothing recorded", '%.1f us' % (json.loads(told)['interrupt_ns'] / 1e3),
-                     'of each sample; the machine\'s')
-        for user in ('root', 'without root') if not os.geteuid() else ('without root',):
-            for name, argv in subjects.items():
-                try:
-                    self.host_costs('%s, %s' % (name, user), argv, user != 'root' and not os.geteuid())
-                except Skip as reason:
-                    print('skipped: %s, %s: %s' % (name, user, reason))
-
-    def host_costs(self, name, argv, drop):
-        """
-        Sampler and daemon: at the sampler's own rate, against the daemon without samples, by turns. The thread's slow-down is below what can be
-        seen: at 1 kHz, with samples switched off and on between blocks of work.
-        """
-        prefix = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] if drop else []
-        if drop and not shutil.which('setpriv'):
-            raise Skip('no setpriv')
-        if argv[0].endswith('.py'):
-            argv = [self.python_of(prefix)] + argv
-        if subprocess.run(prefix + ['test', '-r', self.path('daemon/tracesmithd'), '-a', '-r', argv[0]], check=False).returncode:
-            raise Skip('an ordinary user may not read the build')
-        runs = {'none': [], 'samples': [], 'samples:1ms': []}
-        for _ in range(self.repeats):
-            for events, results in runs.items():
-                results.append(self.host_run(prefix, argv, events))
-        sampler = statistics.median(one['sampler_ns'] / one['samples'] for one in runs['samples'])
-        daemon = statistics.median((one['daemon_ns'] - other['daemon_ns']) / one['samples']
-                                   for one, other in zip(runs['samples'], runs['none']))
-        thread = statistics.median(cost for one in runs['samples:1ms'] for cost in one['thread_ns'])
-        total = sampler + daemon + thread
-        self.say('a sample of a thread on the processor, %s' % name, '%.1f us' % (total / 1e3),
-                 '%d samples of %.0f frames, %d lost' % (sum(one['samples'] for one in runs['samples']),
-                                                        median(runs['samples'], 'frames'), sum(one['lost'] for one in runs['samples'])),
-                 'at most 15 us')
-        self.say('  sampler, daemon, the thread itself', '%.1f, %.1f, %.1f us' % (sampler / 1e3, daemon / 1e3, thread / 1e3),
-                 'start-up of the sampler: %.1f ms' % (median(runs['samples'], 'startup_ns') / 1e6))
-        programs = [one['program_ns'] for one in runs['samples'] if one['program_ns']]
-        if programs:
-            self.say("  the eBPF program, in the thread's time", '%.1f us' % (statistics.median(programs) / 1e3), 'by the kernel')
-        rate = statistics.median(one['rate'] for one in runs['samples'])
-        self.say('  of a core at %.0f Hz, the rate in these runs' % rate, '%.2f %%' % (100 * total * rate / 1e9),
-                 '%.2fx of 0.3 %%' % (total * rate / 1e9 / 0.003), 'at most 1x')
-
-    def python_of(self, prefix):
-        """This interpreter, or the system's where an ordinary user may not run it."""
-        for path in (sys.executable, '/usr/bin/python3'):
-            if not subprocess.run(prefix + ['sh', '-c', 'test -x "$0" && exec "$0" -c ""', path], stderr=subprocess.DEVNULL,
-                                  check=False).returncode:
-                return path
-        raise Skip('no Python that an ordinary user may run')
-
-    def host_run(self, prefix, argv, events):
-        """Processor time of sampler and daemon while the subject works, by the kernel's clocks of both processes."""
-        with tempfile.TemporaryDirectory() as folder:
-            if prefix:
-                os.chown(folder, 65534, 65534)
-            socket, control = os.path.join(folder, 'inject'), os.path.join(folder, 'control')
-            env = dict(os.environ, HOME=folder, XDG_RUNTIME_DIR=folder)
-            daemon = subprocess.Popen(
-                prefix + [self.path('daemon/tracesmithd'), '--inject-socket', socket, '--control-socket', control, '--directory',
-                          folder] + ([] if events == 'none' else ['--kernel-events=' + events]), stderr=subprocess.DEVNULL, env=env)
-            self.wait(lambda: os.path.exists(control))
-            subject = subprocess.Popen(
-                prefix + argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                env=dict(env, LD_PRELOAD=self.path('inject/libtsinject.so'), TRACESMITH_SOCKET=socket,
-                         LD_LIBRARY_PATH=os.path.join(self.build, 'tools/vgpu')))
-            if subject.stdout.readline() != 'ready\n':
-                sys.exit('host: the subject did not start')
-            blocks = self.host_blocks(subject, daemon.pid, events, prefix, control)
-            subject.communicate(timeout=300)
-            self.wait(lambda: glob.glob(os.path.join(folder, '**', '*.sbt'), recursive=True))
-            trace, = glob.glob(os.path.join(folder, '**', '*.sbt'), recursive=True)
-            info = self.finished(trace)
-            daemon.terminate()
-            daemon.wait()
-            return self.host_rows(trace, info, blocks)
-
-    def host_blocks(self, subject, daemon, events, prefix, control):
-        """What the subject told of each block, with the processor time of sampler and daemon meanwhile, and whether samples were on."""
-        sampler = child_of(daemon, 'ts-sampler')
-        # Each block without samples stands beside two with them, and the other way round.
-        plan = [(10, bool(i % 2)) for i in range(4 if self.smoke else 20)] if events == 'samples:1ms' else [
-            (10 if self.smoke else 100, True)]
-        on, blocks = True, []
-        for n_slices, wanted in plan:
-            if wanted != on:
-                subprocess.run(prefix + [self.path('tools/tsctl/tsctl'), 'start' if wanted else 'stop', '-q', str(subject.pid)],
-                               env=dict(os.environ, TRACESMITH_CONTROL=control), check=True)
-                on = wanted
-            begun = [processor_ns(pid) for pid in (sampler, daemon)]
-            subject.stdin.write('%d\n' % n_slices)
-            subject.stdin.flush()
-            told = json.loads(subject.stdout.readline())
-            told.update(on=on, sampler_ns=processor_ns(sampler) - begun[0], daemon_ns=processor_ns(daemon) - begun[1])
-            blocks.append(told)
-        blocks[-1]['program_ns'] = program_ns(sampler)
-        return blocks
-
-    def host_rows(self, trace, info, blocks):
-        """One result of a run: sums of its blocks, and the slow-down for each sample between neighbours."""
-        out = subprocess.run([self.path('tools/tsctl/tsctl'), 'view', '--json', '--stacks', '--type', 'sample', trace],
-                             stdout=subprocess.PIPE, check=True).stdout
-        rows = [json.loads(line) for line in out.splitlines()]
-        for block in blocks:
-            block['rows'] = [row for row in rows if block['start_ns'] <= row['start_ns'] <= block['end_ns']]
-        frames = [len(row['stack']['frames']) for block in blocks for row in block['rows']]
-        # The rate falls in the first seconds.
-        periods = [row['period_ns'] for row in rows[len(rows) // 2:]]
-        found = {'samples': len(frames), 'rate': 1e9 / statistics.mean(periods) if periods else 0, 'frames': statistics.mean(frames or [0]), 'lost': sum(info['lost'].values()),
-                 'sampler_ns': sum(block['sampler_ns'] for block in blocks), 'thread_ns': [],
-                 'daemon_ns': sum(block['daemon_ns'] for block in blocks), 'program_ns': blocks[-1]['program_ns']}
-        cost = re.match(r'(\d+) samples, (\d+) ns', info['metadata'].get('samples_cost', ''))
-        if cost and not frames:
-            raise Skip(info['metadata'].get('samples_missing', 'no samples came'))
-        if cost:
-            found['startup_ns'] = int(cost[2]) - int(cost[1]) * found['sampler_ns'] / len(frames)
-        for one, other in zip(blocks, blocks[1:]):
-            with_samples, without = (one, other) if one['on'] else (other, one)
-            if with_samples['rows'] and with_samples['on'] != without['on']:
-                # The lower quartile: what other programs do to a slice only makes it longer.
-                found['thread_ns'].append((quartile(with_samples['slices']) - quartile(without['slices'])) * len(
-                    with_samples['slices']) / len(with_samples['rows']))
-        return found
+        samples.measure(self)
 
     # ---- processes that nobody preloaded ------------------------------------------------------
 
@@ -928,10 +821,6 @@ class Bench:
                  '%d ns' % statistics.median(times), goal='at most 2000 ns')
 
 
-def quartile(values):
-    return sorted(values)[len(values) // 4]
-
-
 def median(results, key):
     return statistics.median(result[key] for result in results)
 
@@ -1002,7 +891,7 @@ class Lttng:
 
 
 def main():
-    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'studio', 'perfetto', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'start', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'export', 'emulate']
+    names = ['record', 'ingest', 'bytes', 'sbt', 'parquet', 'ctf', 'large', 'studio', 'perfetto', 'columns', 'stacks', 'shim', 'capture', 'symbols', 'preload', 'start', 'ptx', 'annotations', 'kernel', 'host', 'system', 'state', 'threads', 'export', 'emulate']
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--smoke', action='store_true')

@@ -118,7 +118,7 @@ TEXTS = {
     (GUIDES + 'replay.md', 'run.sbt: session 1 on vgpu: the replay differs'): 'cd late && tsctl replay --on vgpu run.sbt',
     (GUIDES + 'record.md', '#include <tracesmith/annotate.h>'): 'cc -Wall -Werror -I$ROOT/usr/include text.c -o text && tsctl record -o text.sbt -- ./text',
 }
-# In place of words of a command line: (pattern, a method of Documents or a function, reason).
+# In place of words of a command line: (pattern, a method of Document or a function, reason).
 ADDRESS, TIME = r'0x[0-9a-f]{8,}', r'@\d{9,}'
 REPLACED = (
     (r'\b(?:20753|20465|PID)\b', 'session_pid', 'the recording that runs'),
@@ -184,6 +184,8 @@ NOT_RUN = {
     'sh packaging/test.sh': ('runs this test', (('packaging/test.sh', 'passed'),)),
     'sh packaging/test.sh gcc': ('runs this test', (('packaging/test.sh', '\tgcc'),)),
     'test-golden.py --update': ('changes the source tree', (('test/integration/test-golden.py', "'--update'"),)),
+    'python3 tools/library/abi/abi.py BUILD --write': ('changes the source tree; unit-library-abi compares', (
+        ('tools/library/abi/abi.py', "'--write'"),)),
     'python3 tools/rust/generate.py': ('changes the source tree; test-rust.py compares', (
         ('tools/rust/generate.py', "'--check'"),)),
     'nvcc -cudart shared': ('two words of a command line of nvcc', (('test/apps/meson.build', "'-cudart', 'shared'"),)),
@@ -214,6 +216,8 @@ VARY = (
     (r'before op \d+ .*: \w+ by thread', 'before <operation> by thread'),
 )
 UNORDERED = ('tsctl gaps', 'tsctl analyze')
+# Documents with commands that every program of this machine notices. meson.build runs their tests alone.
+MACHINE_WIDE = ('tools/tsctl/guides/service.md',)
 # Documents whose demo.sbt is of pipeline-runtime.
 RUNTIME = ('README.md', GUIDES + 'idle.md')
 # Lines that depend on how busy the machine is. Where they are missing, the text of a recorded trace has such a line, or tsctl's source.
@@ -305,7 +309,7 @@ class Skip(Exception):
     pass
 
 
-class Documents(service.Service):
+class Document(service.Service):
     document = None
 
     def setUp(self):
@@ -623,6 +627,14 @@ class Documents(service.Service):
             self.fail('\n' + '\n'.join(self.faults))
 
 
+class Documents(Document):
+    """A test for each document, by add_test()."""
+
+
+class MachineWide(Document):
+    """The documents of MACHINE_WIDE."""
+
+
 class Shapes(unittest.TestCase):
     """What the comparison must find, and what it must not."""
     SHOWN = ['  KERNEL  COUNT      MEAN', '  saxpy     100  1.363 us', '...', 'in all: 2 kernels, 64.00 KiB at 0x7f00', '  GPU 0 |█  ▁ ░| 3 %']
@@ -729,7 +741,8 @@ class Extraction(unittest.TestCase):
 
 def add_test(document):
     name = re.sub(r'\W+', '_', document[:-len('.md')].replace('tools/tsctl/guides/', ''))
-    setattr(Documents, 'test_' + name, lambda self: self.check_document(document))
+    case = MachineWide if document in MACHINE_WIDE else Documents
+    setattr(case, 'test_' + name, lambda self: self.check_document(document))
 
 
 for path in documents.DOCUMENTS:

@@ -277,7 +277,10 @@ class Delays(harness.Case):
             self.assertEqual(sum(part['ns'] for part in gap['parts']), gap['end_ns'] - gap['start_ns'])
             # On a busy machine a gap may have more causes than a report lists.
             self.assertTrue(not gap['truncated'] or count(gap['parts']) >= GAP_PARTS, gap)
-            self.assertEqual(gap.get('unsure', []), [])
+            # A busy machine may lose samples of the host, which test_nothing_else_changed() allows too.
+            lost = any(row['start_ns'] <= gap['end_ns'] and row['end_ns'] >= gap['start_ns']
+                       for row in self.trace.of('loss'))
+            self.assertEqual(gap.get('unsure', []), ['lost'] if lost else [])
         self.assertEqual(self.gaps['gaps'], len(self.gaps['longest']))
         self.assertEqual(sum(part['ns'] for part in self.gaps['parts']), self.gaps['gaps_ns'])
         self.assertEqual(sum(stream['gaps_ns'] for stream in self.gaps['streams']), self.gaps['gaps_ns'])

@@ -247,7 +247,8 @@ class WhatFailed(harness.Case):
             # Who held the rest.
             (site,) = error['held_sites']
             self.assertEqual((error['held_bytes'], site['count'], site['bytes']), (120 << 30, 4, 30 << 30))
-            self.assertRegex(text, r'held on devices at that time: 120\.0 GiB\n +120\.0 GiB \(4 x 30\.00 GiB\)  take \(hungry\.py:\d+\)\n')
+            self.assertRegex(text, r'held on devices at that time: 120\.0 GiB\n +120\.0 GiB \(4 x 30\.00 GiB\)  take \(hungry\.py:\d+\)\n'
+                                   r' +< <module> \(hungry\.py:\d+\)\n')
         self.assertEqual([row['op_id'] for row in lines('view', '--json', '--errors', path)], [error['op_id'], error['op_id'] + 1])
         # Nothing was launched, and the error is there all the same.
         self.assertEqual(harness.tsctl('analyze', path).out.split('\n\n')[1].rstrip(), text.split('\n\n')[1].rstrip())

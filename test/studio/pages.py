@@ -2,6 +2,7 @@
 """What tests of Studio's page share: a browser, servers, and reading of the page. After each test the page's log must have no request that
 leaves the machine, no error, and no violation of its policy."""
 import json
+import os
 import sys
 import unittest
 
@@ -14,6 +15,7 @@ if not chromium.program():
     sys.exit(chromium.SKIPPED)
 import harness  # noqa: E402
 
+SIZES = ((390, 844), (1280, 800), (3840, 2160))
 THOROUGH = unittest.skipUnless(studio.SOAK, 'TS_SOAK=1 runs it')
 IDLE = 'window.studio && window.studio.idle()'
 # Whether pixels of a picture before and a picture after differ near places: of each, the number that do.
@@ -94,6 +96,25 @@ class Case(harness.Case):
 
     def json(self, command, name, *options):
         return json.loads(harness.tsctl(command, '--json', *options, studio.golden(name)).out)
+
+    def check_sizes(self, page, name, controls):
+        """Nothing is wider than the window, and controls do not overlap. TS_SCREENSHOTS=FOLDER keeps pictures, light and dark."""
+        folder = os.environ.get('TS_SCREENSHOTS')
+        for dark in (False, True):
+            page.scheme(dark)
+            for width, height in SIZES:
+                page.resize(width, height, mobile=width < 500)
+                page.wait(IDLE)
+                self.assertLessEqual(page.run('document.documentElement.scrollWidth'), width)
+                boxes = page.run('''[...document.querySelectorAll(%s)].map(e => {
+                    const r = e.getBoundingClientRect(); return [e.id || e.innerText, r.left, r.top, r.right, r.bottom]; }).filter(b => b[3] > b[1])''' %
+                                 json.dumps(controls))
+                self.assertGreater(len(boxes), 1)
+                for i, a in enumerate(boxes):
+                    for b in boxes[:i]:
+                        self.assertFalse(a[1] < b[3] - 1 and b[1] < a[3] - 1 and a[2] < b[4] - 1 and b[2] < a[4] - 1, (width, a, b))
+                if folder:
+                    page.screenshot(os.path.join(folder, '%s-%d-%s.png' % (name, width, 'dark' if dark else 'light')))
 
     # ---- the timeline
 

@@ -11,7 +11,7 @@ import time
 import pages
 import harness
 import studio
-from pages import IDLE
+from pages import IDLE, THOROUGH
 
 COUNTERS = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'counters.py')]
 VIEW = '(f => [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))'
@@ -74,6 +74,26 @@ class Live(pages.Case):
         """State, nanoseconds and rows of the panel."""
         return page.run('''(l => l && [l.querySelector('dd').innerText, ...[...l.querySelectorAll('.num')].map(e => +e.dataset.value)])(
             document.querySelector('#live-state dl'))''')
+
+    @THOROUGH
+    def test_sizes(self):
+        """The panel of a session: recorded, stopped, and ended."""
+        self.tell('step', '20')
+        page, _ = self.open_session()
+        self.tab(page, 'live')
+        page.wait('document.querySelector("#live-state dl")')
+        controls = '#panel-body button, #panel-body input, [role=tab]'
+        self.check_sizes(page, 'live-recording', controls)
+        self.do(page, 'Stop recording')
+        page.wait_text('#live-state', 'stopped by this page')
+        self.check_sizes(page, 'live-stopped', controls)
+        self.do(page, 'Start recording')
+        self.program.communicate(timeout=harness.SECONDS)
+        page.wait('(e => e && e.innerText === "ended")(document.querySelector("#live-state dd"))', harness.SECONDS)
+        self.assertEqual(page.run('[...document.querySelectorAll("#panel-body button")].map(b => b.disabled)'), [True] * 4)
+        self.check_sizes(page, 'live-ended', controls)
+        page.resize(390, 844, mobile=True)
+        page.wait('(r => r.left >= 0 && r.right <= 390)(document.querySelector("#tab-live").getBoundingClientRect())')
 
     def test_stop_start_capture_and_scroll(self):
         self.tell('step', '20')

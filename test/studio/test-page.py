@@ -12,9 +12,9 @@ import chromium
 import harness
 import hostile_names
 import studio
-from pages import IDLE, THOROUGH
+from pages import IDLE, SIZES, THOROUGH
 
-SIZES = ((390, 844), (1280, 800), (3840, 2160))
+WRITER = os.path.join(harness.BUILD, 'test', 'bench', 'bench-large')
 # Text whose contrast to its background is below WCAG's AA, by its element's computed styles.
 CONTRAST = '''
 (() => {
@@ -266,6 +266,37 @@ class Page(pages.Case):
             page.wait('document.querySelectorAll(".header.layer").length === 0')
 
     @THOROUGH
+    def test_what_if_of_a_long_trace(self):
+        """The part in view at once, and then the whole, with a button that stops it and one that begins again."""
+        if not os.path.exists(WRITER):
+            self.skipTest('bench-large was not built')
+        path = self.path('large.sbt')
+        self.assertEqual(harness.run([WRITER, 'write', path, '150000']).status, 0)
+        page, _ = self.open(path)
+        # Emulations of the whole wait for the test.
+        page.run('''{ const real = window.fetch; window.held = [];
+            window.fetch = (path, options) => path.endsWith('what-if') && options.body && JSON.parse(options.body).whole ?
+                new Promise((resolve, reject) => { options.signal.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
+                    window.held.push(() => resolve(real(path, options))); }) : real(path, options); }''')
+        self.tab(page, 'what-if')
+        page.click('#what-if-edit')
+        page.type('host=0.5x')
+        page.key('Enter')
+        page.wait_text('#what-if-result', 'The part from')
+        part = self.values(page, '#what-if-result .lead .num')
+        page.wait('document.querySelector("#what-if-progress progress")')
+        page.click('#what-if-stop')
+        page.wait('!document.querySelector("#what-if-progress progress")')
+        self.assertEqual(self.values(page, '#what-if-result .lead .num'), part)
+        page.click('#what-if-progress button')
+        page.wait('window.held.length === 2')
+        page.run('window.held.pop()()')
+        page.wait('!document.querySelector("#what-if-progress").innerText && !document.querySelector("#what-if-result").innerText.includes("The part")')
+        answer = json.loads(harness.tsctl('replay', '--what-if', 'host=0.5x', '--json', path).out.splitlines()[0])
+        self.assertEqual(self.values(page, '#what-if-result .lead .num'), [answer['edited']['makespan_ns'], answer['recorded']['makespan_ns']])
+        page.wait('document.querySelectorAll(".header.layer").length > 0')
+
+    @THOROUGH
     def test_flame_graph_of_a_span(self):
         page, server = self.open('pipeline')
         x, y, width, height = page.box('#ruler')
@@ -446,22 +477,9 @@ class Page(pages.Case):
     @THOROUGH
     def test_sizes(self):
         """At three sizes nothing is wider than the window, and controls of the bar do not overlap."""
-        folder = os.environ.get('TS_SCREENSHOTS')
         page, _ = self.open('pipeline')
         page.wait('document.querySelector("#panel-body table")')
-        for dark in (False, True):
-            page.scheme(dark)
-            for width, height in SIZES:
-                page.resize(width, height, mobile=width < 500)
-                page.wait(IDLE)
-                self.assertLessEqual(page.run('document.documentElement.scrollWidth'), width)
-                boxes = page.run('''[...document.querySelectorAll('#bar button, #bar input, #bar select, [role=tab]')].map(e => {
-                    const r = e.getBoundingClientRect(); return [e.id, r.left, r.top, r.right, r.bottom]; }).filter(b => b[3] > b[1])''')
-                for i, a in enumerate(boxes):
-                    for b in boxes[:i]:
-                        self.assertFalse(a[1] < b[3] - 1 and b[1] < a[3] - 1 and a[2] < b[4] - 1 and b[2] < a[4] - 1, (width, a, b))
-                if folder:
-                    page.screenshot(os.path.join(folder, 'studio-%d-%s.png' % (width, 'dark' if dark else 'light')))
+        self.check_sizes(page, 'studio', '#bar button, #bar input, #bar select, [role=tab]')
 
 
 class Report(harness.Case):

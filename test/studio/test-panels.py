@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of each panel of Studio's page, in a real Chromium: they equal `tsctl ... --json`. And the arrows that the timeline draws."""
+"""Numbers of each panel of Studio's page, in a real Chromium: they equal `tsctl ... --json`. And the arrows and the slack that the timeline
+draws."""
 import json
 import unittest
 
@@ -9,6 +10,7 @@ import harness
 import studio
 from pages import IDLE, THOROUGH
 
+DEPTH = 18  # DEPTH_HEIGHT of painter.ts
 INSTANTS = ('3.28ms', '2ms', '5.5ms')
 
 
@@ -416,6 +418,45 @@ class Panels(pages.Case):
             self.assertTrue(all(changed), (arrow, launch, changed))
             page.click('#arrows')
             self.assertFalse(any(self.drawn(page, server, [arrow, launch], before)))
+
+    # ---- slack
+
+    def slack_lines(self, server):
+        """Of each stream: (lane, end of an operation, end of the line that its slack is drawn as), the longest line first."""
+        streams = [lane['id'] for lane in server.get('trace')['lanes'] if lane['kind'] == 'stream']
+        found = server.get('slack?lanes=%s&from=0&to=%d&limit=65536' % (','.join(map(str, streams)), 1 << 60))['rows']
+        rows = [dict(zip(found, values)) for values in zip(*found.values())]
+        lines = []
+        for lane in streams:
+            its = sorted((row for row in rows if row['lane'] == lane), key=lambda row: row['start'])
+            for row, after in zip(its, [*its[1:], None]):
+                end = row['end'] + row['slack']
+                lines.append((lane, row['end'], min(end, after['start']) if after else end))
+        return sorted(lines, key=lambda line: line[1] - line[2])
+
+    def test_slack_is_drawn(self):
+        """A line after an operation, as long as its slack, and none behind it or after an operation without slack."""
+        page, server = self.open('pipeline')
+        lines = self.slack_lines(server)
+        lane, start, end = lines[0]
+        self.assertGreater(end, start)
+        self.show(page, max(0, start - (end - start)), end + (end - start))
+        before = self.picture(page)
+        self.tab(page, 'path')
+        self.table(page, 'Slack of operations, least first')
+        page.wait(IDLE)
+
+        def place(ns):
+            x, _ = self.place(page, server, lane, ns)
+            _, top, _, height = page.box('.header[data-lane="%d"]' % lane)
+            return x, top + min(height, DEPTH + 6) - 4
+        length = end - start
+        on = self.changed(page, before, [place(start + length * part / 8) for part in (1, 4, 7)])
+        self.assertTrue(all(on), (lane, start, end, on))
+        # Behind the end there is no line, unless another operation's begins there.
+        behind = end + length // 4
+        if not any(other == lane and a <= behind <= b for other, a, b in lines):
+            self.assertEqual(self.changed(page, before, [place(behind)]), [0])
 
 
 if __name__ == '__main__':

@@ -229,9 +229,59 @@ class WhatIf(harness.Case):
                     self.assertTrue((start <= view[0] or not view[0]) and view[0] < stop and (stop >= view[1] or view == (0, duration)), (view, found))
                 rows = server.get('rows?lane=%d&from=0&to=%d&layer=%d&limit=10' % (streams[0], 1 << 60, found['layer']))
                 self.assertTrue(rows['more'] and min(rows['start']) >= start, (rows, found))
-            found, numbers = self.ask(server, edit)
+            # The whole trace, in one run.
+            found, numbers = self.ask(server, edit, **{'from': 0, 'to': 1, 'whole': True})
             self.assertEqual(numbers, self.wanted(path, edit))
+            self.assertEqual((found['part'], found['windows']), (False, 1))
+            self.assertEqual(server.get('what-if'), {'done': 0, 'all': 0})
+
+    def test_long_trace_is_emulated_in_windows(self):
+        """The whole of a trace that is too long for one run: lengths, counts, cells and rows, and a client that leaves."""
+        if not os.path.exists(WRITER):
+            self.skipTest('bench-large was not built')
+        path, edit = self.path('longer.sbt'), 'kernel *=2x'
+        self.assertEqual(harness.run([WRITER, 'write', path, '600000']).status, 0)
+        with studio.Server(path) as server:
+            trace = server.get('trace')
+            duration = trace['duration_ns']
+            streams = [lane['id'] for lane in trace['lanes'] if lane['kind'] == 'stream']
+            view = {'from': duration // 2, 'to': duration // 2 + 1000, 'whole': True}
+            found, (before, after, operations, calls) = self.ask(server, edit, **view)
+            wanted = self.wanted(path, edit)
+            self.assertEqual((before, operations, calls), (wanted[0], *wanted[2:]))
+            self.assertAlmostEqual(after, wanted[1], delta=before // 100)
+            self.assertGreater(found['windows'], 1)
             self.assertFalse(found['part'])
+            # Cells of the whole trace count each operation once.
+            level = 0
+            while found['end_ns'] >> level >= 64 * studio.CELLS:
+                level += 1
+            answer = server.ask('/api/tiles?level=%d&first=0&n=64&lanes=%s&layer=%d' % (level, ','.join(map(str, streams)), found['layer']))
+            cells = [cell for i in range(len(streams)) for cell in studio.CELL.iter_unpack(
+                answer.body[40 + i * (8 + 64 * 4096):40 + i * (8 + 64 * 4096) + 64 * 4096])]
+            self.assertEqual(sum(cell[1] for cell in cells), operations)
+            # Rows from the view on; elsewhere cells alone.
+            near = server.get('rows?lane=%d&from=%d&to=%d&layer=%d' % (streams[0], view['from'], view['from'] + 100000000, found['layer']))
+            self.assertTrue(near['start'] and not near['more'])
+            far = server.get('rows?lane=%d&from=0&to=%d&layer=%d' % (streams[0], 100000, found['layer']))
+            self.assertEqual((far['start'], far['more']), ([], True))
+            for wrong in ('pinned', 'kernel nothing-has-this-name=2x'):
+                self.assertEqual(server.ask('/api/what-if', 'POST', {'edits': [wrong]}).status, 400, wrong)
+            self.leave(server, edit)
+
+    def leave(self, server, edit):
+        """A client that closes its connection ends the emulation, and others need not wait for it."""
+        body = json.dumps({'edits': [edit]}).encode()
+        with socket.create_connection(('127.0.0.1', server.port)) as sock:
+            sock.sendall(b'POST /api/what-if HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s' % (
+                server.host.encode(), server.token.encode(), len(body), body))
+            end = time.monotonic() + harness.SECONDS
+            while not server.get('what-if')['all']:
+                self.assertLess(time.monotonic(), end)
+            # Between two windows.
+            self.assertEqual(self.ask(server, edit, **{'from': 0, 'to': 1000})[0]['part'], True)
+        while server.get('what-if')['all']:
+            self.assertLess(time.monotonic(), end)
 
     def test_wrong_views(self):
         with studio.Server(studio.golden('pipeline')) as server:
@@ -239,6 +289,31 @@ class WhatIf(harness.Case):
                 self.assertEqual(server.ask('/api/what-if', 'POST', {'edits': ['host=2x'], **view}).status, 400, view)
             for body in ([], 'text', {}, {'edits': 'host=2x'}, {'edits': ['nothing']}, {'edits': ['host=2x'] * 65}):
                 self.assertEqual(server.ask('/api/what-if', 'POST', body if isinstance(body, (dict, list)) else body.encode()).status, 400, body)
+
+
+class Graph(harness.Case):
+    def test_bounds(self):
+        """A client may ask for less than the server's limits, and not for more."""
+        path = studio.golden('pipeline')
+        nodes = [line for line in harness.tsctl('graph', '--json', path).out.splitlines() if '"node"' in line.split(',')[0]]
+        with studio.Server(path) as server:
+            for limit, status in ((len(nodes), 200), (len(nodes) - 1, 400), (0, 200), (1 << 32 - 1, 200), (-1, 200), ('7', 400), ([], 400)):
+                answer = server.ask('/api/ask', 'POST', {'question': 'graph', 'options': {'max_nodes': limit}})
+                self.assertEqual(answer.status, status, (limit, answer))
+
+    def test_long_window_is_refused(self):
+        if not os.path.exists(WRITER):
+            self.skipTest('bench-large was not built')
+        path = self.path('large.sbt')
+        self.assertEqual(harness.run([WRITER, 'write', path, '150000']).status, 0)
+        with studio.Server(path) as server:
+            for options in ({}, {'path': True}, {'path': True, 'max_nodes': 1 << 23}):
+                answer = server.ask('/api/ask', 'POST', {'question': 'graph', 'options': options})
+                self.assertEqual(answer.status, 400, answer)
+                self.assertIn('262144 calls and operations', answer.json()['error'])
+            duration = server.get('trace')['duration_ns']
+            answer = server.ask('/api/ask', 'POST', {'question': 'graph', 'options': {'path': True, 'to': {'ns': duration // 4, 'from_start': True}}})
+            self.assertEqual(answer.status, 200, answer)
 
 
 class Live(harness.Case):

@@ -45,6 +45,15 @@ for device in range(16):
     for _ in range(3):
         assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(1024))
 '''
+# 9,000 copies within a moment, half a second of nothing, and one more.
+CROWD = harness.DRIVER_PROGRAM + '''
+import time
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for i in range(9001):
+    if i == 9000:
+        time.sleep(0.5)
+    assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(16))
+'''
 
 
 class Timeline(pages.Case):
@@ -279,17 +288,86 @@ class Timeline(pages.Case):
         """The new timeline is below the old one, lane by lane; it goes when the edits go."""
         page, server = self.open('pipeline', size=(1280, 2400))
         row = max((row for row in studio.rows(studio.golden('pipeline')) if row['type'] == 'kernel'), key=lambda row: row['end_ns'])
+        origin, layer = server.get('trace')['origin_ns'], server.ask('/api/what-if', 'POST', {'edits': ['kernel %s=4x' % row['name']]}).json()['layer']
+        recorded = {row['op_id']: row for row in studio.rows(studio.golden('pipeline')) if row['type'] == 'kernel'}
+        longest = None
+        for lane in server.get('trace')['lanes']:
+            if lane['kind'] != 'stream':
+                continue
+            found = server.get('rows?lane=%d&from=0&to=%d&layer=%d' % (lane['id'], 1 << 60, layer))
+            for start, end, op in zip(found['start'], found['end'], found['op']):
+                if op in recorded and end != recorded[op]['end_ns'] - origin and (not longest or end - start > longest[2] - longest[1]):
+                    longest = lane, start, end, recorded[op]
+        lane, start, end, slower = longest
+        self.show(page, start - 10 * (end - start), end + 10 * (end - start))
         self.tab(page, 'what-if')
         page.click('#what-if-edit')
         page.type('kernel %s=4x' % row['name'])
         page.key('Enter')
         page.wait('document.querySelectorAll(".header.layer").length > 0')
         headers = page.run('[...document.querySelectorAll(".header")].map(e => [e.dataset.lane, e.classList.contains("layer"), e.getBoundingClientRect().y])')
-        for lane, is_layer, y in headers:
+        for its, is_layer, y in headers:
             if is_layer:
-                self.assertEqual([other[1] for other in headers if other[0] == lane and other[2] < y], [False], lane)
+                self.assertEqual([other[1] for other in headers if other[0] == its and other[2] < y], [False], its)
+        # An emulated row has times of its own: a click selects the operation of the trace.
+        x, y, width, _ = page.box('#canvas')
+        _, top, _, height = page.box('.header.layer[data-lane="%d"]' % lane['id'])
+        view = self.settled(page)
+        page.click_at(x + ((start + end) / 2 - view[0]) / (view[1] - view[0]) * width, top + min(height, 22) / 2)
+        page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % slower['op_id'])
+        self.assertEqual(page.run('+new URLSearchParams(location.hash.slice(1)).get("row")'), slower['start_ns'] - origin)
+        self.tab(page, 'what-if')
         page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Clear").click()')
         page.wait('document.querySelectorAll(".header.layer").length === 0')
+
+    @THOROUGH
+    def test_folding_by_the_button_keeps_the_focus(self):
+        """The tab key visits the lanes from top to bottom, and a lane that folds has the focus still."""
+        page, _ = self.open('pipeline', size=(1280, 500))
+        box = page.box('#headers')
+        for down in (400, -400):
+            page.wheel(box[0] + 20, box[1] + 20, down)
+            page.wait(IDLE)
+        tops = page.run('[...document.querySelectorAll(".header")].map(e => e.getBoundingClientRect().y)')
+        self.assertEqual(tops, sorted(tops))
+        page.run('document.querySelector("button.fold").focus()')
+        name = page.run('document.activeElement.parentElement.dataset.lane')
+        for expanded in ('false', 'true'):
+            page.key('Enter')
+            page.wait('document.activeElement.getAttribute("aria-expanded") === "%s"' % expanded)
+            self.assertEqual(page.run('document.activeElement.parentElement.dataset.lane'), name)
+
+    @THOROUGH
+    def test_steps_back_over_a_crowd(self):
+        """Many rows near each other, far before the cursor: the last of them is found, with few requests."""
+        result, path = self.record([sys.executable, '-c', CROWD], '--vgpu')
+        self.assertEqual(result.status, 0, result)
+        page, server = self.open(path)
+        lane = self.lane(server, 'copy')
+        rows = server.get('rows?lane=%d&from=0&to=%d&limit=65536' % (lane['id'], 1 << 60))
+        self.assertEqual(len(rows['start']), 9001)
+        page.run('document.querySelector("#canvas").focus()')
+        for _ in range(30):
+            if page.run('(e => e && +e.dataset.lane)(document.querySelector(".header.focused"))') == lane['id']:
+                break
+            page.key('ArrowDown')
+        page.click('#search')
+        page.type('%dns' % (rows['start'][-1] - 1000))
+        page.key('Enter')
+        page.run('document.querySelector("#canvas").focus()')
+        page.key('ArrowLeft')
+        page.wait('+new URLSearchParams(location.hash.slice(1)).get("row") === %d' % rows['start'][-2])
+
+    @THOROUGH
+    def test_arrows_that_are_switched_off_stay_off(self):
+        page, _ = self.open('pipeline')
+        before = self.picture(page)
+        page.run('for (let i = 0; i < 4; i++) document.querySelector("#arrows").click()')
+        page.wait(IDLE)
+        self.assertEqual(page.attribute('#arrows', 'aria-pressed'), 'false')
+        page.run('new Promise(done => setTimeout(done, 1000))')
+        x, y, width, height = page.box('#canvas')
+        self.assertFalse(any(self.changed(page, before, [(x + width * i / 40, y + height * k / 20) for i in range(40) for k in range(20)])))
 
     @THOROUGH
     def test_flame_graph_zooms(self):
@@ -303,6 +381,9 @@ class Timeline(pages.Case):
         page.run('document.querySelectorAll("#panel-body .frame")[%d].click()' % narrow)
         page.wait('[...document.querySelectorAll("#panel-body .frame")].map(e => e.innerText).join() !== %s' % json.dumps(','.join(before)))
         self.assertIn('100%', page.run('[...document.querySelectorAll("#panel-body .frame")].map(e => e.style.width)'))
+        # The frame has the focus: the same key zooms out.
+        page.key('Enter')
+        page.wait('[...document.querySelectorAll("#panel-body .frame")].map(e => e.innerText).join() === %s' % json.dumps(','.join(before)))
 
     @THOROUGH
     def test_two_traces_aligned(self):

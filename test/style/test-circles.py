@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check-circles.py, check-rooms.py and check_names() of check-files.py find what they are there to find: small trees, compiled here, with and without a
-circle."""
+"""check-circles.py, check-rooms.py, check-once.py and check_names() of check-files.py find planted faults: small trees, compiled here, with
+and without a circle, and lines of C."""
 import json
 import os
 import subprocess
@@ -129,6 +129,44 @@ class Names(unittest.TestCase):
 
     def test_programs_and_tests_may_share_names(self):
         self.assertEqual(self.check('daemon/main.c', 'tools/tsctl/main.c', 'test/fuzz/two.c', 'tools/library/examples/two.c', 'sbt/two.h'), [])
+
+
+class Once(unittest.TestCase):
+    def setUp(self):
+        sys.path.insert(0, HERE)
+        self.once = __import__('check-once')
+
+    def check(self, text, name='daemon/a.c'):
+        return [finding.split(': ', 1)[1] for finding in self.once.check(name, text)]
+
+    def test_an_array_that_grows_by_itself_is_found(self):
+        self.assertEqual(self.check('p = realloc(p, 2 * n);\np = reallocarray(p, n + 1, 8);'),
+                         ['realloc(): use TS_GROW() of proto/abi/grow.h'] * 2)
+        self.assertEqual(self.check('p = realloc(p, 2 * n);', 'proto/abi/grow.h'), [])
+
+    def test_a_hash_function_of_its_own_is_found(self):
+        for constant in ('0x9e3779b97f4a7c15u', 'UINT64_C(0x9E3779B97F4A7C15)', '0x100000001b3ull', '0xcbf29ce484222325'):
+            self.assertEqual(self.check('h *= %s;' % constant), ['a hash function: use proto/abi/tablehash.h'])
+
+    def test_arguments_of_a_call_are_found(self):
+        for text in ('X(init, cuInit, (uint32_t flags))', 'X(cuptiActivityEnable, (uint32_t kind))', 'X(hipGetLastError, (void))'):
+            self.assertEqual(self.check(text), ['arguments of a vendor\'s function: use its type, NAME_fn'])
+        for text in ('int32_t (*query)(void *) = ts_hip_next(hipEventQuery);', 'int (*ask)(int *) =\n\tcuDriverGetVersion;'):
+            self.assertEqual(self.check(text), ['the type of a vendor\'s function: use NAME_fn'])
+        self.assertEqual(self.check('X(init, cuInit)\nhipEventQuery_fn *query = ts_hip_next(hipEventQuery);'), [])
+        self.assertEqual(self.check('X(cuptiActivityEnable, (uint32_t kind))', 'proto/abi/vendor/cupti_functions.h'), [])
+
+    def test_names_that_say_nothing_are_found(self):
+        self.assertEqual(self.check('n_born = told(called, called_ns);'),
+                         ['%s: a word of the field instead' % name for name in ('n_born', 'told', 'called')])
+        self.assertEqual(self.check('static int ts_gaps_read(int n)\n{'), ['a static function with a prefix'])
+        self.assertEqual(self.check('/* called during */ puts("told"); int x = \'"\'; // born'), [])
+
+    def test_an_exception_that_nothing_needs_is_found(self):
+        texts = {name: 'realloc(p, n); 0x9e3779b9;' for name in list(self.once.GROWTH) + list(self.once.HASHES)}
+        self.assertEqual(list(self.once.unused(texts)), [])
+        texts['daemon/ingest/arena.c'] = '/* realloc() */'
+        self.assertEqual(list(self.once.unused(texts)), ['check-once.py: daemon/ingest/arena.c needs no exception: remove the line'])
 
 
 if __name__ == '__main__':

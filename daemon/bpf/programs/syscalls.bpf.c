@@ -160,6 +160,20 @@ int BPF_PROG(syscall_entered, struct pt_regs___kernel *regs, long number)
 	return 0;
 }
 
+/* Sends the call. Most calls have no file, so their events are short. */
+static __always_inline void send(struct ts_bpf_syscall *call)
+{
+	__u64 flags = wake_flags_at_times(call->event.end_ns);
+	long r;
+
+	if (call->has_file)
+		r = bpf_ringbuf_output(&events, call, sizeof(*call), flags);
+	else
+		r = bpf_ringbuf_output(&events, call, offsetof(struct ts_bpf_syscall, file), flags);
+	if (r)
+		lose(call->event.session, TS_BPF_SYSCALLS);
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(syscall_left, struct pt_regs___kernel *regs, long result)
 {
@@ -189,8 +203,8 @@ int BPF_PROG(syscall_left, struct pt_regs___kernel *regs, long result)
 		if (call->syscall == CALL_OPENAT || call->syscall == CALL_OPEN)
 			bpf_probe_read_user_str(call->file, sizeof(call->file),
 						(const void *)call->address);
-		if (bpf_ringbuf_output(&events, call, sizeof(*call), wake_flags()))
-			lose(call->event.session, TS_BPF_SYSCALLS);
+		call->has_file = call->file[0] != '\0';
+		send(call);
 	}
 	call->event.start_ns = 0;
 	return 0;

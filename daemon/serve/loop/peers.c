@@ -103,7 +103,9 @@ void ts_peer_reject(struct ts_server *server, const struct ts_incoming *incoming
 	ts_porter_close(server->porter, incoming->connection, incoming->fd);
 }
 
-static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file)
+/* *ret_why: as with ts_peer_file_new(). */
+static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file,
+			   const char **ret_why)
 {
 	struct ts_server *server = peer->server;
 	int r;
@@ -111,23 +113,16 @@ static int begin_recording(struct ts_peer *peer, const struct ts_peer_file *file
 	if (peer->recording)
 		return 0;
 	if (server->options.mode == TS_SERVER_SERVICE) {
-		r = ts_peer_file_new(peer, file);
+		r = ts_peer_file_new(peer, file, ret_why);
 		if (r)
 			return r;
 		peer->recording->uid = peer->credentials.uid;
 		peer->recording->group = server->all_group;
-		ts_recording_limit(peer->recording, &server->options.limits, peer->user);
-		/*
-		 * The daemon does not charge a file that the peer opened, because the kernel counts
-		 * it in the peer's disk quota.
-		 */
-		return peer->recording->is_theirs
-			       ? 0
-			       : ts_recording_count(peer->recording, server->disk);
+		return 0;
 	}
 	if (!server->recording) {
 		r = ts_recording_new(server->options.output, true, 0600, server->options.program,
-				     &server->recording);
+				     NULL, NULL, &server->recording);
 		if (r) {
 			ts_log(TS_LOG_ERROR, "cannot create %s: %s", server->options.output,
 			       strerror(-r));
@@ -170,7 +165,7 @@ static void note_refused(struct ts_peer *peer, const char *why)
 		return;
 	}
 	process_name(peer->credentials.pid, program, sizeof(program));
-	r = begin_recording(peer, NULL);
+	r = begin_recording(peer, NULL, NULL);
 	r = r ?: ts_recording_note_refused(peer->recording, &peer->credentials, program, why);
 	if (r)
 		ts_log(TS_LOG_ERROR, "cannot add the unrecorded process to the trace: %s",
@@ -286,13 +281,15 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		return;
 	}
 	why = NULL;
-	r = begin_recording(peer, &(struct ts_peer_file){
-					  .resumed = hello->resumed,
-					  .has_output = hello->has_output,
-					  .output_number = hello->output_number,
-					  .program = memory.program,
-					  .fds = fds,
-				  });
+	r = begin_recording(peer,
+			    &(struct ts_peer_file){
+				    .resumed = hello->resumed,
+				    .has_output = hello->has_output,
+				    .output_number = hello->output_number,
+				    .program = memory.program,
+				    .fds = fds,
+			    },
+			    &why);
 	r = r ?: ts_session_new(peer->recording, &memory, &options, &peer->session);
 	if (r) {
 		ts_log(TS_LOG_ERROR, "cannot record pid %d: %s", peer->credentials.pid,
@@ -300,7 +297,7 @@ static void take_hello(struct ts_peer *peer, const struct ts_handshake_hello *he
 		ts_memory_close(&memory);
 		/* The file of a service belongs to this session alone, which did not begin. */
 		if (server->options.mode == TS_SERVER_SERVICE && peer->recording) {
-			why = ts_recording_why_full(peer->recording);
+			why = why ?: ts_recording_why_full(peer->recording);
 			ts_peer_file_discard(peer->recording);
 		}
 		refuse(peer, r, why ?: strerror(-r));
@@ -334,7 +331,7 @@ static void take_note(struct ts_peer *peer, const struct ts_handshake_reason *pa
 	ts_log(TS_LOG_INFO, "pid %d cannot be recorded: %s", peer->credentials.pid, note.text);
 	/* A service creates no file for a process that only has a NOTE. */
 	if (peer->server->options.mode != TS_SERVER_SERVICE && !peer->server->finishing) {
-		r = begin_recording(peer, NULL);
+		r = begin_recording(peer, NULL, NULL);
 		r = r
 			    ?: ts_recording_note(peer->recording, &peer->credentials,
 						 (enum ts_empty_reason)note.reason, note.program,

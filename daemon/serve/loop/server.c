@@ -363,7 +363,7 @@ static int open_sockets(struct ts_server *server)
 		return r ?: ts_listen_adopt_peer(server, options->inject_fd);
 	case TS_SERVER_RECORD:
 		/* The file comes first: a recording without a writable file does not start. */
-		r = ts_recording_new(options->output, false, 0600, options->program,
+		r = ts_recording_new(options->output, false, 0600, options->program, NULL, NULL,
 				     &server->recording);
 		if (r) {
 			ts_log(TS_LOG_ERROR, "cannot create %s: %s", options->output, strerror(-r));

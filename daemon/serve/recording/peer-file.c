@@ -93,8 +93,12 @@ static int open_folder(struct ts_peer *peer, char *ret_path, size_t n_bytes)
 }
 
 /* Creates a file of the service in the user's directory. */
-static int create(struct ts_peer *peer, const char *program, unsigned *ret_number)
+static int create(struct ts_peer *peer, const char *program, unsigned *ret_number,
+		  const char **ret_why)
 {
+	struct ts_server *server = peer->server;
+	const struct ts_recording_account account = {&server->options.limits, peer->user,
+						     server->disk};
 	char path[4096], clean[64];
 	size_t n;
 	int r = open_folder(peer, path, sizeof(path));
@@ -107,23 +111,31 @@ static int create(struct ts_peer *peer, const char *program, unsigned *ret_numbe
 	if (snprintf(path + n, sizeof(path) - n, "/tracesmith-%s-%d.sbt", clean,
 		     peer->credentials.pid) >= (int)(sizeof(path) - n))
 		return ts_error_origin(-ENAMETOOLONG);
-	r = ts_recording_new(path, true, 0600, NULL, &peer->recording);
-	if (r)
-		ts_log(TS_LOG_ERROR, "cannot create %s: %s", path, strerror(-r));
-	else
+	r = ts_recording_new(path, true, 0600, NULL, &account, ret_why, &peer->recording);
+	if (r) {
+		ts_log(TS_LOG_ERROR, "cannot create %s: %s", path, *ret_why ?: strerror(-r));
+		ts_folder_close(path);
+	} else {
 		*ret_number = number_of(path, peer->recording->path);
+	}
 	return r;
 }
 
-int ts_peer_file_new(struct ts_peer *peer, const struct ts_peer_file *file)
+int ts_peer_file_new(struct ts_peer *peer, const struct ts_peer_file *file, const char **ret_why)
 {
 	struct ts_server *server = peer->server;
 	unsigned number = file->output_number;
 	char before[4096];
 	int r = 0;
 
-	if (!adopt(peer, file))
-		r = create(peer, file->program, &number);
+	/*
+	 * The daemon does not charge a file that the peer opened, because the kernel counts it in
+	 * the peer's disk quota.
+	 */
+	if (adopt(peer, file))
+		ts_recording_limit(peer->recording, &server->options.limits, peer->user);
+	else
+		r = create(peer, file->program, &number, ret_why);
 	if (!r && file->resumed && continues(peer->recording->path, number, before, sizeof(before)))
 		r = ts_sbt_writer_metadata(peer->recording->writer, TS_METADATA_CONTINUES, before);
 	if (!r)

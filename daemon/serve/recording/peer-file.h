@@ -18,9 +18,10 @@ struct ts_peer_file {
 
 /*
  * Creates peer->recording. Sets each descriptor whose ownership it takes to -1. Returns 0 or a
- * negative errno, which is logged.
+ * negative errno, which is logged. *ret_why, NULL before: the reason, if the user's share or the
+ * disk has no room for the file.
  */
-int ts_peer_file_new(struct ts_peer *peer, const struct ts_peer_file *file);
+int ts_peer_file_new(struct ts_peer *peer, const struct ts_peer_file *file, const char **ret_why);
 
 /*
  * Removes the file of a recording that is not needed, and its directory if that is empty. Does not

@@ -22,6 +22,7 @@
 
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/clock.h"
+#include "proto/abi/grow.h"
 #include "sbt/reader.h"
 
 #define MS_NS	     UINT64_C(1000000)
@@ -111,16 +112,13 @@ static int create_next(const struct ts_recording *recording, char **ret_path, in
 /* Adds the finished file to the list of parts. */
 static int remember_part(struct ts_recording *recording, uint32_t number)
 {
-	struct ts_recording_part *parts;
 	struct stat status;
 
-	parts = realloc(recording->parts, (recording->n_parts + 1) * sizeof(*parts));
-	if (!parts)
+	if (TS_GROW(recording->parts, recording->n_parts_allocated, recording->n_parts + 1))
 		return ts_error_origin(-ENOMEM);
-	recording->parts = parts;
 	if (fstat(recording->read_fd, &status) < 0)
 		return ts_error_origin(-errno);
-	parts[recording->n_parts++] = (struct ts_recording_part){
+	recording->parts[recording->n_parts++] = (struct ts_recording_part){
 		.number = number,
 		.n_bytes = (uint64_t)status.st_size,
 		.n_counted = (uint64_t)status.st_size,
@@ -320,20 +318,17 @@ void ts_recording_files_deinit(struct ts_recording_files *files)
 	while (files->n)
 		free(files->paths[--files->n]);
 	free(files->paths);
-	files->paths = NULL;
+	*files = (struct ts_recording_files){0};
 }
 
 /* Adds a path to the list and takes ownership of it. NULL: the path's allocation failed. */
 static int files_add(struct ts_recording_files *files, char *path)
 {
-	char **paths = path ? reallocarray(files->paths, files->n + 1, sizeof(*paths)) : NULL;
-
-	if (!paths) {
+	if (!path || TS_GROW(files->paths, files->n_allocated, files->n + 1)) {
 		free(path);
 		return ts_error_origin(-ENOMEM);
 	}
-	files->paths = paths;
-	paths[files->n++] = path;
+	files->paths[files->n++] = path;
 	return 0;
 }
 

@@ -138,8 +138,32 @@ static int reopen(int fd, int *ret_fd)
 	return 0;
 }
 
-/* Takes ownership of `fd`. */
-static int begin(struct ts_recording *recording, int fd, const char *command)
+static int begin_account(struct ts_recording *recording, const struct ts_recording_account *account,
+			 const char **ret_why)
+{
+	int r;
+
+	ts_recording_limit(recording, account->limits, account->user);
+	r = ts_recording_count(recording, account->disk);
+	if (r)
+		*ret_why = ts_recording_why_full(recording);
+	return r;
+}
+
+/* How ts_recording_new() makes a file. */
+struct recording_new {
+	bool unique;
+	mode_t mode;
+	const char *command;
+	const struct ts_recording_account *account;
+	const char **ret_why;
+};
+
+/*
+ * Takes ownership of `fd`. The accounts come before the metadata: with them, the writer reserves
+ * the space of the file's end.
+ */
+static int begin(struct ts_recording *recording, int fd, const struct recording_new *new)
 {
 	int r = reopen(fd, &recording->read_fd);
 
@@ -150,34 +174,36 @@ static int begin(struct ts_recording *recording, int fd, const char *command)
 	}
 	if (fd >= 0)
 		close(fd);
-	return r ?: describe(recording->writer, command);
+	if (!r && new->account)
+		r = begin_account(recording, new->account, new->ret_why);
+	return r ?: describe(recording->writer, new->command);
 }
 
 /*
  * Links the file to its name after the metadata is written. A daemon that dies before that leaves
  * no incomplete trace. -EOPNOTSUPP: the file system has no unnamed files, or cannot link them.
  */
-static int new_whole(struct ts_recording *recording, const char *path, bool unique, mode_t mode,
-		     const char *command)
+static int new_whole(struct ts_recording *recording, const char *path,
+		     const struct recording_new *new)
 {
-	int fd = create_unnamed(path, mode), r;
+	int fd = create_unnamed(path, new->mode), r;
 
 	if (fd < 0)
 		return -EOPNOTSUPP;
-	r = begin(recording, fd, command);
+	r = begin(recording, fd, new);
 	if (r)
 		return r;
-	r = find_name(path, unique, link_file, &recording->read_fd, &recording->path);
+	r = find_name(path, new->unique, link_file, &recording->read_fd, &recording->path);
 	return !r || r == -EEXIST ? r : -EOPNOTSUPP;
 }
 
-static int new_named(struct ts_recording *recording, const char *path, bool unique, mode_t mode,
-		     const char *command)
+static int new_named(struct ts_recording *recording, const char *path,
+		     const struct recording_new *new)
 {
-	struct recording_file file = {.mode = mode};
-	int r = find_name(path, unique, create, &file, &recording->path);
+	struct recording_file file = {.mode = new->mode};
+	int r = find_name(path, new->unique, create, &file, &recording->path);
 
-	r = r ?: begin(recording, file.fd, command);
+	r = r ?: begin(recording, file.fd, new);
 	if (r && recording->path)
 		unlink(recording->path);
 	return r;
@@ -197,15 +223,17 @@ static struct ts_recording *alloc(void)
 }
 
 int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
+		     const struct ts_recording_account *account, const char **ret_why,
 		     struct ts_recording **ret_recording)
 {
+	const struct recording_new new = {unique, mode, command, account, ret_why};
 	struct ts_recording *recording = alloc();
-	int r = recording ? new_whole(recording, path, unique, mode, command) : -ENOMEM;
+	int r = recording ? new_whole(recording, path, &new) : -ENOMEM;
 
 	if (r == -EOPNOTSUPP) {
 		ts_recording_free(recording);
 		recording = alloc();
-		r = recording ? new_named(recording, path, unique, mode, command) : -ENOMEM;
+		r = recording ? new_named(recording, path, &new) : -ENOMEM;
 	}
 	if (r) {
 		if (recording)

@@ -63,7 +63,7 @@ struct ts_recording {
 	/* Several files: recording-rotation.c. */
 	pthread_mutex_t rotating;	 /* guards the fields below, unless noted */
 	struct ts_recording_part *parts; /* finished files, oldest first */
-	size_t n_parts;
+	size_t n_parts, n_parts_allocated;
 	uint32_t part_number; /* number in the name of the last part */
 	uint64_t part_ns;     /* start of the present file; also read without the lock */
 	/*
@@ -114,15 +114,29 @@ struct ts_recording {
 /* Paths of a recording's files. */
 struct ts_recording_files {
 	char **paths;
-	size_t n;
+	size_t n, n_allocated;
+};
+
+/*
+ * The accounts that a recording's files are charged to, from the first byte on. The recording
+ * refers to `limits` and `disk`, which must outlive it, and gets its own reference to `user`.
+ */
+struct ts_recording_account {
+	const struct ts_limits *limits;
+	struct ts_user *user;
+	struct ts_disk *disk;
 };
 
 /*
  * Creates the file, never over an existing one. If `path` exists: -EEXIST. With `unique`, "-1",
  * "-2", ... is put before ".sbt" instead; -EEXIST after TS_OUTPUT_MAX_NUMBER names. Other errors
  * come from open() or the writer. `command` may be NULL.
+ *
+ * With `account`, the recording has these limits. -EDQUOT, -ENOSPC: an account has no room for the
+ * file, and *ret_why is the reason. NULL: files are not charged, and *ret_why is not set.
  */
 int ts_recording_new(const char *path, bool unique, mode_t mode, const char *command,
+		     const struct ts_recording_account *account, const char **ret_why,
 		     struct ts_recording **ret_recording);
 /*
  * Like ts_recording_new(), with a file that a stranger created (output-check.h). `fd` is open for
@@ -176,9 +190,9 @@ bool ts_recording_account(struct ts_recording *recording);
 void ts_recording_limit(struct ts_recording *recording, const struct ts_limits *limits,
 			struct ts_user *user);
 /*
- * Starts charging the recording's files to the user's account. Call it before the first session.
- * `disk` must outlive the recording. 0 or -EDQUOT: the account has no room for a file. The
- * functions below do nothing for a recording for which this function was not called.
+ * Starts charging the recording's files to the user's account. ts_recording_new() calls it before
+ * the file grows. -EDQUOT, -ENOSPC: the accounts have no room for a file. The functions below do
+ * nothing for a recording for which this function was not called.
  */
 int ts_recording_count(struct ts_recording *recording, struct ts_disk *disk);
 /* Stops charging the recording's files, and gives back all their charges. */

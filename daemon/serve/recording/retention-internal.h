@@ -3,8 +3,7 @@
 #pragma once
 
 #include "daemon/serve/recording/retention.h"
-
-#define RETENTION_N_BUCKETS 1024u
+#include "proto/abi/map.h"
 
 struct retention_file {
 	struct retention_file *next; /* next newer file of the trace */
@@ -25,7 +24,6 @@ struct retention_trace {
 
 struct retention_owner {
 	struct retention_owner *before, *next; /* list of all owners */
-	struct retention_owner *same;	       /* next in the same bucket */
 	struct ts_user *user;
 	struct retention_trace *first, *last; /* oldest, newest */
 	uint64_t n_bytes;
@@ -35,7 +33,7 @@ struct ts_retention {
 	struct ts_retention_options options;
 	int fd; /* the directory */
 	struct retention_owner *owners;
-	struct retention_owner *buckets[RETENTION_N_BUCKETS]; /* by account */
+	struct ts_map by_user; /* struct retention_owner * by the address of its account */
 	uint64_t n_bytes;
 	size_t n_files;
 };

@@ -47,28 +47,18 @@ void ts_retention_file_free(struct retention_file *file)
 
 /* ---- lists ---- */
 
-static struct retention_owner **bucket_of(struct ts_retention *retention,
-					  const struct ts_user *user)
-{
-	uid_t uid = ts_user_uid(user);
-
-	return &retention->buckets[(uid ^ uid >> 10 ^ uid >> 20) % RETENTION_N_BUCKETS];
-}
-
 static struct retention_owner *owner_of(struct ts_retention *retention, struct ts_user *user)
 {
-	struct retention_owner **bucket = bucket_of(retention, user), *owner = *bucket;
+	struct retention_owner *owner = ts_map_get_pointer(&retention->by_user, (uintptr_t)user);
 
-	while (owner && owner->user != user)
-		owner = owner->same;
 	if (owner)
 		return owner;
 	owner = calloc(1, sizeof(*owner));
-	if (!owner)
+	if (!owner || ts_map_set_pointer(&retention->by_user, (uintptr_t)user, owner)) {
+		free(owner);
 		return NULL;
+	}
 	owner->user = ts_user_ref(user);
-	owner->same = *bucket;
-	*bucket = owner;
 	owner->next = retention->owners;
 	if (owner->next)
 		owner->next->before = owner;
@@ -78,13 +68,9 @@ static struct retention_owner *owner_of(struct ts_retention *retention, struct t
 
 static void owner_free_if_empty(struct ts_retention *retention, struct retention_owner *owner)
 {
-	struct retention_owner **p = bucket_of(retention, owner->user);
-
 	if (owner->first)
 		return;
-	while (*p != owner)
-		p = &(*p)->same;
-	*p = owner->same;
+	ts_map_remove(&retention->by_user, (uintptr_t)owner->user);
 	*(owner->before ? &owner->before->next : &retention->owners) = owner->next;
 	if (owner->next)
 		owner->next->before = owner->before;
@@ -207,6 +193,7 @@ void ts_retention_free(struct ts_retention *retention)
 			trace_forget(retention, owner, owner->first);
 		owner_free_if_empty(retention, owner);
 	}
+	ts_map_deinit(&retention->by_user);
 	close(retention->fd);
 	free(retention);
 }

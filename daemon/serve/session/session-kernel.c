@@ -197,7 +197,9 @@ static int add_syscall(struct ts_session *s, const struct ts_bpf_syscall *event,
 		.fd = event->fd,
 		.operation = event->operation,
 	};
-	int r = ts_session_kernel_name(s, event->file, sizeof(event->file), &row.file);
+	int r = event->has_file
+			? ts_session_kernel_name(s, event->file, sizeof(event->file), &row.file)
+			: 0;
 
 	return r ?: ts_session_add_row(s, TS_ROW_SYSCALL, &row);
 }
@@ -492,7 +494,7 @@ static int take_feed(struct ts_session *s)
 
 		ts_session_dirty(s);
 		r = add_event(s, event);
-		off += ts_kernel_event_bytes(event->program);
+		off += ts_kernel_event_bytes(event);
 		if (!r && ts_sbt_session_writer_pending_rows(s->writer) >= KERNEL_ROWS)
 			r = ts_session_write(s);
 	}

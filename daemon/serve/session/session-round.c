@@ -25,8 +25,11 @@
 #define ROUND_LEAST_NS	 (1 * MS_NS)
 #define SEAL_ROWS	 65536u
 #define CLOCK_SPACING_NS (20 * MS_NS) /* interval between clock pairs in memory */
-/* Interval between clock pairs in the trace: 90 ms, so that two pairs are at most 100 ms apart. */
-#define CLOCK_STORED_NS (90 * MS_NS)
+/*
+ * Interval between clock pairs in the trace. Rounds are 40 ms apart at most while records come, so
+ * two pairs are at most 100 ms apart.
+ */
+#define CLOCK_STORED_NS (60 * MS_NS)
 /*
  * A row's time may lie this far in the future, because the timeline of a virtual device runs ahead
  * of the host's clock.
@@ -353,14 +356,16 @@ void ts_session_sleep(struct ts_session *s, uint32_t seen, uint64_t ms)
 	struct ts_control *control = s->memory.control;
 	struct timespec time = {.tv_sec = (time_t)(ms / 1000),
 				.tv_nsec = (long)(ms % 1000 * MS_NS)};
+	bool is_over;
 
 	__atomic_store_n(&control->sleeping, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0);
+	is_over = syscall(SYS_futex, &control->doorbell, FUTEX_WAIT, seen, &time, NULL, 0) < 0 &&
+		  errno == ETIMEDOUT;
 	__atomic_store_n(&control->sleeping, 0, __ATOMIC_RELAXED);
 	/*
 	 * Ignore the doorbell if no shard is past its watermark, because a hostile producer could
 	 * ring it all the time.
 	 */
-	if (!past_watermark(s))
+	if (!is_over && !past_watermark(s))
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, ROUND_LEAST_NS}, NULL);
 }

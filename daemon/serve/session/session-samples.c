@@ -19,11 +19,14 @@
 #define PERIOD_MIN_NS UINT64_C(100000)
 #define WHY_BYTES     256u
 #define STACKS_MAX    65536u
+#define COST_SAMPLES  64u /* the daemon's cost is reported for so many samples together */
 
 struct ts_session_samples {
 	struct ts_sampler *sampler; /* NULL: the sampler ended */
 	bool on, done, has_program, has_why;
 	uint64_t lost_since_ns;
+	/* Processor time since the last report of the cost, and the number of samples. */
+	uint64_t spent_ns, n_spent;
 	/*
 	 * Stack ids by a 64-bit hash of the frames. Two stacks of a session do not collide
 	 * in practice.
@@ -164,6 +167,7 @@ static int take_sample(struct ts_session *s, struct ts_session_samples *samples,
 	row.period_ns = head.period_ns;
 	row.cpu = head.cpu;
 	row.flags = head.flags & TS_SAMPLER_IN_KERNEL ? TS_SAMPLE_KERNEL : 0;
+	samples->n_spent++;
 	ts_session_dirty(s);
 	ts_session_count_row(s, TS_ROW_SAMPLE);
 	r = ts_session_kernel_thread_of(s, &event, &row.thread);
@@ -286,14 +290,34 @@ static int take_message(struct ts_session *s, struct ts_session_samples *samples
 
 /* ---- rounds ---- */
 
+static uint64_t thread_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Adds a round's processor time, and reports the cost of a sample when enough samples came. */
+static void report_cost(struct ts_session_samples *samples, uint64_t ns)
+{
+	samples->spent_ns += ns;
+	if (samples->n_spent < COST_SAMPLES || !samples->sampler)
+		return;
+	ts_sampler_report_cost(samples->sampler, samples->spent_ns / samples->n_spent);
+	samples->spent_ns = samples->n_spent = 0;
+}
+
 int ts_session_samples_round(struct ts_session *s, struct ts_session_samples *samples)
 {
 	const void *bytes;
 	size_t n_bytes;
+	uint64_t begun_ns;
 	int r = 0, received = 0;
 
 	if (!samples || !samples->sampler)
 		return 0;
+	begun_ns = thread_ns();
 	for (unsigned i = 0; i < MESSAGES_MAX && !r; i++) {
 		received = ts_sampler_receive(samples->sampler, &bytes, &n_bytes);
 		if (received)
@@ -308,6 +332,7 @@ int ts_session_samples_round(struct ts_session *s, struct ts_session_samples *sa
 		ts_sampler_free(samples->sampler);
 		samples->sampler = NULL;
 	}
+	report_cost(samples, thread_ns() - begun_ns);
 	return r;
 }
 

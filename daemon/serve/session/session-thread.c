@@ -6,8 +6,16 @@
  */
 #include "daemon/serve/session/session-internal.h"
 
-#define ROUND_MIN_MS 10u  /* minimum time between two rounds, used while records come */
-#define ROUND_MAX_MS 100u /* maximum time between two rounds, used while no records come */
+/*
+ * Time between two rounds: MIN while many records come, SLOW while few come, MAX while none come.
+ * The doorbell ends the time early if a ring fills. Rounds that find few records would cost more
+ * than these records, most of all with many sessions.
+ */
+#define ROUND_MIN_MS  10u
+#define ROUND_SLOW_MS 40u
+#define ROUND_MAX_MS  100u
+/* Records are few if a ring gets less than one part in FEW_SHARE of its size between two rounds. */
+#define FEW_SHARE 32u
 
 /*
  * Starts the seal that the main thread requested, before the next round drains records. If the
@@ -59,6 +67,17 @@ static int finish_seal(struct ts_session *s, bool flushed)
 	return 0;
 }
 
+/* Returns the time until the next round. n_most: most bytes that a ring had in the last round. */
+static uint64_t next_ms(const struct ts_session *s, uint64_t ms, uint64_t n_most)
+{
+	const bool is_waited_for = s->flush_waiting || ts_session_kernel_flows(s);
+	const uint64_t most = n_most ? ROUND_SLOW_MS : ROUND_MAX_MS;
+
+	if (is_waited_for || n_most > s->memory.ring_bytes / FEW_SHARE)
+		return ROUND_MIN_MS;
+	return 2 * ms < most ? 2 * ms : most;
+}
+
 void *ts_session_thread(void *session)
 {
 	struct ts_session *s = session;
@@ -81,10 +100,7 @@ void *ts_session_thread(void *session)
 			break;
 		if (n_most > s->memory.ring_bytes / 8)
 			continue;
-		ms = n_most || s->flush_waiting || ts_session_kernel_flows(s) ? ROUND_MIN_MS
-									      : ms * 2;
-		if (ms > ROUND_MAX_MS)
-			ms = ROUND_MAX_MS;
+		ms = next_ms(s, ms, n_most);
 		ts_session_sleep(s, seen, ms);
 	}
 	how = ts_session_finish(s, r, how);

@@ -67,7 +67,7 @@ struct ts_observer {
 	/* Used only by the observer's thread, unless noted. */
 	struct ts_observed *processes[BUCKETS];
 	struct charge *charges;
-	size_t n_charges;
+	size_t n_charges, n_charges_allocated;
 	uint32_t n_sessions;   /* any thread reads it */
 	uint64_t unattributed; /* number of calls by processes for which the table had no room */
 	bool flowing;
@@ -131,18 +131,15 @@ static struct ts_observed *get(struct ts_observer *observer, uint32_t pid, uint3
 /* Keeps the charge of a process that ends, because its definitions stay in the file's writer. */
 static void keep_charge(struct ts_observer *observer, const struct ts_observed *observed)
 {
-	struct charge *charges;
 	size_t i = 0;
 
 	while (i < observer->n_charges && observer->charges[i].user != observed->user)
 		i++;
 	if (i == observer->n_charges) {
-		charges = reallocarray(observer->charges, i + 1, sizeof(*charges));
 		/* If there is no memory for this entry, the charge is never given back. */
-		if (!charges)
+		if (TS_GROW(observer->charges, observer->n_charges_allocated, i + 1))
 			return;
-		observer->charges = charges;
-		charges[observer->n_charges++] =
+		observer->charges[observer->n_charges++] =
 			(struct charge){.user = ts_user_ref(observed->user)};
 	}
 	observer->charges[i].bytes += observed->definition_bytes;

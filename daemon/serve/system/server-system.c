@@ -21,22 +21,25 @@ static int describe(const struct ts_server *server, struct ts_recording *recordi
 	return r > 0 ? ts_error_origin(-EIO) : r;
 }
 
-static int open_recording(struct ts_server *server)
+static int open_recording(struct ts_server *server, const char **ret_why)
 {
 	const struct ts_server_options *options = &server->options;
+	struct ts_user *user = ts_users_ref(server->users, getuid());
+	const struct ts_recording_account account = {&options->limits, user, server->disk};
 	char path[4096];
 	int r;
 
 	if (snprintf(path, sizeof(path), "%s/tracesmith-system.sbt", options->directory) >=
 	    (int)sizeof(path))
-		return ts_error_origin(-ENAMETOOLONG);
-	r = ts_recording_new(path, true, 0600, NULL, &server->observed);
+		r = ts_error_origin(-ENAMETOOLONG);
+	else
+		r = ts_recording_new(path, true, 0600, NULL, &account, ret_why, &server->observed);
+	ts_user_unref(user);
 	if (r)
 		return ts_error_trace(r);
-	ts_server_own_recording(server, server->observed);
+	server->observed->uid = getuid();
 	server->observed->group = server->all_group;
-	r = ts_recording_count(server->observed, server->disk);
-	return r ?: ts_recording_quantum(server->observed, options->quantum_ns);
+	return ts_recording_quantum(server->observed, options->quantum_ns);
 }
 
 static int start(struct ts_server *server, struct ts_recording *recording)
@@ -58,16 +61,15 @@ static int start(struct ts_server *server, struct ts_recording *recording)
 int ts_server_open_system(struct ts_server *server)
 {
 	bool service = server->options.mode == TS_SERVER_SERVICE;
-	const char *why;
+	const char *why = NULL;
 	int r = 0;
 
 	if (!server->options.system || server->options.mode == TS_SERVER_PRIVATE)
 		return 0;
 	if (service)
-		r = open_recording(server);
+		r = open_recording(server, &why);
 	/* A service with a full disk still serves its existing traces. */
 	if (r == -ENOSPC || r == -EDQUOT) {
-		why = server->observed ? ts_recording_why_full(server->observed) : NULL;
 		snprintf(server->system_missing, sizeof(server->system_missing), "%s",
 			 why ?: strerror(-r));
 	} else if (r) {

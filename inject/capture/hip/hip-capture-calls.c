@@ -653,8 +653,8 @@ static bool memory_call(struct ts_capture *capture, uint32_t id, const void *par
 static bool put_symbol(struct ts_capture *capture, const struct ts_record_operation *model,
 		       const void *symbol, uint64_t *ret_address)
 {
-	int32_t (*ask)(void **, const void *) = ts_hip_next(hipGetSymbolAddress);
-	int32_t (*ask_size)(size_t *, const void *) = ts_hip_next(hipGetSymbolSize);
+	hipGetSymbolAddress_fn *ask = ts_hip_next(hipGetSymbolAddress);
+	hipGetSymbolSize_fn *ask_size = ts_hip_next(hipGetSymbolSize);
 	void *address = NULL;
 	size_t n_bytes = 0;
 

@@ -345,8 +345,8 @@ static int read_arguments(const struct ts_capture_hip *hip, const struct hip_fun
  */
 static int ask_runtime(void *function, size_t index, size_t *offset, size_t *bytes)
 {
-	int32_t (*ask)(void *, size_t, size_t *, size_t *) = ts_hip_next(hipKernelGetParamInfo);
-	int32_t (*find)(void **, const void *) = ts_hip_next(hipGetFuncBySymbol);
+	hipKernelGetParamInfo_fn *ask = ts_hip_next(hipKernelGetParamInfo);
+	hipGetFuncBySymbol_fn *find = ts_hip_next(hipGetFuncBySymbol);
 	const char *name;
 	uint32_t number;
 	int r;

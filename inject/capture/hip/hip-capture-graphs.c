@@ -99,21 +99,21 @@ static struct ts_cu_memset_node_params converted_fill(const struct ts_hip_memset
 
 static int ask_nodes(void *graph, void **nodes, size_t *n)
 {
-	int32_t (*ask)(void *, void **, size_t *) = ts_hip_next(hipGraphGetNodes);
+	hipGraphGetNodes_fn *ask = ts_hip_next(hipGraphGetNodes);
 
 	return ask ? ask(graph, nodes, n) : NOT_FOUND;
 }
 
 static int ask_edges(void *graph, void **from, void **to, size_t *n)
 {
-	int32_t (*ask)(void *, void **, void **, size_t *) = ts_hip_next(hipGraphGetEdges);
+	hipGraphGetEdges_fn *ask = ts_hip_next(hipGraphGetEdges);
 
 	return ask ? ask(graph, from, to, n) : NOT_FOUND;
 }
 
 static int ask_type(void *node, int32_t *type)
 {
-	int32_t (*ask)(void *, int32_t *) = ts_hip_next(hipGraphNodeGetType);
+	hipGraphNodeGetType_fn *ask = ts_hip_next(hipGraphNodeGetType);
 	const uint32_t version =
 		__atomic_load_n(&ts_capture_shim()->control->hip_version, __ATOMIC_RELAXED);
 	int r = ask ? ask(node, type) : NOT_FOUND;
@@ -126,8 +126,7 @@ static int ask_type(void *node, int32_t *type)
 
 static int ask_kernel(void *node, struct ts_cu_kernel_node_params *params)
 {
-	int32_t (*ask)(void *, struct ts_hip_kernel_node_params *) =
-		ts_hip_next(hipGraphKernelNodeGetParams);
+	hipGraphKernelNodeGetParams_fn *ask = ts_hip_next(hipGraphKernelNodeGetParams);
 	static __thread void *words[5] __attribute__((tls_model("initial-exec")));
 	struct ts_hip_kernel_node_params from = {0};
 	int r = ask ? ask(node, &from) : NOT_FOUND;
@@ -139,8 +138,7 @@ static int ask_kernel(void *node, struct ts_cu_kernel_node_params *params)
 
 static int ask_copy(void *node, struct ts_cu_memcpy_3d *params)
 {
-	int32_t (*ask)(void *, struct ts_hip_memcpy3d_parms *) =
-		ts_hip_next(hipGraphMemcpyNodeGetParams);
+	hipGraphMemcpyNodeGetParams_fn *ask = ts_hip_next(hipGraphMemcpyNodeGetParams);
 	struct ts_hip_memcpy3d_parms from = {0};
 	int r = ask ? ask(node, &from) : NOT_FOUND;
 
@@ -151,8 +149,7 @@ static int ask_copy(void *node, struct ts_cu_memcpy_3d *params)
 
 static int ask_fill(void *node, struct ts_cu_memset_node_params *params)
 {
-	int32_t (*ask)(void *, struct ts_hip_memset_params *) =
-		ts_hip_next(hipGraphMemsetNodeGetParams);
+	hipGraphMemsetNodeGetParams_fn *ask = ts_hip_next(hipGraphMemsetNodeGetParams);
 	struct ts_hip_memset_params from = {0};
 	int r = ask ? ask(node, &from) : NOT_FOUND;
 
@@ -163,21 +160,21 @@ static int ask_fill(void *node, struct ts_cu_memset_node_params *params)
 
 static int ask_child(void *node, void **graph)
 {
-	int32_t (*ask)(void *, void **) = ts_hip_next(hipGraphChildGraphNodeGetGraph);
+	hipGraphChildGraphNodeGetGraph_fn *ask = ts_hip_next(hipGraphChildGraphNodeGetGraph);
 
 	return ask ? ask(node, graph) : NOT_FOUND;
 }
 
 static int ask_record(void *node, void **event)
 {
-	int32_t (*ask)(void *, void **) = ts_hip_next(hipGraphEventRecordNodeGetEvent);
+	hipGraphEventRecordNodeGetEvent_fn *ask = ts_hip_next(hipGraphEventRecordNodeGetEvent);
 
 	return ask ? ask(node, event) : NOT_FOUND;
 }
 
 static int ask_wait(void *node, void **event)
 {
-	int32_t (*ask)(void *, void **) = ts_hip_next(hipGraphEventWaitNodeGetEvent);
+	hipGraphEventWaitNodeGetEvent_fn *ask = ts_hip_next(hipGraphEventWaitNodeGetEvent);
 
 	return ask ? ask(node, event) : NOT_FOUND;
 }

@@ -23,8 +23,8 @@
 /* A context's handle is the capture's own: the device's ordinal plus 1. */
 static int push(void *context)
 {
-	int32_t (*get)(int32_t *) = ts_hip_next(hipGetDevice);
-	int32_t (*set)(int32_t) = ts_hip_next(hipSetDevice);
+	hipGetDevice_fn *get = ts_hip_next(hipGetDevice);
+	hipSetDevice_fn *set = ts_hip_next(hipSetDevice);
 	struct ts_capture_hip *hip = &ts_capture_shim()->capture.hip;
 	const int32_t device = (int32_t)(uintptr_t)context - 1;
 	int r = get(&hip->device_before);
@@ -40,7 +40,7 @@ static int push(void *context)
 
 static int pop(void **context)
 {
-	int32_t (*set)(int32_t) = ts_hip_next(hipSetDevice);
+	hipSetDevice_fn *set = ts_hip_next(hipSetDevice);
 	const struct ts_capture_hip *hip = &ts_capture_shim()->capture.hip;
 	const uint32_t device = ts_tls.hip_device;
 
@@ -52,7 +52,7 @@ static int pop(void **context)
 /* The stream is the legacy one, for which HIP has no name before 6.2. */
 static int record_event(void *event, void *stream)
 {
-	int32_t (*record)(void *, void *) = ts_hip_next(hipEventRecord);
+	hipEventRecord_fn *record = ts_hip_next(hipEventRecord);
 
 	(void)stream;
 	return record(event, NULL);
@@ -60,8 +60,8 @@ static int record_event(void *event, void *stream)
 
 static int copy(void *host, uint64_t device, size_t n_bytes, void *stream)
 {
-	int32_t (*find)(void **, size_t *, void *) = ts_hip_next(hipMemGetAddressRange);
-	int32_t (*call)(void *, void *, size_t, void *) = recorded(hipMemcpyDtoHAsync);
+	hipMemGetAddressRange_fn *find = ts_hip_next(hipMemGetAddressRange);
+	hipMemcpyDtoHAsync_fn *call = recorded(hipMemcpyDtoHAsync);
 	void *address = (void *)(uintptr_t)device, *start = NULL;
 	size_t n_known = 0;
 	int r = find(&start, &n_known, address);
@@ -77,8 +77,8 @@ static int copy(void *host, uint64_t device, size_t n_bytes, void *stream)
 /* Captures the addresses of the registered variables of code in use, on the current device. */
 static void find_variables(struct ts_capture *capture, uint32_t context)
 {
-	int32_t (*ask)(void **, const void *) = ts_hip_next(hipGetSymbolAddress);
-	int32_t (*ask_size)(size_t *, const void *) = ts_hip_next(hipGetSymbolSize);
+	hipGetSymbolAddress_fn *ask = ts_hip_next(hipGetSymbolAddress);
+	hipGetSymbolSize_fn *ask_size = ts_hip_next(hipGetSymbolSize);
 	const struct ts_record_operation model = {.context = context};
 	const void *symbol;
 	uint32_t place = 0;
@@ -100,19 +100,17 @@ static void find_variables(struct ts_capture *capture, uint32_t context)
 int ts_hip_capture_module_variable(uint64_t *ret_address, size_t *ret_bytes, void *module,
 				   const char *name)
 {
-	int32_t (*ask)(uint64_t *, size_t *, void *, const char *) =
-		ts_hip_next(hipModuleGetGlobal);
+	hipModuleGetGlobal_fn *ask = ts_hip_next(hipModuleGetGlobal);
 
-	return ask ? ask(ret_address, ret_bytes, module, name) : NOT_FOUND;
+	return ask ? ask((void **)(void *)ret_address, ret_bytes, module, name) : NOT_FOUND;
 }
 
 int ts_hip_capture_library_variable(uint64_t *ret_address, size_t *ret_bytes, void *library,
 				    const char *name)
 {
-	int32_t (*ask)(uint64_t *, size_t *, void *, const char *) =
-		ts_hip_next(hipLibraryGetGlobal);
+	hipLibraryGetGlobal_fn *ask = ts_hip_next(hipLibraryGetGlobal);
 
-	return ask ? ask(ret_address, ret_bytes, library, name) : NOT_FOUND;
+	return ask ? ask((void **)(void *)ret_address, ret_bytes, library, name) : NOT_FOUND;
 }
 
 void ts_hip_capture_window_driver(struct ts_window_driver *driver)

@@ -27,7 +27,7 @@ static_assert(TS_HIP_CALL_SIZE <= TS_CAPTURE_MAX_IDS, "a bit for each call");
 
 static int is_capturing(void *stream, int *ret_status)
 {
-	int32_t (*ask)(void *, int32_t *) = ts_hip_next(hipStreamIsCapturing);
+	hipStreamIsCapturing_fn *ask = ts_hip_next(hipStreamIsCapturing);
 
 	return ask ? ask(stream, ret_status) : 1;
 }
@@ -110,7 +110,7 @@ struct around {
 
 static bool has_error(void)
 {
-	int32_t (*peek_error)(void) = ts_hip_next(hipPeekAtLastError);
+	hipPeekAtLastError_fn *peek_error = ts_hip_next(hipPeekAtLastError);
 
 	return peek_error && peek_error();
 }
@@ -126,7 +126,7 @@ static struct around begin(void)
 
 static void end(struct ts_shim *shim, const struct around *around)
 {
-	int32_t (*reset_error)(void) = ts_hip_next(hipGetLastError);
+	hipGetLastError_fn *reset_error = ts_hip_next(hipGetLastError);
 
 	if (!around->has_error && has_error() && reset_error)
 		(void)reset_error();

@@ -5,6 +5,7 @@
 usage: calls.py check TABLE ...               reports the first bad line as FILE:LINE: TEXT
        calls.py ids TABLE ...                 the lists of callback ids
        calls.py params TABLE                  the structures of arguments
+       calls.py types TABLE                   the type of each function: NAME_fn
        calls.py functions TABLE               prototypes of the exported functions
        calls.py facade TABLE SECTION          the exported functions of one section
        calls.py refused TABLE                 the names that the facade refuses
@@ -496,20 +497,34 @@ def print_params(tables):
         print('%s {\n%s\n};' % (name, '\n'.join('\t%s;' % text for text, _ in users[0].arguments)))
 
 
-def print_functions(tables):
-    (interface, calls), = tables
-    print(banner('functions of the %s.' % interface.word))
+def print_opening(interface, calls, what):
+    """The opening of a header that declares these calls; it declares the facade's own structures."""
+    print(banner('%s of the %s.' % (what, interface.word)))
     print('#pragma once\n\n#include <stddef.h>\n#include <stdint.h>\n')
     print('#include "proto/abi/vendor/%s"\n' % interface.header)
-    served = [call for call in calls if call.served() or interface.hip and call.work and call.arguments is not None]
     known = set()
-    for call in served:
+    for call in calls:
         for text, _ in call.arguments:
             match = re.search(r'struct (?!ts_)\w+', text)
             if match:
                 known.add(match[0])
     for name in sorted(known):
         print('%s;\n' % name)
+
+
+def print_types(tables):
+    (interface, calls), = tables
+    known = [call for call in calls if call.arguments is not None]
+    print_opening(interface, known, 'types of functions')
+    for call in known:
+        arguments = ', '.join(declaration for declaration, _ in call.arguments) or 'void'
+        print(fill('typedef %s%s_fn(%s);' % (call.result(), call.name, arguments), 0))
+
+
+def print_functions(tables):
+    (interface, calls), = tables
+    served = [call for call in calls if call.served() or interface.hip and call.work and call.arguments is not None]
+    print_opening(interface, served, 'functions')
     for call in served:
         for form in call.forms:
             print(prototype(call, form, after=';'))
@@ -992,7 +1007,7 @@ def main():
     section = [paths.pop()] if command in ('facade', 'nodes') else []
     tables = [read_table(path) for path in paths]
     if command != 'check':
-        {'ids': print_ids, 'params': print_params, 'functions': print_functions, 'facade': print_facade,
+        {'ids': print_ids, 'params': print_params, 'types': print_types, 'functions': print_functions, 'facade': print_facade,
          'refused': print_refused, 'effects': print_effects, 'call-names': print_call_names, 'accesses': print_accesses,
          'capture': print_capture, 'hip-capture': print_hip_capture, 'hip-calls': print_hip_calls, 'wrappers': print_wrappers,
          'wrapper-checks': print_wrapper_checks, 'slots': print_slots,

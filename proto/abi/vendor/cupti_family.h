@@ -110,8 +110,8 @@ struct ts_pti_vendor {
 	const char *other_prefix; /* a second set of the same functions; NULL: none */
 	const char *paths[4];	  /* for dlopen(), in this order */
 	const char *runtime;	  /* prefix of the runtime's file name; it shows the vendor */
-	/* Variable that makes the driver load a tool and call InitializeInjection; NULL: none. */
-	const char *injection;
+	/* Variable that makes the driver load a tool and call InitializeInjection; empty: none. */
+	char injection[24];
 	/* Function (kind, cbid, name); NULL: GetCallbackName(domain, cbid, name). */
 	const char *name_function;
 	/* A call without effect, whose callback shows the library's newest id; NULL: none. */

@@ -38,12 +38,12 @@ bool ts_exec_cuda_driver_open(struct ts_exec_cuda_driver *driver, char *text, si
 			 TS_EXEC_CUDA_LIBRARY);
 		return false;
 	}
-#define FIND_(field, symbol, arguments)                        \
+#define FIND_(field, symbol)                                   \
 	if (!find(library, #symbol, &driver->field) && !lacks) \
 		lacks = #symbol;
 	TS_EXEC_CUDA_FUNCTIONS(FIND_)
 #undef FIND_
-#define FIND_(field, symbol, arguments) (void)find(library, #symbol, &driver->field);
+#define FIND_(field, symbol) (void)find(library, #symbol, &driver->field);
 	TS_EXEC_CUDA_OPTIONAL(FIND_)
 #undef FIND_
 	if (lacks)

@@ -47,6 +47,7 @@ struct cuda_module {
 struct cuda_kernel {
 	void *handle;
 	uint32_t n_parameters; /* 0 also if the driver cannot report it */
+	uint32_t n_parameters_allocated;
 	uint32_t params_bytes;
 	uint32_t dynamic_shared_bytes; /* the currently allowed size */
 	struct cuda_parameter {

@@ -5,6 +5,7 @@
  * module checks images first. The driver chooses the addresses of variables, so variables count as
  * moved.
  */
+#include "proto/abi/grow.h"
 #include "replay/exec/cuda/exec-cuda-internal.h"
 
 #define FATBIN_MAGIC	   0xba55ed50u
@@ -253,14 +254,8 @@ static int learn_parameters(const struct cuda_state *state, struct cuda_kernel *
 
 		if (offset > MAX_ARGUMENT_BYTES || bytes > MAX_ARGUMENT_BYTES - offset)
 			return -EINVAL;
-		if (!(n & (n + 1))) {
-			void *grown = realloc(kernel->parameters,
-					      (2 * (size_t)n + 1) * sizeof(*kernel->parameters));
-
-			if (!grown)
-				return -ENOMEM;
-			kernel->parameters = grown;
-		}
+		if (TS_GROW(kernel->parameters, kernel->n_parameters_allocated, (size_t)n + 1))
+			return -ENOMEM;
 		kernel->parameters[n] = (struct cuda_parameter){(uint32_t)offset, (uint32_t)bytes};
 		kernel->n_parameters++;
 		if (offset + bytes > kernel->params_bytes)

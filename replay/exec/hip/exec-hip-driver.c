@@ -16,78 +16,69 @@
 
 #include "proto/abi/amdcode.h"
 #include "proto/abi/vendor/hip.h"
+#include "proto/abi/vendor/hip_types.h"
 
 #define INVALID_VALUE  1
 #define MAX_WORDS      5u
 #define MEMCPY_DEFAULT TS_HIP_MEMCPY_DEFAULT
 
 /* Functions of every release since 5.2. */
-#define FUNCTIONS(X)                                                                              \
-	X(hipInit, (uint32_t flags))                                                              \
-	X(hipRuntimeGetVersion, (int32_t * version))                                              \
-	X(hipGetDeviceCount, (int32_t * n))                                                       \
-	X(hipDeviceGet, (int32_t * device, int32_t ordinal))                                      \
-	X(hipDeviceGetName, (char *name, int32_t n, int32_t device))                              \
-	X(hipDeviceTotalMem, (size_t * bytes, int32_t device))                                    \
-	X(hipSetDevice, (int32_t device))                                                         \
-	X(hipDeviceSynchronize, (void))                                                           \
-	X(hipDeviceEnablePeerAccess, (int32_t device, uint32_t flags))                            \
-	X(hipDeviceDisablePeerAccess, (int32_t device))                                           \
-	X(hipStreamCreateWithPriority, (void **stream, uint32_t flags, int32_t priority))         \
-	X(hipStreamDestroy, (void *stream))                                                       \
-	X(hipStreamQuery, (void *stream))                                                         \
-	X(hipStreamWaitEvent, (void *stream, void *event, uint32_t flags))                        \
-	X(hipEventCreateWithFlags, (void **event, uint32_t flags))                                \
-	X(hipEventDestroy, (void *event))                                                         \
-	X(hipEventRecord, (void *event, void *stream))                                            \
-	X(hipEventQuery, (void *event))                                                           \
-	X(hipModuleLoadData, (void **module, const void *image))                                  \
-	X(hipModuleUnload, (void *module))                                                        \
-	X(hipModuleGetFunction, (void **function, void *module, const char *name))                \
-	X(hipModuleGetGlobal, (void **address, size_t *bytes, void *module, const char *name))    \
-	X(hipFuncGetAttribute, (int32_t * value, int32_t attribute, void *function))              \
-	X(hipModuleLaunchKernel,                                                                  \
-	  (void *function, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z, uint32_t block_x,   \
-	   uint32_t block_y, uint32_t block_z, uint32_t shared_bytes, void *stream,               \
-	   void **kernel_params, void **extra))                                                   \
-	X(hipMemAddressReserve,                                                                   \
-	  (void **address, size_t bytes, size_t align, void *wanted, uint64_t flags))             \
-	X(hipMemAddressFree, (void *address, size_t bytes))                                       \
-	X(hipMemCreate, (void **handle, size_t bytes,                                             \
-			 const struct ts_cu_mem_allocation_prop *what, uint64_t flags))           \
-	X(hipMemRelease, (void *handle))                                                          \
-	X(hipMemMap, (void *address, size_t bytes, size_t offset, void *handle, uint64_t flags))  \
-	X(hipMemUnmap, (void *address, size_t bytes))                                             \
-	X(hipMemSetAccess,                                                                        \
-	  (void *address, size_t bytes, const struct ts_cu_mem_access_desc *who, size_t n))       \
-	X(hipMemGetAllocationGranularity,                                                         \
-	  (size_t * bytes, const struct ts_cu_mem_allocation_prop *what, int32_t option))         \
-	X(hipMalloc, (void **address, size_t bytes))                                              \
-	X(hipFree, (void *address))                                                               \
-	X(hipHostMalloc, (void **at, size_t bytes, uint32_t flags))                               \
-	X(hipHostFree, (void *at))                                                                \
-	X(hipMemcpyAsync, (void *dst, const void *src, size_t bytes, int32_t kind, void *stream)) \
-	X(hipMemcpy2DAsync, (void *dst, size_t dst_pitch, const void *src, size_t src_pitch,      \
-			     size_t width, size_t height, int32_t kind, void *stream))            \
-	X(hipMemcpy3DAsync, (const struct ts_hip_memcpy3d_parms *copy, void *stream))             \
-	X(hipMemset2DAsync,                                                                       \
-	  (void *dst, size_t pitch, int32_t value, size_t width, size_t height, void *stream))    \
-	X(hipMemsetD16Async, (void *dst, uint16_t value, size_t n, void *stream))                 \
-	X(hipMemsetD32Async, (void *dst, int32_t value, size_t n, void *stream))
+#define FUNCTIONS(X)                      \
+	X(hipInit)                        \
+	X(hipRuntimeGetVersion)           \
+	X(hipGetDeviceCount)              \
+	X(hipDeviceGet)                   \
+	X(hipDeviceGetName)               \
+	X(hipDeviceTotalMem)              \
+	X(hipSetDevice)                   \
+	X(hipDeviceSynchronize)           \
+	X(hipDeviceEnablePeerAccess)      \
+	X(hipDeviceDisablePeerAccess)     \
+	X(hipStreamCreateWithPriority)    \
+	X(hipStreamDestroy)               \
+	X(hipStreamQuery)                 \
+	X(hipStreamWaitEvent)             \
+	X(hipEventCreateWithFlags)        \
+	X(hipEventDestroy)                \
+	X(hipEventRecord)                 \
+	X(hipEventQuery)                  \
+	X(hipModuleLoadData)              \
+	X(hipModuleUnload)                \
+	X(hipModuleGetFunction)           \
+	X(hipModuleGetGlobal)             \
+	X(hipFuncGetAttribute)            \
+	X(hipModuleLaunchKernel)          \
+	X(hipMemAddressReserve)           \
+	X(hipMemAddressFree)              \
+	X(hipMemCreate)                   \
+	X(hipMemRelease)                  \
+	X(hipMemMap)                      \
+	X(hipMemUnmap)                    \
+	X(hipMemSetAccess)                \
+	X(hipMemGetAllocationGranularity) \
+	X(hipMalloc)                      \
+	X(hipFree)                        \
+	X(hipHostMalloc)                  \
+	X(hipHostFree)                    \
+	X(hipMemcpyAsync)                 \
+	X(hipMemcpy2DAsync)               \
+	X(hipMemcpy3DAsync)               \
+	X(hipMemset2DAsync)               \
+	X(hipMemsetD16Async)              \
+	X(hipMemsetD32Async)              \
+	X(hipGetErrorString)
 
 /* Functions that some releases lack. */
-#define OPTIONAL(X)                                                                             \
-	X(hipDeviceSetLimit, (int32_t limit, size_t value)) /* since 5.3 */                     \
-	X(hipDrvLaunchKernelEx, (const struct ts_hip_drv_launch_config *config, void *function, \
-				 void **kernel_params, void **extra)) /* since 6.5 */
+#define OPTIONAL(X)                             \
+	X(hipDeviceSetLimit)	/* since 5.3 */ \
+	X(hipDrvLaunchKernelEx) /* since 6.5 */
 
 /* The process's runtime: its functions have no state argument that could lead here. */
 static struct {
-#define MEMBER(symbol, arguments) int32_t(*symbol) arguments;
+#define MEMBER(symbol) symbol##_fn *symbol;
 	FUNCTIONS(MEMBER)
 	OPTIONAL(MEMBER)
 #undef MEMBER
-	const char *(*hipGetErrorString)(int32_t error);
 } hip;
 
 static void *pointer(uint64_t address)
@@ -256,7 +247,8 @@ static int memory_new(uint64_t *handle, size_t bytes, const struct ts_cu_mem_all
 		      uint64_t flags)
 {
 	void *made = NULL;
-	int r = hip.hipMemCreate(&made, bytes, what, flags);
+	/* HIP's structures of mapped memory have CUDA's layout. */
+	int r = hip.hipMemCreate(&made, bytes, (const void *)what, flags);
 
 	*handle = (uint64_t)(uintptr_t)made;
 	return r;
@@ -280,7 +272,12 @@ static int unmap(uint64_t address, size_t bytes)
 static int set_access(uint64_t address, size_t bytes, const struct ts_cu_mem_access_desc *who,
 		      size_t n)
 {
-	return hip.hipMemSetAccess(pointer(address), bytes, who, n);
+	return hip.hipMemSetAccess(pointer(address), bytes, (const void *)who, n);
+}
+
+static int granularity(size_t *bytes, const struct ts_cu_mem_allocation_prop *what, int32_t option)
+{
+	return hip.hipMemGetAllocationGranularity(bytes, (const void *)what, option);
 }
 
 static int alloc(uint64_t *address, size_t bytes)
@@ -397,13 +394,12 @@ static const char *find_all(void *library)
 {
 	const char *lacks = NULL;
 
-#define FIND(symbol, arguments)                          \
+#define FIND(symbol)                                     \
 	*(void **)&hip.symbol = dlsym(library, #symbol); \
 	lacks = lacks || hip.symbol ? lacks : #symbol;
 	FUNCTIONS(FIND)
-	FIND(hipGetErrorString, )
 #undef FIND
-#define FIND(symbol, arguments) *(void **)&hip.symbol = dlsym(library, #symbol);
+#define FIND(symbol) *(void **)&hip.symbol = dlsym(library, #symbol);
 	OPTIONAL(FIND)
 #undef FIND
 	return lacks;
@@ -466,7 +462,7 @@ bool ts_exec_hip_driver_open(struct ts_exec_cuda_driver *driver, char *text, siz
 		.map = map,
 		.unmap = unmap,
 		.set_access = set_access,
-		.granularity = hip.hipMemGetAllocationGranularity,
+		.granularity = granularity,
 		.alloc = alloc,
 		.free = free_,
 		.host_alloc = hip.hipHostMalloc,

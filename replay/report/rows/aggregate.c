@@ -32,7 +32,7 @@ struct aggregate {
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
 	struct ts_durations durations;
 	struct site *sites;
-	size_t n_sites;
+	size_t n_sites, n_sites_allocated;
 };
 
 struct ts_aggregates {
@@ -161,7 +161,6 @@ static int copy_site(struct site *site, const struct ts_launch_site *from, uint6
 /* Counts `n` launches from a site. */
 static int add_site(struct aggregate *aggregate, const struct ts_launch_site *site, uint64_t n)
 {
-	struct site *grown;
 	int r;
 
 	for (size_t i = 0; i < aggregate->n_sites; i++) {
@@ -172,11 +171,9 @@ static int add_site(struct aggregate *aggregate, const struct ts_launch_site *si
 	}
 	if (aggregate->n_sites == ALL_SITES)
 		return 0;
-	grown = reallocarray(aggregate->sites, aggregate->n_sites + 1, sizeof(*grown));
-	if (!grown)
+	if (TS_GROW(aggregate->sites, aggregate->n_sites_allocated, aggregate->n_sites + 1))
 		return -ENOMEM;
-	aggregate->sites = grown;
-	r = copy_site(&grown[aggregate->n_sites], site, n);
+	r = copy_site(&aggregate->sites[aggregate->n_sites], site, n);
 	aggregate->n_sites += !r;
 	return r;
 }

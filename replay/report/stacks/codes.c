@@ -25,7 +25,7 @@ struct code {
 	char *function;	  /* owned */
 	const char *file; /* owned by the reader; NULL: not known */
 	struct line *lines;
-	size_t n_lines;
+	size_t n_lines, n_lines_allocated;
 };
 
 struct stack {
@@ -75,19 +75,15 @@ static int number_of(struct ts_codes *codes, char *function, const char *file, u
 
 static int line_of(struct code *code, uint32_t line, uint32_t *ret_index)
 {
-	struct line *grown;
-
 	for (size_t i = 0; i < code->n_lines; i++)
 		if (code->lines[i].line == line) {
 			*ret_index = (uint32_t)i;
 			return 0;
 		}
-	grown = reallocarray(code->lines, code->n_lines + 1, sizeof(*grown));
-	if (!grown)
+	if (TS_GROW(code->lines, code->n_lines_allocated, code->n_lines + 1))
 		return -ENOMEM;
-	code->lines = grown;
 	*ret_index = (uint32_t)code->n_lines;
-	grown[code->n_lines++] = (struct line){.line = line};
+	code->lines[code->n_lines++] = (struct line){.line = line};
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "replay/report/tiles/tile-fill.h"
 
 #include "proto/abi/grow.h"
+#include "proto/abi/map.h"
 
 #define FIRST_SLOTS 32u
 
@@ -17,7 +18,7 @@
 
 static uint32_t slot_of(const struct ts_tile_sums *sums, uint32_t key)
 {
-	uint32_t i = (key * UINT32_C(0x9e3779b1)) >> 7 & (sums->n_slots - 1);
+	uint32_t i = (uint32_t)(key * sums->seed >> 32) & (sums->n_slots - 1);
 
 	while (sums->keys[i] && sums->keys[i] != key)
 		i = (i + 1) & (sums->n_slots - 1);
@@ -26,10 +27,16 @@ static uint32_t slot_of(const struct ts_tile_sums *sums, uint32_t key)
 
 static int grow(struct ts_tile_sums *sums)
 {
-	struct ts_tile_sums grown = {.n_slots = sums->n_slots ? 2 * sums->n_slots : FIRST_SLOTS};
+	struct ts_tile_sums grown = {.seed = sums->seed,
+				     .n_slots = sums->n_slots ? 2 * sums->n_slots : FIRST_SLOTS};
+	struct ts_slots seeds = {0};
 
 	if (!grown.n_slots)
 		return -ENOMEM;
+	if (!grown.seed) {
+		ts_slots_draw(&seeds);
+		grown.seed = seeds.seeds[0];
+	}
 	grown.keys = calloc(grown.n_slots, sizeof(*grown.keys));
 	grown.sums = malloc(grown.n_slots * sizeof(*grown.sums));
 	grown.used = malloc(grown.n_slots * sizeof(*grown.used));
@@ -316,19 +323,72 @@ int ts_tile_fill_init(struct ts_tile_fill *fill, bool has_instants, uint32_t lev
 	return 0;
 }
 
+static void free_level(struct ts_tile_level *level)
+{
+	for (uint64_t tile = 0; level->tiles && tile < level->n_tiles; tile++)
+		free(level->tiles[tile]);
+	free(level->tiles);
+	free(level->sums.keys);
+	free(level->sums.sums);
+	free(level->sums.used);
+}
+
+int ts_tile_fill_coarsen(struct ts_tile_fill *fill)
+{
+	struct ts_tile_level *finest = &fill->levels[0];
+	uint64_t n_freed = 0;
+	int r = flush_count(fill);
+
+	r = r ? r : close_cell(fill, 0);
+	if (r || fill->n_levels == 1)
+		return r;
+	for (uint64_t tile = 0; tile < finest->n_tiles; tile++)
+		n_freed += finest->tiles[tile] != NULL;
+	free_level(finest);
+	fill->n_levels--;
+	memmove(&fill->levels[0], &fill->levels[1], fill->n_levels * sizeof(*fill->levels));
+	fill->count_cell /= 2;
+	if (fill->n_bytes)
+		__atomic_sub_fetch(fill->n_bytes,
+				   n_freed * TS_TILE_CELLS * sizeof(struct ts_tile_cell),
+				   __ATOMIC_RELAXED);
+	return 0;
+}
+
 void ts_tile_fill_deinit(struct ts_tile_fill *fill)
 {
-	for (unsigned i = 0; fill->levels && i < fill->n_levels; i++) {
-		struct ts_tile_level *level = &fill->levels[i];
-
-		for (uint64_t tile = 0; level->tiles && tile < level->n_tiles; tile++)
-			free(level->tiles[tile]);
-		free(level->tiles);
-		free(level->sums.keys);
-		free(level->sums.sums);
-		free(level->sums.used);
-	}
+	for (unsigned i = 0; fill->levels && i < fill->n_levels; i++)
+		free_level(&fill->levels[i]);
 	free(fill->levels);
 	free(fill->nest.ends);
 	*fill = (struct ts_tile_fill){0};
+}
+
+/* Writes the only cell of a level above the coarsest one of the index. */
+static void copy_top(const struct ts_tile_fill *fill, const struct ts_tiles_view *view,
+		     struct ts_tile_cell *cells)
+{
+	const struct ts_tile_level *top = &fill->levels[fill->n_levels - 1];
+
+	if (view->first || !top->tiles[0])
+		return;
+	cells[0] = top->tiles[0][0];
+	cells[0].share = ts_tile_millionths(fill->total_ns, view->level);
+	cells[0].key_share = ts_tile_millionths(fill->total_key_ns, view->level);
+}
+
+void ts_tile_fill_copy(const struct ts_tile_fill *fill, const struct ts_tiles_view *view,
+		       struct ts_tile_cell *cells)
+{
+	const struct ts_tile_level *level;
+
+	if (view->level >= fill->levels[0].level + fill->n_levels) {
+		copy_top(fill, view, cells);
+		return;
+	}
+	level = &fill->levels[view->level - fill->levels[0].level];
+	for (uint64_t i = 0; i < view->n_tiles && view->first + i < level->n_tiles; i++)
+		if (level->tiles[view->first + i])
+			memcpy(&cells[i * TS_TILE_CELLS], level->tiles[view->first + i],
+			       TS_TILE_CELLS * sizeof(*cells));
 }

@@ -7,8 +7,12 @@
 
 #include "replay/report/tiles/tiles-internal.h"
 
-/* Sums by key in one cell: a hash table with linear probing. Zero is empty. */
+/*
+ * Sums by key in one cell: a hash table with linear probing, which is cleared for each cell in the
+ * time of its keys. Zero is empty.
+ */
 struct ts_tile_sums {
+	uint64_t seed;	/* odd and random: a file cannot make its keys collide */
 	uint32_t *keys; /* 0: free */
 	uint64_t *sums;
 	uint32_t *used; /* indices of taken slots */
@@ -80,6 +84,13 @@ void ts_tile_fill_deinit(struct ts_tile_fill *fill);
 int ts_tile_fill_add(struct ts_tile_fill *fill, uint64_t start_ns, uint64_t end_ns, uint32_t key);
 /* Adds the pending row and count. Afterwards all cells are final. Returns 0 or -ENOMEM. */
 int ts_tile_fill_finish(struct ts_tile_fill *fill);
+
+/* Gives up the finest level, unless it is the only one. Rows may follow. Returns 0 or -ENOMEM. */
+int ts_tile_fill_coarsen(struct ts_tile_fill *fill);
+
+/* Copies the tiles of a view, whose level is that of the finest cells or coarser. */
+void ts_tile_fill_copy(const struct ts_tile_fill *fill, const struct ts_tiles_view *view,
+		       struct ts_tile_cell *cells);
 
 /* Returns a part of a cell in millionths, rounded down. */
 uint32_t ts_tile_millionths(uint64_t ns, uint32_t level);

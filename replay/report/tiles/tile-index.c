@@ -294,35 +294,6 @@ bool ts_tile_index_answers(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 	return state == TS_TILE_READ || count_rows(tiles, reader, unit, view) > MAX_DIRECT_ROWS;
 }
 
-/* Writes the only cell of a level above the coarsest one of the index. */
-static void copy_top(const struct ts_tile_fill *fill, const struct ts_tiles_view *view,
-		     struct ts_tile_cell *cells)
-{
-	const struct ts_tile_level *top = &fill->levels[fill->n_levels - 1];
-
-	if (view->first || !top->tiles[0])
-		return;
-	cells[0] = top->tiles[0][0];
-	cells[0].share = ts_tile_millionths(fill->total_ns, view->level);
-	cells[0].key_share = ts_tile_millionths(fill->total_key_ns, view->level);
-}
-
-static void copy_level(const struct ts_tile_fill *fill, const struct ts_tiles_view *view,
-		       struct ts_tile_cell *cells)
-{
-	const struct ts_tile_level *level;
-
-	if (view->level >= fill->levels[0].level + fill->n_levels) {
-		copy_top(fill, view, cells);
-		return;
-	}
-	level = &fill->levels[view->level - fill->levels[0].level];
-	for (uint64_t i = 0; i < view->n_tiles && view->first + i < level->n_tiles; i++)
-		if (level->tiles[view->first + i])
-			memcpy(&cells[i * TS_TILE_CELLS], level->tiles[view->first + i],
-			       TS_TILE_CELLS * sizeof(*cells));
-}
-
 int ts_tile_index_copy(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		       const struct ts_tiles_view *view, uint32_t lane, struct ts_tile_cell *cells,
 		       bool *is_exact, bool *is_damaged)
@@ -334,7 +305,7 @@ int ts_tile_index_copy(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 	pthread_mutex_lock(unit->lock);
 	state = unit->state;
 	if (state == TS_TILE_READING || state == TS_TILE_READ) {
-		copy_level(tiles->lanes[lane].index, view, cells);
+		ts_tile_fill_copy(tiles->lanes[lane].index, view, cells);
 		read_ns = unit->read_ns;
 	}
 	*is_damaged |= unit->is_damaged;

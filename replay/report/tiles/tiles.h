@@ -201,14 +201,40 @@ struct ts_tiles_layer_row {
 };
 
 /*
- * Makes a layer of rows in any order, which the function sorts. `tiles` must outlive the layer. The
- * caller frees *ret_layer. Returns 0 or -ENOMEM.
+ * Makes a layer of rows in any order. `tiles` must outlive the layer. The caller frees *ret_layer.
+ * Returns 0 or -ENOMEM.
  */
-int ts_tiles_layer_new(const struct ts_tiles *tiles, struct ts_tiles_layer_row *rows, size_t n_rows,
-		       struct ts_tiles_layer **ret_layer);
+int ts_tiles_layer_new(const struct ts_tiles *tiles, const struct ts_tiles_layer_row *rows,
+		       size_t n_rows, struct ts_tiles_layer **ret_layer);
 void ts_tiles_layer_free(struct ts_tiles_layer *layer); /* accepts NULL */
+TS_DEFINE_CLEANUP(struct ts_tiles_layer *, ts_tiles_layer_freep, ts_tiles_layer_free)
+/* Returns the memory of the rows and the cells. */
+size_t ts_tiles_layer_bytes(const struct ts_tiles_layer *layer);
 
-/* As ts_tiles_view() and ts_tiles_rows(). */
+/*
+ * A long layer has bounded memory: cells of all rows, and those rows that touch a span from
+ * `rows_from_ns` on, at most `max_rows`. Views in that span are exact. Other views have the cells
+ * of all rows, and finer cells are parts of them. Rows that start more than `most_ns` after the
+ * origin are left out.
+ *
+ * ts_tiles_layer_add() takes rows in any order. ts_tiles_layer_settle() puts those into the cells
+ * that start before `until_ns`; later rows should start after it: an earlier start is moved.
+ * Returns 0 or -ENOMEM. ts_tiles_layer_settle() with UINT64_MAX completes the layer.
+ */
+struct ts_tiles_layer_plan {
+	uint64_t most_ns;
+	uint64_t rows_from_ns;
+	size_t max_rows;
+};
+int ts_tiles_layer_begin(const struct ts_tiles *tiles, const struct ts_tiles_layer_plan *plan,
+			 struct ts_tiles_layer **ret_layer);
+int ts_tiles_layer_add(struct ts_tiles_layer *layer, const struct ts_tiles_layer_row *row);
+int ts_tiles_layer_settle(struct ts_tiles_layer *layer, uint64_t until_ns);
+/* Returns the span whose rows the layer has. */
+void ts_tiles_layer_span(const struct ts_tiles_layer *layer, uint64_t *ret_from_ns,
+			 uint64_t *ret_to_ns);
+
+/* As ts_tiles_view() and ts_tiles_rows(). Rows outside of a long layer's span: none, and `more`. */
 int ts_tiles_layer_view(const struct ts_tiles_layer *layer, const struct ts_tiles_view *view,
 			struct ts_tile_cell *ret_cells);
 int ts_tiles_layer_rows(const struct ts_tiles_layer *layer, uint32_t lane, uint64_t from_ns,

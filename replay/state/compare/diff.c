@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares the runs of two builds, called the two sides: see diff.h. `tsctl diff` calls this file.
- * This file uses the state machine for doubts, and align.c, counterparts.c, ranks.c and spread.c
- * for the comparison. It reads each trace once and collects durations by name and device operations
- * by stream. The comparison follows at the end.
+ * This file uses doubter.c for doubts, and align.c, counterparts.c, ranks.c and spread.c for the
+ * comparison. It reads each trace once and collects durations by name and device operations by
+ * stream. The comparison follows at the end.
  */
 #include "replay/state/compare/diff.h"
 
@@ -15,6 +15,7 @@
 #include "proto/abi/grow.h"
 #include "replay/state/compare/align.h"
 #include "replay/state/compare/counterparts.h"
+#include "replay/state/compare/doubter.h"
 #include "replay/state/compare/ranks.h"
 #include "replay/state/compare/spread.h"
 #include "replay/state/state-clocks.h"
@@ -522,16 +523,14 @@ static int read_run(struct diffing *diffing, unsigned at, size_t i_run,
 {
 	const struct ts_sbt_cursor_options options = {.types = TYPES_OF_DEVICES |
 							       TS_ROW_BIT(TS_ROW_API)};
-	ts_cleanup(ts_state_machine_freep) struct ts_state_machine *machine = NULL;
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	ts_cleanup(ts_doubter_freep) struct ts_doubter *doubter = NULL;
 	struct ts_diff_total *total = &diffing->diff->totals[at];
-	struct ts_state_op op;
 	struct ts_sbt_row row;
-	int r = ts_state_machine_new(&machine);
+	int r = ts_doubter_new(reader, &total->doubts, &doubter);
 
 	open_run(diffing, at, i_run);
 	diffing->diff->has_host_clock |= ts_clocks_are_hosts(reader);
-	r = r ? r : ts_state_machine_prepare(machine, reader, options.session);
 	r = r ? r : ts_sbt_cursor_new(reader, &options, &cursor);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
@@ -541,16 +540,12 @@ static int read_run(struct diffing *diffing, unsigned at, size_t i_run,
 			continue;
 		}
 		r = r ? r : take_row(diffing, at, reader, &row);
-		r = r ? r : ts_state_machine_feed(machine, &row, &op);
-		if (r == 1) {
-			ts_doubts_add(&total->doubts, &op);
-			r = 0;
-		}
+		r = r ? r : ts_doubter_feed(doubter, &row);
 	}
 	if (r != TS_SBT_E_END)
 		return r;
-	ts_doubts_finish(&total->doubts, machine);
-	return close_run(diffing, at, i_run);
+	r = ts_doubter_finish(doubter);
+	return r ? r : close_run(diffing, at, i_run);
 }
 
 /* ---- what changed, by name ------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ struct blamer {
 	struct window *windows; /* windows of all gaps, sorted by thread, then by time */
 	size_t n_windows;
 	struct loss *losses;
-	size_t n_losses;
+	size_t n_losses, n_losses_allocated;
 	const struct ts_gaps_code *code;
 	uint64_t n_rows;
 };
@@ -591,15 +591,11 @@ static unsigned set_activity(struct activity *activity, const struct ts_sbt_row 
 
 static int note_loss(struct blamer *blamer, uint32_t session, const struct ts_row_loss *row)
 {
-	struct loss *grown;
-
 	if (row->reason != TS_LOSS_KERNEL_EVENTS || blamer->n_losses == MAX_LOSSES)
 		return 0;
-	grown = realloc(blamer->losses, (blamer->n_losses + 1) * sizeof(*grown));
-	if (!grown)
+	if (TS_GROW(blamer->losses, blamer->n_losses_allocated, blamer->n_losses + 1))
 		return -ENOMEM;
-	blamer->losses = grown;
-	grown[blamer->n_losses++] = (struct loss){row->start_ns, row->end_ns, session};
+	blamer->losses[blamer->n_losses++] = (struct loss){row->start_ns, row->end_ns, session};
 	return 0;
 }
 

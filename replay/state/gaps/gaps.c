@@ -12,7 +12,9 @@
 
 #include "proto/abi/grow.h"
 #include "replay/state/gaps/blame.h"
+#include "replay/state/relay.h"
 #include "replay/state/state-map.h"
+#include "replay/state/state-stages.h"
 
 /* An operation that begins at most this long after another one ends counts as its successor. */
 #define ENGINE_SLACK_NS 5000u
@@ -282,34 +284,51 @@ static int take_op(struct finder *finder, const struct ts_state_op *op)
 
 /* ---- the passes ------------------------------------------------------------------------------ */
 
+static int take_item(void *data, void *at)
+{
+	const struct ts_state_item *item = at;
+	struct finder *finder = data;
+
+	if (!item->has_op)
+		return 0;
+	ts_doubts_add(&finder->gaps->doubts, &item->op);
+	return take_op(finder, &item->op);
+}
+
 static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
 {
 	const struct ts_sbt_cursor_options options = {.types = TS_STATE_MACHINE_ROWS,
 						      .session = finder->options->session};
 	ts_cleanup(ts_state_machine_freep) struct ts_state_machine *machine = NULL;
+	struct ts_relay_pass passes[] = {{ts_state_machine_order, NULL, true},
+					 {take_item, finder, false}};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_state_op op;
+	ts_cleanup(ts_relay_freep) struct ts_relay *relay = NULL;
+	bool is_damaged = false;
 	struct ts_sbt_row row;
-	int r = ts_state_machine_new(&machine);
+	int r = ts_state_machine_new(&machine), error;
 
 	r = r ? r : ts_state_machine_prepare(machine, reader, finder->options->session);
 	r = r ? r : ts_sbt_cursor_new(reader, &options, &cursor);
+	passes[0].pass = machine;
+	r = r ? r : ts_relay_new(sizeof(struct ts_state_item), passes, 2, &relay);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
-			finder->gaps->is_damaged = true;
+			is_damaged = true;
 			r = 0;
 			continue;
 		}
-		r = r ? r : ts_state_machine_feed(machine, &row, &op);
-		if (r != 1)
-			continue;
-		ts_doubts_add(&finder->gaps->doubts, &op);
-		r = take_op(finder, &op);
+		r = r ? r : ts_state_machine_join(machine, &row, ts_relay_item(relay));
+		if (r == 1)
+			r = ts_relay_put(relay);
 	}
-	if (r == TS_SBT_E_END)
-		ts_doubts_finish(&finder->gaps->doubts, machine);
-	return r == TS_SBT_E_END ? 0 : r;
+	error = relay ? ts_relay_end(relay) : 0;
+	if (error || r != TS_SBT_E_END)
+		return error ? error : r;
+	finder->gaps->is_damaged = is_damaged;
+	ts_doubts_finish(&finder->gaps->doubts, machine);
+	return 0;
 }
 
 /* Links a gap to its entry in `longest`, by id. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects the nodes and edges of the graph: see state-graph.h. replay/report and `tsctl graph`
- * call this file. This file feeds the state machine, and finally calls graphpath.c.
+ * call this file. This file feeds the state machine, and finally calls graphpath.c. With more than
+ * three threads, the nodes are added in a thread of their own (relay.h).
  *
  * One pass in time order reads calls, joined operations from the state machine, and
  * synchronizations. A waiting call gets a return node when the pass reaches the call's end, because
@@ -15,7 +16,9 @@
 #include "replay/state/graph/graphpath.h"
 #include "replay/state/graph/largearray.h"
 #include "replay/state/graph/state-ids.h"
+#include "replay/state/relay.h"
 #include "replay/state/state-clocks.h"
+#include "replay/state/state-stages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -668,20 +671,19 @@ static int take_op(struct builder *builder, const struct ts_state_op *op)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int feed(struct builder *builder, const struct ts_sbt_row *row)
+static int take_item(void *data, void *at)
 {
-	struct ts_state_op op;
-	int r = add_returns(builder, ts_row_start_ns(row->any));
+	const struct ts_state_item *item = at;
+	struct builder *builder = data;
+	int r = add_returns(builder, item->start_ns);
 
 	if (r)
 		return r;
-	if (row->type == TS_ROW_API)
-		r = feed_call(builder, row->session, row->api);
-	else if (row->type == TS_ROW_SYNC)
-		return feed_sync(builder, row->session, row->sync);
-	if (!r)
-		r = ts_state_machine_feed(builder->machine, row, &op);
-	return r == 1 ? take_op(builder, &op) : r;
+	if (item->type == TS_ROW_API)
+		return feed_call(builder, item->session, &item->api);
+	if (item->type == TS_ROW_SYNC)
+		return feed_sync(builder, item->session, &item->sync);
+	return item->has_op ? take_op(builder, &item->op) : 0;
 }
 
 static bool is_wanted(const struct ts_graph_options *options, const struct ts_sbt_block *block)
@@ -733,21 +735,30 @@ static int read_rows(struct builder *builder, struct ts_sbt_reader *reader)
 		.from_ns = builder->options->from_ns,
 		.to_ns = builder->options->to_ns,
 	};
+	const struct ts_relay_pass passes[] = {{ts_state_machine_order, builder->machine, true},
+					       {take_item, builder, false}};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	ts_cleanup(ts_relay_freep) struct ts_relay *relay = NULL;
+	bool is_damaged = false;
 	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+	int r = ts_sbt_cursor_new(reader, &options, &cursor), error;
 
+	r = r ? r : ts_relay_new(sizeof(struct ts_state_item), passes, 2, &relay);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
-			builder->graph->is_damaged = true;
+			is_damaged = true;
 			r = 0;
 			continue;
 		}
 		if (!r)
-			r = feed(builder, &row);
+			r = ts_state_machine_join(builder->machine, &row, ts_relay_item(relay));
+		if (!r || r == 1)
+			r = ts_relay_put(relay);
 	}
-	return r == TS_SBT_E_END ? 0 : r;
+	error = relay ? ts_relay_end(relay) : 0;
+	builder->graph->is_damaged = is_damaged;
+	return error ? error : r == TS_SBT_E_END ? 0 : r;
 }
 
 int ts_graph_read(struct ts_sbt_reader *reader, const struct ts_graph_options *options,

@@ -42,6 +42,7 @@ struct ts_analysis_pass {
 	const struct ts_state_machine *machine;
 	struct ts_state_map group_by_key[TS_ANALYSIS_FINDINGS + 1];
 	size_t n_groups_allocated;
+	/* The only part that ts_analysis_pass_row() uses besides the machine. */
 	struct recent_call calls[N_CALLS];
 	uint64_t over_ns; /* latest end of all operations that have begun */
 	struct ts_state_map device_by_id;
@@ -234,30 +235,38 @@ int ts_analysis_pass_take(struct ts_analysis_pass *pass, const struct ts_state_o
 	return r ? r : take_serialised(pass, op);
 }
 
-static int take_sync(struct ts_analysis_pass *pass, uint32_t session, const struct ts_row_sync *row)
+int ts_analysis_pass_sync(struct ts_analysis_pass *pass, const struct ts_analysis_sync *sync)
 {
-	const struct recent_call *call = &pass->calls[row->op_id % N_CALLS];
-	uint64_t ns = row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
-
-	if (row->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
+	add(&pass->analysis->syncs, sync->ns, 0);
+	if (sync->is_awaited || pass->over_ns > sync->start_ns ||
+	    sync->ns > TS_ANALYSIS_REDUNDANT_NS)
 		return 0;
-	add(&pass->analysis->syncs, ns, 0);
-	if (ts_state_machine_n_awaited(pass->machine) || pass->over_ns > row->start_ns ||
-	    ns > TS_ANALYSIS_REDUNDANT_NS)
-		return 0;
-	return find(pass, TS_ANALYSIS_REDUNDANT_SYNC, session,
-		    call->op_id == row->op_id && call->session == session ? call->stack : 0,
-		    row->start_ns, ns, 0);
+	return find(pass, TS_ANALYSIS_REDUNDANT_SYNC, sync->session, sync->stack, sync->start_ns,
+		    sync->ns, 0);
 }
 
-int ts_analysis_pass_row(struct ts_analysis_pass *pass, const struct ts_sbt_row *row)
+bool ts_analysis_pass_row(struct ts_analysis_pass *pass, const struct ts_sbt_row *row,
+			  struct ts_analysis_sync *ret_sync)
 {
-	if (row->type == TS_ROW_SYNC)
-		return take_sync(pass, row->session, row->sync);
+	const struct ts_row_sync *sync = row->sync;
+	const struct recent_call *call;
+
 	if (row->type == TS_ROW_API)
 		pass->calls[row->api->op_id % N_CALLS] =
 			(struct recent_call){row->api->op_id, row->session, row->api->stack};
-	return 0;
+	if (row->type != TS_ROW_SYNC ||
+	    sync->sync_type == TS_CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT)
+		return false;
+	call = &pass->calls[sync->op_id % N_CALLS];
+	*ret_sync = (struct ts_analysis_sync){
+		.start_ns = sync->start_ns,
+		.ns = sync->end_ns > sync->start_ns ? sync->end_ns - sync->start_ns : 0,
+		.session = row->session,
+		.stack = call->op_id == sync->op_id && call->session == row->session ? call->stack
+										     : 0,
+		.is_awaited = ts_state_machine_n_awaited(pass->machine) != 0,
+	};
+	return true;
 }
 
 static int compare_groups(const void *a, const void *b)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/abi/grow.h"
+#include "proto/abi/tablehash.h"
 #include "replay/state/overview/passes.h"
 #include "replay/state/state-map.h"
 
@@ -32,7 +34,7 @@ struct ts_errors_pass {
 	struct ts_state_map asked;    /* group by the operation that began it */
 	struct ts_state_map sessions; /* index into `since` */
 	struct since *since;
-	size_t n_since;
+	size_t n_since, n_since_allocated;
 };
 
 bool ts_call_failed(int32_t result)
@@ -105,18 +107,15 @@ int ts_errors_pass_new(struct ts_errors_pass **ret_pass)
 static struct since *since_of(struct ts_errors_pass *pass, uint32_t session)
 {
 	uint32_t at = ts_state_map_find(&pass->sessions, session, 0);
-	struct since *more;
 
 	if (at != NONE)
 		return &pass->since[at];
-	more = reallocarray(pass->since, pass->n_since + 1, sizeof(*more));
-	if (!more)
+	if (TS_GROW(pass->since, pass->n_since_allocated, pass->n_since + 1))
 		return NULL;
-	pass->since = more;
-	more[pass->n_since] = (struct since){0};
+	pass->since[pass->n_since] = (struct since){0};
 	if (ts_state_map_set(&pass->sessions, session, 0, (uint32_t)pass->n_since))
 		return NULL;
-	return &more[pass->n_since++];
+	return &pass->since[pass->n_since++];
 }
 
 static int set_suspects(struct since *since, struct ts_call_error *error)
@@ -144,8 +143,8 @@ static bool is_same(const struct ts_call_error *error, uint32_t session,
 static int take_failed(struct ts_errors_pass *pass, uint32_t session, const struct ts_row_api *api)
 {
 	struct ts_call_errors *errors = pass->errors;
-	uint64_t key = ((uint64_t)api->domain << 16 | api->cbid) * UINT64_C(0x9E3779B97F4A7C15) ^
-		       (uint64_t)(uint32_t)api->result << 32 ^ api->stack;
+	uint64_t key = ts_hash_add(ts_hash_key((uint64_t)api->domain << 16 | api->cbid),
+				   (uint64_t)(uint32_t)api->result << 32 | api->stack);
 	struct since *since = since_of(pass, session);
 	struct ts_call_error *error;
 	uint32_t at;

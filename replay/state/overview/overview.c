@@ -7,7 +7,9 @@
 
 #include "proto/abi/grow.h"
 #include "replay/state/overview/passes.h"
+#include "replay/state/relay.h"
 #include "replay/state/state-map.h"
+#include "replay/state/state-stages.h"
 #include "sbt/tap.h"
 
 /*
@@ -21,8 +23,16 @@ struct call {
 	uint32_t session, stack;
 };
 
+/* A row for the machine, or a synchronization of the host. */
+struct item {
+	struct ts_state_item state;
+	bool is_sync;
+	struct ts_analysis_sync sync;
+};
+
 struct walk {
 	struct ts_overview *overview;
+	struct ts_relay *relay; /* to `timeline` and `analysis` */
 	struct ts_state_machine *machine;
 	struct ts_timeline_pass *timeline;
 	struct ts_analysis_pass *analysis;
@@ -36,6 +46,7 @@ struct walk {
 
 static void walk_deinit(struct walk *walk)
 {
+	ts_relay_free(walk->relay);
 	ts_timeline_pass_free(walk->timeline);
 	ts_analysis_pass_free(walk->analysis);
 	ts_occupancy_pass_free(walk->occupancy);
@@ -104,18 +115,30 @@ static int take_row(const struct ts_sbt_row *row, void *data)
 	}
 }
 
+static int take_timeline(void *pass, void *data)
+{
+	const struct item *item = data;
+
+	return item->state.has_op ? ts_timeline_pass_take(pass, &item->state.op) : 0;
+}
+
+static int take_analysis(void *pass, void *data)
+{
+	const struct item *item = data;
+
+	if (item->is_sync)
+		return ts_analysis_pass_sync(pass, &item->sync);
+	return item->state.has_op ? ts_analysis_pass_take(pass, &item->state.op) : 0;
+}
+
 static int feed(struct walk *walk, const struct ts_sbt_row *row)
 {
-	struct ts_state_op op;
-	int r = ts_analysis_pass_row(walk->analysis, row);
+	struct item *item = ts_relay_item(walk->relay);
+	int r;
 
-	if (r || !(TS_ROW_BIT(row->type) & TS_STATE_MACHINE_ROWS))
-		return r;
-	r = ts_state_machine_feed(walk->machine, row, &op);
-	if (r != 1)
-		return r;
-	r = ts_timeline_pass_take(walk->timeline, &op);
-	return r ? r : ts_analysis_pass_take(walk->analysis, &op);
+	item->is_sync = ts_analysis_pass_row(walk->analysis, row, &item->sync);
+	r = ts_state_machine_join(walk->machine, row, &item->state);
+	return r == 1 || (!r && item->is_sync) ? ts_relay_put(walk->relay) : r;
 }
 
 static int read_rows(struct walk *walk, struct ts_sbt_reader *reader, uint32_t session)
@@ -126,7 +149,7 @@ static int read_rows(struct walk *walk, struct ts_sbt_reader *reader, uint32_t s
 	};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
 	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+	int r = ts_sbt_cursor_new(reader, &options, &cursor), error;
 
 	if (!r)
 		ts_sbt_cursor_tap(cursor, take_row, walk);
@@ -139,12 +162,16 @@ static int read_rows(struct walk *walk, struct ts_sbt_reader *reader, uint32_t s
 		}
 		r = r ? r : feed(walk, &row);
 	}
-	return r == TS_SBT_E_END ? 0 : r;
+	error = ts_relay_end(walk->relay);
+	return error ? error : r == TS_SBT_E_END ? 0 : r;
 }
 
 static int start(struct walk *walk, struct ts_sbt_reader *reader, uint32_t session)
 {
 	const struct ts_timeline_options options = {.session = session, .n_parts = 1};
+	struct ts_relay_pass passes[] = {{.take = ts_state_machine_order, .is_first = true},
+					 {.take = take_timeline},
+					 {.take = take_analysis}};
 	int r = ts_state_machine_new(&walk->machine);
 
 	r = r ? r : ts_state_machine_prepare(walk->machine, reader, session);
@@ -152,6 +179,10 @@ static int start(struct walk *walk, struct ts_sbt_reader *reader, uint32_t sessi
 	r = r ? r : ts_analysis_pass_new(walk->machine, &walk->analysis);
 	r = r ? r : ts_occupancy_pass_new(reader, &walk->occupancy);
 	r = r ? r : ts_errors_pass_new(&walk->errors);
+	passes[0].pass = walk->machine;
+	passes[1].pass = walk->timeline;
+	passes[2].pass = walk->analysis;
+	r = r ? r : ts_relay_new(sizeof(struct item), passes, 3, &walk->relay);
 	walk->calls = calloc(N_CALLS, sizeof(*walk->calls));
 	return r ? r : walk->calls ? 0 : -ENOMEM;
 }

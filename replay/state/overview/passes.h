@@ -24,13 +24,22 @@ void ts_timeline_pass_free(struct ts_timeline_pass *pass);
 TS_DEFINE_CLEANUP(struct ts_timeline_pass *, ts_timeline_pass_freep, ts_timeline_pass_free)
 
 /*
- * Findings: fed with all operations, and with the rows of calls and synchronizations before the
- * machine is. Keeps a reference to the machine.
+ * Findings: fed with all operations and synchronizations. ts_analysis_pass_row() gets the rows of
+ * calls and synchronizations before the machine does, and returns true and *ret_sync for a
+ * synchronization of the host. It may be called while another thread calls
+ * ts_analysis_pass_take() or ts_analysis_pass_sync(). Keeps a reference to the machine.
  */
+struct ts_analysis_sync {
+	uint64_t start_ns, ns;
+	uint32_t session, stack;
+	bool is_awaited; /* device rows of calls were missing */
+};
 struct ts_analysis_pass;
 int ts_analysis_pass_new(const struct ts_state_machine *machine,
 			 struct ts_analysis_pass **ret_pass);
-int ts_analysis_pass_row(struct ts_analysis_pass *pass, const struct ts_sbt_row *row);
+bool ts_analysis_pass_row(struct ts_analysis_pass *pass, const struct ts_sbt_row *row,
+			  struct ts_analysis_sync *ret_sync);
+int ts_analysis_pass_sync(struct ts_analysis_pass *pass, const struct ts_analysis_sync *sync);
 int ts_analysis_pass_take(struct ts_analysis_pass *pass, const struct ts_state_op *op);
 void ts_analysis_pass_finish(struct ts_analysis_pass *pass, bool is_damaged,
 			     struct ts_analysis **ret_analysis);

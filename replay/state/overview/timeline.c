@@ -15,7 +15,9 @@
 #include "proto/abi/heap.h"
 #include "replay/state/overview/passes.h"
 #include "replay/state/overview/samedevice.h"
+#include "replay/state/relay.h"
 #include "replay/state/state-map.h"
+#include "replay/state/state-stages.h"
 
 #define NONE TS_STATE_MAP_NONE
 
@@ -357,6 +359,13 @@ static void set_window(struct ts_timeline *timeline, struct ts_sbt_reader *reade
 	timeline->part_ns += timeline->part_ns < UINT64_MAX;
 }
 
+static int take_item(void *pass, void *at)
+{
+	const struct ts_state_item *item = at;
+
+	return item->has_op ? ts_timeline_pass_take(pass, &item->op) : 0;
+}
+
 static int read_rows(struct ts_timeline_pass *pass, struct ts_state_machine *machine,
 		     const struct ts_timeline_options *options, bool *ret_damaged)
 {
@@ -367,10 +376,14 @@ static int read_rows(struct ts_timeline_pass *pass, struct ts_state_machine *mac
 	const struct ts_sbt_cursor_options rows = {.types = TS_STATE_MACHINE_ROWS,
 						   .session = options->session,
 						   .to_ns = options->to_ns};
+	const struct ts_relay_pass passes[] = {{ts_state_machine_order, machine, true},
+					       {take_item, pass, false}};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_state_op op;
+	ts_cleanup(ts_relay_freep) struct ts_relay *relay = NULL;
 	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(pass->reader, &rows, &cursor);
+	int r = ts_sbt_cursor_new(pass->reader, &rows, &cursor), error;
+
+	r = r ? r : ts_relay_new(sizeof(struct ts_state_item), passes, 2, &relay);
 
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
@@ -380,11 +393,12 @@ static int read_rows(struct ts_timeline_pass *pass, struct ts_state_machine *mac
 			continue;
 		}
 		if (!r)
-			r = ts_state_machine_feed(machine, &row, &op);
+			r = ts_state_machine_join(machine, &row, ts_relay_item(relay));
 		if (r == 1)
-			r = ts_timeline_pass_take(pass, &op);
+			r = ts_relay_put(relay);
 	}
-	return r == TS_SBT_E_END ? 0 : r;
+	error = relay ? ts_relay_end(relay) : 0;
+	return error ? error : r == TS_SBT_E_END ? 0 : r;
 }
 
 static int compare_streams(const void *a, const void *b)

@@ -114,6 +114,16 @@ static void complete(struct ts_row_ahead *ahead)
 	pthread_cond_signal(&ahead->changed);
 }
 
+static void recycle_batches(const struct ts_row_source *source, struct ts_row_batch *batch)
+{
+	while (batch) {
+		struct ts_row_batch *next = batch->next;
+
+		source->recycle(source->data, batch);
+		batch = next;
+	}
+}
+
 /* Hands the filled chunk over and waits for an empty one. False: the thread has to end. */
 static bool exchange(struct ts_row_ahead *ahead, bool is_last)
 {
@@ -126,7 +136,7 @@ static bool exchange(struct ts_row_ahead *ahead, bool is_last)
 	pthread_mutex_unlock(&ahead->lock);
 	if (!ahead->filling)
 		return false;
-	free_batches(ts_take_ptr(ahead->filling->retired));
+	recycle_batches(&ahead->source, ts_take_ptr(ahead->filling->retired));
 	ahead->filling->n = 0;
 	ahead->filling->n_loads = 0;
 	ahead->filling->end = 0;
@@ -165,6 +175,7 @@ static void *run(void *data)
 				(struct entry){row.any, row.schema, row.session, (uint32_t)block};
 		}
 	} while (exchange(ahead, is_last));
+	ahead->source.finish(ahead->source.data);
 	return NULL;
 }
 

@@ -14,6 +14,7 @@
 /* Memory of rows. The source allocates it with malloc(). */
 struct ts_row_batch {
 	struct ts_row_batch *next; /* in a list of retired batches */
+	size_t n_bytes;		   /* of `rows` */
 	uint8_t rows[] __attribute__((aligned(16)));
 };
 
@@ -26,6 +27,10 @@ struct ts_row_source {
 	int (*next)(void *data, struct ts_sbt_row *ret_row, uint64_t *ret_block);
 	/* As ts_sbt_cursor_decoded(). */
 	uint64_t (*decoded)(const void *data);
+	/* Takes ownership of a retired batch whose rows nobody reads any more. */
+	void (*recycle)(void *data, struct ts_row_batch *batch);
+	/* The thread's last call: no other call follows. */
+	void (*finish)(void *data);
 	void *data;
 };
 

@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that work for one caller: a start that every module shares, and a bounded queue of jobs
- * whose results come back in the order in which the jobs were added. Private to sbt/.
+ * Threads that work for one caller: a bounded queue of jobs whose results come back in the order in
+ * which the jobs were added. Private to sbt/.
  */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TS_SBT_MAX_THREADS 16u
-
-/*
- * Returns the number of threads that may work for this process at the same time: the number of
- * processors that it may use, at most TS_SBT_MAX_THREADS. The environment variable
- * TRACESMITH_THREADS sets another number in these bounds. 1: no thread may be started.
- */
-unsigned ts_sbt_max_threads(void);
-
-/* Starts a thread without signals. Returns 0 or a negative errno. */
-int ts_sbt_thread_start(pthread_t *ret_thread, void *(*run)(void *data), void *data);
+#include "sbt/reader-threads.h"
 
 struct ts_jobs_kind {
 	size_t job_bytes;

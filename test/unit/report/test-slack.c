@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slack on the lanes equals that of the graph, for golden traces and windows of them. */
-#include "test/unit/harness.h"
-
-#include <fcntl.h>
+#include "test/unit/report/opened.h"
 
 #include "replay/report/tiles/tile-slack.h"
 
 #define MOST 100000u
 
 static const char *const golden[] = {"pipeline", "train", "delays", "failing"};
-
-struct trace {
-	int fd;
-	struct ts_sbt_reader *reader;
-	struct ts_tiles *tiles;
-};
-
-static void open_trace(struct trace *trace, const char *name)
-{
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s.sbt", TEST_GOLDEN, name);
-	trace->fd = open(path, O_RDONLY | O_CLOEXEC);
-	ts_check(trace->fd >= 0);
-	ts_check_int(ts_sbt_reader_open(trace->fd, &trace->reader, NULL), 0);
-	ts_check_int(ts_tiles_new(trace->reader, NULL, &trace->tiles), 0);
-}
-
-static void close_trace(struct trace *trace)
-{
-	ts_tiles_free(trace->tiles);
-	ts_sbt_reader_free(trace->reader);
-	close(trace->fd);
-}
 
 static void compare_row(struct trace *trace, const struct ts_tiles_slack_row *row,
 			const struct ts_graph *graph, size_t i)
@@ -61,7 +35,7 @@ TS_TEST(slack_is_that_of_the_graph)
 	for (size_t g = 0; g < TS_ARRAY_LEN(golden); g++) {
 		struct trace trace;
 
-		open_trace(&trace, golden[g]);
+		open_golden(&trace, golden[g]);
 		for (unsigned part = 0; part < 3; part++) {
 			uint64_t origin_ns = ts_tiles_origin_ns(trace.tiles);
 			uint64_t length_ns = ts_tiles_duration_ns(trace.tiles);
@@ -103,7 +77,7 @@ TS_TEST(rows_of_windows_and_lanes)
 	struct trace trace;
 	bool more;
 
-	open_trace(&trace, "pipeline");
+	open_golden(&trace, "pipeline");
 	ts_check_int(ts_tiles_slack_new(trace.tiles, trace.reader, &(struct ts_graph_options){0},
 					&slack),
 		     0);
@@ -146,7 +120,7 @@ TS_TEST(limits_and_unknown_lanes)
 	size_t n;
 	bool more;
 
-	open_trace(&trace, "train");
+	open_golden(&trace, "train");
 	ts_check_int(ts_tiles_slack_new(trace.tiles, trace.reader,
 					&(struct ts_graph_options){.max_nodes = 5}, &slack),
 		     TS_E_GRAPH_NODES);

@@ -4,9 +4,8 @@
  * before the index is read and after. The brute force reads all rows by a cursor and paints the
  * rows of a lane on a line, the last ones first, so that the owner of each instant remains.
  */
-#include "test/unit/harness.h"
+#include "test/unit/report/opened.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -25,25 +24,6 @@ static uint64_t random_number(uint64_t *state)
 }
 
 /* ---- a trace --------------------------------------------------------------------------------- */
-
-struct trace {
-	int fd;
-	struct ts_sbt_reader *reader;
-	struct ts_tiles *tiles;
-};
-
-static void open_trace(struct trace *trace)
-{
-	ts_check_int(ts_sbt_reader_open(trace->fd, &trace->reader, NULL), 0);
-	ts_check_int(ts_tiles_new(trace->reader, NULL, &trace->tiles), 0);
-}
-
-static void close_trace(struct trace *trace)
-{
-	ts_tiles_free(trace->tiles);
-	ts_sbt_reader_free(trace->reader);
-	close(trace->fd);
-}
 
 /* Adds a row of a random type. Times collide often, and some rows are long. */
 static void add_row(struct ts_sbt_session_writer *session, uint64_t *state, uint64_t base_ns,

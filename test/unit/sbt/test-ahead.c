@@ -15,34 +15,36 @@
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
 
-#define N_ROUNDS   44
-#define ROUND_ROWS 8192u /* of each of two types: above the limit from which a thread pays */
+#define N_ROUNDS     44
+#define ROUND_ROWS   8192u /* of each of two types: above the limit from which a thread pays */
+#define MAX_SESSIONS 24
 
 /* The file is larger than the limit from which verify uses threads. */
-static int make_trace(void)
+static int make_trace_of(unsigned n_sessions, uint64_t n_rounds, uint64_t round_rows)
 {
 	int fd = test_file();
 	struct ts_row_session session = {.pid = 1};
-	struct ts_sbt_session_writer *sessions[2];
+	struct ts_sbt_session_writer *sessions[MAX_SESSIONS];
 	struct ts_row_kernel kernel = {.grid_x = 1};
 	struct ts_row_api api = {0};
 	struct ts_sbt_writer *writer;
 	uint64_t state = 1;
 
 	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
-	for (int s = 0; s < 2; s++)
+	for (unsigned s = 0; s < n_sessions; s++)
 		ts_check_int(ts_sbt_session_writer_new(writer, &session, &sessions[s]), 0);
-	for (uint64_t round = 0; round < N_ROUNDS; round++) {
+	for (uint64_t round = 0; round < n_rounds; round++) {
 		char name[16];
 		uint32_t id;
 
 		/* A block of strings lies between the blocks of rows. */
 		snprintf(name, sizeof(name), "round %u", (unsigned)round);
 		ts_check_int(ts_sbt_writer_string(writer, name, strlen(name), &id), 0);
-		for (uint64_t i = 0; i < ROUND_ROWS; i++) {
-			struct ts_sbt_session_writer *to = sessions[test_random(&state) % 2];
+		for (uint64_t i = 0; i < round_rows; i++) {
+			struct ts_sbt_session_writer *to =
+				sessions[test_random(&state) % n_sessions];
 
-			api.op_id = kernel.op_id = round * ROUND_ROWS + i;
+			api.op_id = kernel.op_id = round * round_rows + i;
 			api.start_ns = 1000 + api.op_id * 10;
 			api.end_ns = api.start_ns + test_random(&state) % 4096;
 			kernel.start_ns = api.start_ns + test_random(&state) % 65536;
@@ -50,14 +52,19 @@ static int make_trace(void)
 			ts_check_int(ts_sbt_session_writer_add_row(to, TS_ROW_API, &api), 0);
 			ts_check_int(ts_sbt_session_writer_add_row(to, TS_ROW_KERNEL, &kernel), 0);
 		}
-		for (int s = 0; s < 2; s++)
+		for (unsigned s = 0; s < n_sessions; s++)
 			ts_check_int(ts_sbt_session_writer_seal(sessions[s], NULL, 0), 0);
 	}
-	for (int s = 0; s < 2; s++)
+	for (unsigned s = 0; s < n_sessions; s++)
 		ts_sbt_session_writer_free(sessions[s]);
 	ts_check_int(ts_sbt_writer_finish(writer), 0);
 	ts_sbt_writer_free(writer);
 	return fd;
+}
+
+static int make_trace(void)
+{
+	return make_trace_of(2, N_ROUNDS, ROUND_ROWS);
 }
 
 static unsigned n_threads(void)
@@ -119,7 +126,7 @@ static void mix(uint64_t *hash, const void *bytes, size_t n)
 	}
 }
 
-static struct walk walk(int fd, const char *threads)
+static struct walk walk_in(int fd, const char *threads, uint64_t max_bytes)
 {
 	struct ts_sbt_reader *reader;
 	struct ts_sbt_cursor *cursor;
@@ -132,6 +139,8 @@ static struct walk walk(int fd, const char *threads)
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
 	ts_sbt_reader_watch(reader, count, &walk);
 	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	if (max_bytes)
+		ts_sbt_cursor_limit(cursor, max_bytes);
 	while ((r = ts_sbt_cursor_next(cursor, &row)) != TS_SBT_E_END) {
 		uint64_t block = ts_sbt_cursor_block(cursor);
 
@@ -157,6 +166,11 @@ static struct walk walk(int fd, const char *threads)
 	ts_sbt_reader_free(reader);
 	check_threads(before);
 	return walk;
+}
+
+static struct walk walk(int fd, const char *threads)
+{
+	return walk_in(fd, threads, 0);
 }
 
 struct verified {
@@ -199,18 +213,25 @@ static void check_verify(int fd, uint64_t n_findings)
 	ts_check_int(many.report.state, one.report.state);
 }
 
+static void check_equal(const struct walk *one, const struct walk *many)
+{
+	ts_check_int(many->hash, one->hash);
+	ts_check_int(many->n, one->n);
+	ts_check_int(many->n_errors, one->n_errors);
+	ts_check_int(many->n_decoded, one->n_decoded);
+	ts_check_int(many->n_progress, one->n_progress);
+}
+
 static void check_same(int fd, uint64_t n_errors)
 {
-	struct walk one = walk(fd, "1"), many = walk(fd, "16");
+	struct walk one = walk(fd, "1"), two = walk(fd, "2"), many = walk(fd, "16");
 
 	ts_check_int(one.n_errors, n_errors);
 	ts_check_int(one.more_threads, 0);
-	ts_check(many.more_threads > 0);
-	ts_check_int(many.hash, one.hash);
-	ts_check_int(many.n, one.n);
-	ts_check_int(many.n_errors, one.n_errors);
-	ts_check_int(many.n_decoded, one.n_decoded);
-	ts_check_int(many.n_progress, one.n_progress);
+	ts_check_int(two.more_threads, 1);
+	ts_check(many.more_threads > 2);
+	check_equal(&one, &two);
+	check_equal(&one, &many);
 }
 
 static void damage(int fd, struct ts_sbt_reader *reader, size_t i)
@@ -248,6 +269,21 @@ TS_TEST(rows_and_errors_are_the_same)
 	damage(fd, reader, last);
 	check_verify(fd, n_damaged + 1);
 	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
+/*
+ * Under a limit of memory that the rows of all open blocks exceed, blocks are not decoded whole.
+ */
+TS_TEST(many_open_blocks_stay_within_the_limit)
+{
+	int fd = make_trace_of(MAX_SESSIONS, 4, 4096 * MAX_SESSIONS);
+	struct walk one = walk_in(fd, "1", UINT64_C(16) << 20);
+	struct walk many = walk_in(fd, "16", UINT64_C(16) << 20);
+
+	ts_check_int(many.more_threads, 1);
+	ts_check_int(many.hash, one.hash);
+	ts_check_int(many.n, one.n);
 	close(fd);
 }
 

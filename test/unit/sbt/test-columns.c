@@ -311,6 +311,51 @@ TS_TEST(runs)
 	}
 }
 
+/*
+ * Makes rows as one thread with long calls delivers them: in order, except for a few that start
+ * earlier, some by more than a block. Some starts are equal.
+ */
+static void make_late(struct ts_row_kernel *rows, uint32_t n, uint32_t share, uint64_t *state)
+{
+	uint64_t now = 1000000;
+
+	for (uint32_t i = 0; i < n; i++) {
+		now += test_random(state) % 3;
+		rows[i] = (struct ts_row_kernel){.start_ns = now,
+						 .end_ns = now + 5,
+						 .op_id = i,
+						 .stream = i % 3,
+						 .graph = i >= n / 2 ? 7 : 0,
+						 .name = i % 11};
+		if (test_random(state) % share == 0)
+			rows[i].start_ns -= test_random(state) % (test_random(state) % 2 ? 40 : n);
+		/* Often two late rows in a row, also with the same start. */
+		if (i && rows[i - 1].start_ns < rows[i].start_ns && test_random(state) % share == 0)
+			rows[i].start_ns = rows[i - 1].start_ns;
+	}
+}
+
+TS_TEST(late_rows)
+{
+	static const uint32_t sizes[] = {32, 64, 200, 1000, 4096, 20000, TS_SBT_MAX_ROWS};
+	struct met met = {0};
+
+	for (uint64_t seed = 1; seed <= 42; seed++) {
+		uint32_t n = sizes[seed % TS_ARRAY_LEN(sizes)];
+		struct ts_row_kernel *rows = malloc(n * sizeof(*rows));
+		uint64_t state = seed;
+
+		ts_check(rows);
+		make_late(rows, n, seed % 3 ? 150 : n, &state);
+		/* One in front of all others. */
+		if (seed % 5 == 0)
+			rows[n - 1].start_ns = 1;
+		check_rows(ts_row_schema(TS_ROW_KERNEL), (const uint8_t *)rows, n, &state, &met);
+		check_times(rows, n);
+		free(rows);
+	}
+}
+
 /* Puts numbers as planes, a few at a time, and reads them back. */
 static void check_planes(const uint64_t *numbers, uint32_t n, uint64_t *state)
 {

@@ -94,6 +94,8 @@ MADE_HIP = (
     ('slots', '\tX(2, 4)'),
     ('slots', '\tX(1, __hipBaz, SERVED)'),
     ('nodes', 'hip_5.2 {'),
+    ('types', 'typedef int32_t hipFoo_spt_fn(void *dst, void *stream);'),
+    ('types', 'typedef void **__hipBaz_fn(const void *data);'),
     ('functions', 'int32_t hipFoo_spt(void *dst, void *stream);'),
     ('facade', '\treturn HIP(hipFoo, 1, foo(dst, src, n, stream, false));'),
     ('facade', '\treturn HIP(hipFoo_spt, 5, foo(dst, per_thread(stream)));'),

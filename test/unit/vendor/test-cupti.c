@@ -5,7 +5,7 @@
  */
 #include <cupti.h>
 
-#include "proto/abi/vendor/cupti.h"
+#include "proto/abi/vendor/cupti_functions.h"
 #include "test/unit/harness.h"
 #include "test/unit/vendor/same.h"
 
@@ -105,4 +105,15 @@ TS_TEST(layouts)
 	SAME_FIELDS(struct ts_cupti_subscriber_params, CUpti_SubscriberParams, struct_size,
 		    structSize, subscriber_name, subscriberName, old_subscriber_name,
 		    oldSubscriberName, old_subscriber_size, oldSubscriberSize);
+}
+
+/* CUPTI declares each function of the list: another name does not compile. */
+TS_TEST(functions)
+{
+	size_t n = 0;
+
+#define CHECK(name, arguments) n += sizeof(&name) / sizeof(void *);
+	TS_CUPTI_FUNCTIONS(CHECK)
+#undef CHECK
+	ts_check_int(n, 44);
 }

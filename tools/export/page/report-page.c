@@ -13,6 +13,7 @@
 #include "proto/rpc/json.h"
 #include "replay/report/pictures/picture.h"
 #include "replay/report/query.h"
+#include "tools/export/export-memory.h"
 #include "tools/export/page/page-style.h"
 
 #include <errno.h>
@@ -170,14 +171,9 @@ static int put_flame(struct ts_page *page, struct ts_export_report *report)
 	struct ts_export_report drawn;
 	ts_cleanup(ts_freep) char *svg = NULL;
 	size_t n_bytes = 0;
-	FILE *file = open_memstream(&svg, &n_bytes);
-	int r;
+	int r = ts_export_into(ts_export_flame, page->reader, page->options, &svg, &n_bytes,
+			       &drawn);
 
-	if (!file)
-		return -ENOMEM;
-	r = ts_export_flame(page->reader, page->options, file, &drawn);
-	if (fclose(file) && !r)
-		r = -ENOMEM;
 	if (r)
 		return r;
 	drawn.damaged = drawn.damaged || report->damaged;

@@ -44,7 +44,7 @@ class _Watch:
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._told: Optional[Progress] = None
+        self._reported: Optional[Progress] = None
         self._latest: Optional[Progress] = None
         self.n_rows = ctypes.c_uint64(0)
         # The library's threads call these.
@@ -59,11 +59,11 @@ class _Watch:
     def _count(self, n_rows: int, _: Any) -> None:
         self.n_rows.value += n_rows
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Reports the progress, if there is any since the last time."""
         now = self._latest or Progress('reading', self.n_rows.value)
-        if self._report and (self._latest or now.done) and now != self._told:
-            self._told = now
+        if self._report and (self._latest or now.done) and now != self._reported:
+            self._reported = now
             self._report(now)
 
     def count(self, reader: Any) -> None:
@@ -88,14 +88,14 @@ class _Watch:
             lib.ts_replay_progress_free(progress)
 
 
-def interruptible(work: Callable[[Any], Result], tell: Optional[Callable[[], None]] = None) -> Result:
+def interruptible(work: Callable[[Any], Result], report: Optional[Callable[[], None]] = None) -> Result:
     """
     Returns work(flag). Signals reach the main thread between two lines of Python, so the main thread waits for another one. Ctrl-C
-    sets the flag, which ends a function of the library at the next block of the file, or a replay at its next operation. tell() is
+    sets the flag, which ends a function of the library at the next block of the file, or a replay at its next operation. report() is
     called now and then by the thread that asks; an exception of it ends the work, too.
     """
     flag = ctypes.c_int(0)
-    if not tell and threading.current_thread() is not threading.main_thread():
+    if not report and threading.current_thread() is not threading.main_thread():
         return work(flag)
     done, results, errors = threading.Event(), [], []  # type: threading.Event, List[Result], List[BaseException]
 
@@ -114,8 +114,8 @@ def interruptible(work: Callable[[Any], Result], tell: Optional[Callable[[], Non
         is_started = True
         # The kernel may give the signal to another thread, which ends no wait of this one.
         while not done.wait(LOOK_S):
-            if tell:
-                tell()
+            if report:
+                report()
     except BaseException as error:
         flag.value = 1
         if is_started:
@@ -130,7 +130,7 @@ def interruptible(work: Callable[[Any], Result], tell: Optional[Callable[[], Non
 
 
 def _interruptible(watch: _Watch, report: Report, work: Callable[[Any], Result]) -> Result:
-    return interruptible(work, watch.tell if report else None)
+    return interruptible(work, watch.report if report else None)
 
 
 def _ask(path: str, call: Callable[[Any, Any, Any], int], watch: _Watch, flag: Any, n_threads: int = 0) -> str:

@@ -138,6 +138,8 @@ question! {
         to: Option<Moment>,
         /// Only the critical path.
         path: Option<bool>,
+        /// A window with more calls and operations fails; absent: 8388608.
+        max_nodes: Option<u32>,
     }
 }
 

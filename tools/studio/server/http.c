@@ -43,13 +43,14 @@ static const struct {
 	bool is_post;
 	int (*run)(struct ts_studio_call *call);
 } requests[] = {
-	{"trace", false, ts_request_trace},    {"tiles", false, ts_request_tiles},
-	{"names", false, ts_request_names},    {"rows", false, ts_request_rows},
-	{"row", false, ts_request_row},	       {"ask", true, ts_request_ask},
-	{"picture", true, ts_request_picture}, {"search", false, ts_request_search},
-	{"arrows", false, ts_request_arrows},  {"slack", false, ts_request_slack},
-	{"what-if", true, ts_request_what_if}, {"live", false, ts_request_live},
-	{"live", true, ts_request_control},    {"content", false, ts_request_content},
+	{"trace", false, ts_request_trace},	{"tiles", false, ts_request_tiles},
+	{"names", false, ts_request_names},	{"rows", false, ts_request_rows},
+	{"row", false, ts_request_row},		{"ask", true, ts_request_ask},
+	{"picture", true, ts_request_picture},	{"search", false, ts_request_search},
+	{"arrows", false, ts_request_arrows},	{"slack", false, ts_request_slack},
+	{"what-if", true, ts_request_what_if},	{"what-if", false, ts_request_what_if_progress},
+	{"live", false, ts_request_live},	{"live", true, ts_request_control},
+	{"content", false, ts_request_content},
 };
 
 static const char *const headers[][2] = {
@@ -194,9 +195,12 @@ static enum MHD_Result run_call(struct ts_studio_http *http, struct MHD_Connecti
 				      .status = 200,
 				      .content_type = "application/json"};
 
+	/* The client may be silent as long as the answer takes. */
+	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 	ts_studio_watch_add(http->watch, &call);
 	requests[request].run(&call);
 	ts_studio_watch_remove(http->watch, &call);
+	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, TIMEOUT_S);
 	ts_call_end_reader(&call);
 	if (call.layer)
 		ts_studio_layers_put(&http->studio->layers, call.layer);

@@ -85,5 +85,6 @@ int ts_request_search(struct ts_studio_call *call);
 int ts_request_arrows(struct ts_studio_call *call);
 int ts_request_slack(struct ts_studio_call *call);
 int ts_request_what_if(struct ts_studio_call *call);
+int ts_request_what_if_progress(struct ts_studio_call *call);
 int ts_request_live(struct ts_studio_call *call);
 int ts_request_control(struct ts_studio_call *call);

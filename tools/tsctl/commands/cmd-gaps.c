@@ -112,6 +112,26 @@ static void print_streams(const Ts__Rpc__GapsReport *report)
 	ts_table_print(table, stdout, 2, false);
 }
 
+/*
+ * If the threads' own code is a tenth of the gaps or more, and the trace does not divide it, prints
+ * how to record the division.
+ */
+static void print_advice(const Ts__Rpc__GapsReport *report)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < report->n_parts; i++)
+		if (!strcmp(report->parts[i]->cause, "host") && !report->parts[i]->function)
+			ns += report->parts[i]->ns;
+	if (ns && ns >= report->gaps_ns / 10)
+		ts_text_paragraph(
+			stdout,
+			"With `tsctl record --kernel-events`, the trace also has the code "
+			"that ran, and what kept the thread off the CPU. Without root: "
+			"`--kernel-events=samples`.",
+			2);
+}
+
 static void print_gap(const struct asked *asked, uint64_t origin_ns, const Ts__Rpc__Gap *gap)
 {
 	char figure[TS_OUT_FIGURE_BYTES];
@@ -159,6 +179,7 @@ static void print_report(const void *data, const struct ts_about *about,
 		       ts_term_style(stdout, TS_STYLE_PLAIN));
 		print_parts(asked, report->parts, report->n_parts,
 			    report->gaps_ns - report->not_looked_at_ns, 0, 2);
+		print_advice(report);
 	}
 	if (report->n_longest)
 		printf("\n%sLongest gaps%s (%zu of %s)\n", ts_term_style(stdout, TS_STYLE_BOLD),

@@ -5,7 +5,7 @@
  */
 #include "replay/report/pictures/picture.h"
 #include "tools/export/arrow/dataset.h"
-#include "tools/export/export.h"
+#include "tools/export/export-memory.h"
 #include "tools/tsctl/options/option-parse.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/term.h"
@@ -383,15 +383,9 @@ static int run_png(struct export *export, struct ts_export_report *ret_report)
 {
 	ts_cleanup(ts_freep) char *svg = NULL;
 	size_t n_bytes = 0;
-	FILE *file = open_memstream(&svg, &n_bytes);
-	int r;
+	int r = ts_export_into(ts_export_svg, export->source.reader, &export->options, &svg,
+			       &n_bytes, ret_report);
 
-	if (!file)
-		return -ENOMEM;
-	r = ts_export(export->source.reader, TS_EXPORT_FORMAT_SVG, &export->options, file,
-		      ret_report);
-	if (fclose(file) && !r)
-		r = -ENOMEM;
 	if (r)
 		return r;
 	ts_progress_deinit(&export->progress);

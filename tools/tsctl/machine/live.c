@@ -7,6 +7,7 @@
 #include "tools/tsctl/machine/live.h"
 
 #include "proto/abi/clock.h"
+#include "proto/abi/grow.h"
 #include "proto/client/places.h"
 #include "tools/tsctl/options/values.h"
 #include "tools/tsctl/screen/out.h"
@@ -29,7 +30,7 @@
 #define NOBODY 1
 static int add_daemon(struct ts_live *live, const char *path, bool is_recording)
 {
-	struct ts_live_daemon *daemons, *daemon;
+	struct ts_live_daemon *daemon;
 	struct ts_client *client = NULL;
 	int r = ts_client_connect(path, &client);
 
@@ -39,10 +40,8 @@ static int add_daemon(struct ts_live *live, const char *path, bool is_recording)
 		ts_complain("cannot connect to the daemon at %s: %s", path, strerror(-r));
 		return 0;
 	}
-	daemons = reallocarray(live->daemons, live->n_daemons + 1, sizeof(*daemons));
-	if (daemons) {
-		live->daemons = daemons;
-		daemon = &daemons[live->n_daemons];
+	if (!TS_GROW(live->daemons, live->n_daemons_allocated, live->n_daemons + 1)) {
+		daemon = &live->daemons[live->n_daemons];
 		*daemon = (struct ts_live_daemon){strdup(path), client, is_recording, NULL};
 		if (daemon->path) {
 			live->n_daemons++;

@@ -20,7 +20,7 @@ struct ts_live_daemon {
 
 struct ts_live {
 	struct ts_live_daemon *daemons;
-	size_t n_daemons;
+	size_t n_daemons, n_daemons_allocated;
 	/* Sessions of all daemons from the last list. The answers own them. */
 	Ts__Rpc__LiveSession **sessions;
 	size_t n_sessions;

@@ -8,6 +8,7 @@
 #include "tools/tsctl/options/complete-names.h"
 
 #include "proto/abi/base.h"
+#include "proto/abi/map.h"
 #include "replay/report/names/names.h"
 #include "sbt/reader.h"
 #include "tools/tsctl/tsctl.h"
@@ -25,7 +26,6 @@
 #define MAX_ALARMS     3
 /* More names are no help. */
 #define MAX_NAMES 4096u
-#define N_SLOTS	  (2 * MAX_NAMES)
 
 struct search {
 	struct ts_sbt_reader *reader;
@@ -33,12 +33,13 @@ struct search {
 	enum ts_option_names kind;
 	ts_complete_name_fn on_name;
 	void *data;
-	/* the names so far: type and key in a hash table; a type of 0 is a free slot */
+	/* the names so far, and the index that finds them */
 	struct {
 		uint32_t type;
 		uint64_t key;
-	} seen[N_SLOTS];
-	size_t n_seen;
+	} seen[MAX_NAMES];
+	uint32_t n_seen;
+	struct ts_hashindex index;
 };
 
 static volatile int is_late;
@@ -62,15 +63,15 @@ static void set_alarms(suseconds_t first_us, suseconds_t us)
 /* Returns true if the name is new and there is room. */
 static bool add(struct search *search, uint32_t type, uint64_t key)
 {
-	size_t i = (size_t)((key ^ type) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % N_SLOTS;
+	uint64_t hash = ts_hash_add(ts_hash_key(key), type);
 
-	for (; search->seen[i].type; i = (i + 1) % N_SLOTS)
-		if (search->seen[i].type == type && search->seen[i].key == key)
+	TS_HASHINDEX_EACH (&search->index, hash, at)
+		if (search->seen[at.number].type == type && search->seen[at.number].key == key)
 			return false;
-	if (search->n_seen == MAX_NAMES)
+	if (search->n_seen == MAX_NAMES || ts_hashindex_add(&search->index, hash, search->n_seen))
 		return false;
-	search->seen[i].type = type;
-	search->seen[i].key = key;
+	search->seen[search->n_seen].type = type;
+	search->seen[search->n_seen].key = key;
 	search->n_seen++;
 	return true;
 }
@@ -263,6 +264,7 @@ void ts_complete_names(const char *path, enum ts_option_names kind, ts_complete_
 			search_threads(search);
 		else if (kind == TS_NAMES_STREAMS || search_totals(search))
 			search_rows(search);
+		ts_hashindex_deinit(&search->index);
 	}
 	set_alarms(0, 0);
 }

@@ -7,6 +7,7 @@
 #include "tools/tsctl/record/environ.h"
 
 #include "proto/abi/base.h"
+#include "proto/abi/grow.h"
 
 #include <stdio.h>
 
@@ -15,7 +16,7 @@
 
 struct ts_environ {
 	char **strings; /* n entries, then NULL */
-	size_t n;
+	size_t n, n_allocated;
 };
 
 int ts_environ_new(char *const *base, struct ts_environ **ret_environ)
@@ -29,6 +30,7 @@ int ts_environ_new(char *const *base, struct ts_environ **ret_environ)
 		env->strings = calloc(n + 1, sizeof(*env->strings));
 	if (!env || !env->strings)
 		goto fail;
+	env->n_allocated = n + 1;
 	for (; env->n < n; env->n++) {
 		env->strings[env->n] = strdup(base[env->n]);
 		if (!env->strings[env->n])
@@ -84,11 +86,8 @@ int ts_environ_set(struct ts_environ *env, const char *name, const char *value)
 		return -ENOMEM;
 	}
 	if (i == env->n) {
-		char **strings = reallocarray(env->strings, env->n + 2, sizeof(*strings));
-
-		if (!strings)
+		if (TS_GROW(env->strings, env->n_allocated, env->n + 2))
 			return -ENOMEM;
-		env->strings = strings;
 		env->strings[env->n] = NULL;
 		env->strings[++env->n] = NULL;
 	}

@@ -6,6 +6,7 @@
 #include "tools/tsctl/record/preload-link.h"
 
 #include "proto/abi/base.h"
+#include "proto/abi/tablehash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,14 +32,10 @@ static int cache(char ret_path[PATH_MAX])
 	return mkdir(ret_path, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* FNV-1a: the link's name depends on its target only. */
+/* The link's name depends on its target only. */
 static uint64_t hash(const char *text)
 {
-	uint64_t value = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		value = (value ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return value;
+	return ts_hash_bytes(TS_HASH_TEXT_BEGIN, text, strlen(text));
 }
 
 static bool is_link_to(const char *link, const char *target)

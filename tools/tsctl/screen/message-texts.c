@@ -279,6 +279,7 @@ static void print_held(const Ts__Rpc__CallError *error)
 	char bytes[TS_OUT_FIGURE_BYTES], each[TS_OUT_FIGURE_BYTES], count[TS_OUT_FIGURE_BYTES];
 	char name[TS_SHORT_FUNCTION_BYTES];
 	uint64_t listed_bytes = 0;
+	int indent;
 
 	if (!error->has_held_bytes)
 		return;
@@ -286,14 +287,20 @@ static void print_held(const Ts__Rpc__CallError *error)
 	for (size_t i = 0; i < error->n_held_sites; i++) {
 		const Ts__Rpc__MemorySite *site = error->held_sites[i];
 
-		printf("        %10s", ts_out_bytes(bytes, site->total_bytes));
+		indent = printf("        %10s", ts_out_bytes(bytes, site->total_bytes));
 		if (site->count > 1)
-			printf(" (%s x %s)", ts_out_count(count, site->count),
-			       ts_out_bytes(each, site->bytes));
-		printf("  ");
+			indent += printf(" (%s x %s)", ts_out_count(count, site->count),
+					 ts_out_bytes(each, site->bytes));
+		indent += printf("  ");
 		ts_out_text(stdout, ts_short_function(site->frame ? site->frame : "unknown stack",
 						      name, sizeof(name)));
 		putchar('\n');
+		for (size_t j = 0; j < site->n_callers; j++) {
+			printf("%*s  < ", indent, "");
+			ts_out_text(stdout,
+				    ts_short_function(site->callers[j], name, sizeof(name)));
+			putchar('\n');
+		}
 		listed_bytes += site->total_bytes;
 	}
 	if (listed_bytes < error->held_bytes)

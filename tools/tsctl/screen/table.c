@@ -6,6 +6,7 @@
 #include "tools/tsctl/screen/table.h"
 
 #include "proto/abi/base.h"
+#include "proto/abi/grow.h"
 #include "tools/tsctl/screen/out.h"
 #include "tools/tsctl/screen/shorten.h"
 #include "tools/tsctl/screen/term.h"
@@ -32,7 +33,7 @@ struct ts_table {
 	char **cells;
 	size_t n_cells, n_allocated;
 	struct note *notes;
-	size_t n_notes;
+	size_t n_notes, n_notes_allocated;
 };
 
 /* Printed width of each column; 0: omitted. */
@@ -75,15 +76,8 @@ int ts_table_add(struct ts_table *table, const char *text)
 {
 	size_t column = table->n_cells % table->n_columns, width = ts_out_width(text);
 
-	if (table->n_cells == table->n_allocated) {
-		size_t n_allocated = table->n_allocated ? 2 * table->n_allocated : 64;
-		char **cells = reallocarray(table->cells, n_allocated, sizeof(*cells));
-
-		if (!cells)
-			return -ENOMEM;
-		table->cells = cells;
-		table->n_allocated = n_allocated;
-	}
+	if (TS_GROW(table->cells, table->n_allocated, table->n_cells + 1))
+		return -ENOMEM;
 	table->cells[table->n_cells] = strdup(text ? text : "");
 	if (!table->cells[table->n_cells])
 		return -ENOMEM;
@@ -106,14 +100,14 @@ int ts_table_addf(struct ts_table *table, const char *format, ...)
 
 int ts_table_note(struct ts_table *table, const char *text)
 {
-	struct note *notes = reallocarray(table->notes, table->n_notes + 1, sizeof(*notes));
+	struct note *note;
 
-	if (!notes)
+	if (TS_GROW(table->notes, table->n_notes_allocated, table->n_notes + 1))
 		return -ENOMEM;
-	table->notes = notes;
-	notes[table->n_notes].row = (table->n_cells - 1) / table->n_columns;
-	notes[table->n_notes].text = strdup(text);
-	if (!notes[table->n_notes].text)
+	note = &table->notes[table->n_notes];
+	note->row = (table->n_cells - 1) / table->n_columns;
+	note->text = strdup(text);
+	if (!note->text)
 		return -ENOMEM;
 	table->n_notes++;
 	return 0;

@@ -5,6 +5,7 @@
  */
 #include "tools/tsctl/trace/source.h"
 
+#include "proto/abi/grow.h"
 #include "replay/state/limit.h"
 
 #include "tools/tsctl/options/values.h"
@@ -89,14 +90,11 @@ static struct ts_sbt_reader *open_before(const char *path, const struct ts_sbt_r
 int ts_source_join(struct ts_sbt_reader *reader, const char *path)
 {
 	struct ts_sbt_reader **before = NULL, *next = reader;
-	size_t n = 0;
+	size_t n = 0, n_allocated = 0;
 	int r = 0;
 
 	while (!r && n < MAX_PARTS && (next = open_before(path, next, NULL))) {
-		struct ts_sbt_reader **more = realloc(before, (n + 1) * sizeof(*before));
-
-		r = more ? 0 : -ENOMEM;
-		before = more ? more : before;
+		r = TS_GROW(before, n_allocated, n + 1);
 		if (r) {
 			ts_sbt_reader_free(next);
 			break;
@@ -123,7 +121,7 @@ int ts_source_unlink_before(const char *path)
 		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	char **paths = NULL;
 	struct ts_sbt_reader *before;
-	size_t n = 0;
+	size_t n = 0, n_allocated = 0;
 	int r = 0;
 
 	/* A file that is no trace has no previous files. */
@@ -131,16 +129,14 @@ int ts_source_unlink_before(const char *path)
 		return 0;
 	while (!r && n < MAX_PARTS && (before = open_before(path, reader, NULL))) {
 		char *part = path_before(path, reader);
-		char **more = realloc(paths, (n + 1) * sizeof(*paths));
 
 		ts_sbt_reader_free(reader);
 		reader = before;
-		paths = more ? more : paths;
-		if (more && part)
-			paths[n++] = part;
-		else
+		r = part ? TS_GROW(paths, n_allocated, n + 1) : -ENOMEM;
+		if (r)
 			free(part);
-		r = more && part ? 0 : -ENOMEM;
+		else
+			paths[n++] = part;
 	}
 	while (n) {
 		n--;

@@ -8,6 +8,7 @@
 #include "tools/tsctl/trace/viewrow.h"
 
 #include "proto/abi/base.h"
+#include "proto/abi/grow.h"
 #include "replay/report/names/names.h"
 #include "replay/report/stacks/stackjson.h"
 #include "tools/tsctl/screen/message-texts.h"
@@ -261,7 +262,7 @@ static const char *shorten(struct ts_viewrow *view, const char *text, size_t col
 {
 	const char *texts[MAX_NAMES + 1] = {text};
 	char *shown[MAX_NAMES + 1];
-	struct ts_viewrow_name *name, *names;
+	struct ts_viewrow_name *name;
 	size_t n = 1;
 
 	for (size_t i = 0; i < view->n_names; i++) {
@@ -273,22 +274,22 @@ static const char *shorten(struct ts_viewrow *view, const char *text, size_t col
 	}
 	if (view->n_names == MAX_NAMES)
 		return NULL;
-	names = reallocarray(view->names, view->n_names + 1, sizeof(*names));
-	if (!names)
+	if (TS_GROW(view->names, view->n_names_allocated, view->n_names + 1))
 		return NULL;
-	view->names = names;
 	if (ts_shorten(texts, n, columns, shown))
 		return NULL;
 	while (--n)
 		free(shown[n]);
-	names[view->n_names] = (struct ts_viewrow_name){.text = strdup(text),
-							.shown = shown[0],
-							.columns = columns};
-	if (!names[view->n_names].text) {
+	name = &view->names[view->n_names];
+	*name = (struct ts_viewrow_name){.text = strdup(text),
+					 .shown = shown[0],
+					 .columns = columns};
+	if (!name->text) {
 		free(shown[0]);
 		return NULL;
 	}
-	return names[view->n_names++].shown;
+	view->n_names++;
+	return name->shown;
 }
 
 /* Returns the printed width. */

@@ -18,7 +18,7 @@ struct ts_viewrow {
 	size_t width; /* terminal width; 0: no cuts */
 	bool is_narrow, stacks;
 	struct ts_viewrow_name *names; /* shortened names */
-	size_t n_names;
+	size_t n_names, n_names_allocated;
 };
 
 /*

@@ -240,7 +240,7 @@ static size_t take_sleeps(struct ts_kernel_feed *feed, uint64_t since_ns, uint32
 			const struct ts_bpf_off_cpu_stack *told = (const void *)at;
 			const struct ts_bpf_event *event = &told->interval.event;
 
-			at += ts_kernel_event_bytes(event->program);
+			at += ts_kernel_event_bytes(event);
 			if (event->tid != (uint32_t)gettid() || event->start_ns < since_ns ||
 			    !slept(&told->interval, SLEEP_NS))
 				continue;
@@ -350,7 +350,7 @@ static const struct ts_bpf_event *next_event(struct ts_kernel_feed *feed, uint32
 	}
 	while (at < end) {
 		event = (const void *)at;
-		at += ts_kernel_event_bytes(event->program);
+		at += ts_kernel_event_bytes(event);
 		if (event->program == program)
 			return event;
 	}

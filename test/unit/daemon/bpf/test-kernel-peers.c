@@ -387,7 +387,7 @@ static struct seen see(struct ts_kernel_feed *feed)
 			const struct ts_bpf_event *event = (const void *)at;
 
 			see_event(event, &seen);
-			at += ts_kernel_event_bytes(event->program);
+			at += ts_kernel_event_bytes(event);
 		}
 	}
 	ts_check_int(ts_kernel_feed_tallies(feed, &tallies, &n), 0);
@@ -674,7 +674,7 @@ static size_t count_since(struct ts_kernel_feed *feed, uint64_t since_ns)
 			fprintf(stderr, "an event of %s\n", ts_kernel_program_name(event->program));
 			n++;
 		}
-		at += ts_kernel_event_bytes(event->program);
+		at += ts_kernel_event_bytes(event);
 	}
 	return n;
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tests the disk space of a service. Traces count for their users. The service removes finished
- * traces in the right order, and no other file. Shares end a recording cleanly, and the minimum of
- * free disk space holds while many sessions write.
+ * traces in the right order, and no other file. Shares end a recording cleanly.
  */
 #include "test/unit/harness.h"
 
-#include <sys/statvfs.h>
-
-#include "daemon/serve/recording/disk.h"
 #include "daemon/serve/recording/retention.h"
 #include "daemon/util/log.h"
 #include "sbt/format.h"
-#include "test/unit/daemon/serve/world.h"
+#include "test/unit/daemon/serve/flood.h"
 
 #define HOUR_NS (UINT64_C(3600) * 1000000000)
 /* The time that the tests use as now. */
@@ -583,50 +579,6 @@ TS_TEST(passes)
 
 /* ---- a service ------------------------------------------------------------------------------- */
 
-/* A process writes rows that do not compress until it receives STOP. */
-#define FLOOD_REFUSED 3 /* its exit status: the disk was full before it began */
-static pid_t flood_as(uid_t uid, const struct world *w)
-{
-	pid_t pid = fork();
-	struct producer p;
-	uint64_t state;
-	int fd;
-
-	ts_check(pid >= 0);
-	if (pid)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	producer_init(&p, 1, true);
-	producer_claim(&p, 0, 1, "main");
-	if (!session_as(uid, w, &p, &fd))
-		_exit(FLOOD_REFUSED);
-	state = (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
-	for (struct pollfd poll_fd = {.fd = fd, .events = POLLIN}; !poll(&poll_fd, 1, 0);) {
-		struct ts_record_api api = {
-			.record = PRODUCER_HEADER(struct ts_record_api, TS_RECORD_API,
-						  TS_CLOCK_MONOTONIC, ts_clock_monotonic_ns()),
-		};
-
-		state = state * 6364136223846793005u + 1442695040888963407u;
-		api.op_id = state;
-		api.end = api.record.time + (state >> 33);
-		if (!ts_ring_reserve(&p.rings[0], sizeof(api))) {
-			usleep(200);
-			continue;
-		}
-		producer_put(&p, 0, &api, sizeof(api));
-	}
-	_exit(producer_hear(fd, NULL) != TS_HANDSHAKE_STOP);
-}
-
-static void check_flooded(pid_t pid)
-{
-	int status;
-
-	ts_check_int(waitpid(pid, &status, 0), pid);
-	ts_check_int(status, 0);
-}
-
 static void check_recorded(uid_t uid, const struct world *w)
 {
 	struct producer p;
@@ -639,19 +591,6 @@ static void check_recorded(uid_t uid, const struct world *w)
 	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
 	close(fd);
 	producer_deinit(&p);
-}
-
-/* Opens the trace of a session; -1: there is none. */
-static int trace_open(const struct world *w, uint32_t session)
-{
-	struct ts_client *client = client_as(0, w);
-	Ts__Rpc__Answer *answer;
-	int file = -1;
-
-	if (!ts_client_open_trace(client, session, 0, &answer, &file))
-		ts__rpc__answer__free_unpacked(answer, NULL);
-	ts_client_free(client);
-	return file;
 }
 
 static void check_cut_short(const struct world *w, uint32_t session, const char *why, off_t most)
@@ -907,92 +846,5 @@ TS_TEST(rotation_and_dumps)
 	}
 	ts_check_int(n_counted, n_bytes);
 	ts_check(n_bytes && n_bytes <= (6 << 20) + (1 << 20));
-	world_end(&w);
-}
-
-/* Reserved space and files count until their blocks are on the disk, and then no longer. */
-TS_TEST(floor_counts_what_was_taken)
-{
-	const struct ts_limits limits = {.keep_free = 4 << 20};
-	struct ts_disk *disk;
-	struct statvfs status;
-	uint64_t n_free;
-	struct world w;
-	int fd;
-
-	world_make(&w, "size=16m,nr_inodes=1100");
-	fd = open(w.service.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ts_check_int(fstatvfs(fd, &status), 0);
-	n_free = (uint64_t)status.f_bavail * status.f_frsize - limits.keep_free;
-	ts_check_int(ts_disk_new(&limits, -1, &disk), 0);
-	ts_check(ts_disk_take(disk, fd, n_free / 2, 0));
-	ts_check(ts_disk_take(disk, fd, n_free - n_free / 2, 0));
-	ts_check(!ts_disk_take(disk, fd, 1, 0));
-	ts_check(!ts_disk_take(disk, fd, UINT64_MAX / 2, 0));
-	ts_disk_settle(disk, n_free / 2, 0);
-	ts_check(ts_disk_take(disk, fd, n_free / 2, 0));
-	ts_disk_settle(disk, n_free, 0);
-	/* 1024 inodes of the existing ones stay free. */
-	ts_check(ts_disk_take(disk, fd, 0, status.f_favail - 1024));
-	ts_check(!ts_disk_take(disk, fd, 0, 1));
-	ts_disk_settle(disk, 0, status.f_favail - 1024);
-	ts_check(ts_disk_take(disk, fd, 0, 1));
-	ts_disk_settle(disk, 0, 1);
-	ts_disk_free(disk);
-	close(fd);
-	umount2(w.service.directory, MNT_DETACH);
-	rmdir(w.service.directory);
-}
-
-/* Many sessions write as fast as they can. Each reserves a quarter of a MiB or more at a time. */
-#define N_FLOODS 48u
-TS_TEST(floor)
-{
-	static const char *const options[][2] = {{"--keep-free", "24M"},
-						 {"--max-disk-bytes-user", "0"},
-						 {"--max-disk-bytes", "0"},
-						 {NULL, NULL}};
-	uint64_t least = UINT64_MAX;
-	struct statvfs disk;
-	unsigned n_left = N_FLOODS, n_refused = 0, n_missing = 0;
-	struct world w;
-
-	world_make(&w, "size=96m");
-	world_start(&w, options);
-	for (unsigned i = 0; i < N_FLOODS; i++)
-		(void)flood_as(70001 + i, &w);
-	while (n_left) {
-		uint64_t n_free;
-		int status;
-		pid_t pid = waitpid(-1, &status, WNOHANG);
-
-		ts_check(pid >= 0 && pid != w.service.pid);
-		if (pid) {
-			ts_check(!status || WEXITSTATUS(status) == FLOOD_REFUSED);
-			n_refused += status != 0;
-			n_left--;
-		}
-		ts_check_int(statvfs(w.service.directory, &disk), 0);
-		n_free = (uint64_t)disk.f_bavail * disk.f_frsize;
-		least = n_free < least ? n_free : least;
-	}
-	fprintf(stderr, "least free: %" PRIu64 " of 24 MiB\n", least);
-	ts_check(least >= 24 << 20);
-	/* All traces are finished: their end blocks had room, too. */
-	for (uint32_t session = 1; session <= N_FLOODS; session++) {
-		int file = trace_open(&w, session);
-		struct ts_sbt_reader *reader;
-
-		if (file < 0) {
-			n_missing++;
-			continue;
-		}
-		ts_check_int(ts_sbt_reader_open(file, &reader, NULL), 0);
-		ts_check_int(ts_sbt_reader_state(reader), TS_SBT_FINISHED);
-		ts_sbt_reader_free(reader);
-		close(file);
-	}
-	ts_check_int(n_missing, n_refused);
-	ts_check(n_refused < N_FLOODS / 2);
 	world_end(&w);
 }

@@ -152,14 +152,12 @@ TS_TEST(arguments_of_compressed_code)
 	CALL(hipLibraryGetKernel, &get);
 	/* This runtime reports no arguments. */
 	ts_check_int(launch_of(3, of_library)->kind, TS_OPERATION_UNSUPPORTED);
-	*(int32_t(**)(void *, size_t, size_t *, size_t *)) & ts_hip_next(hipKernelGetParamInfo) =
-		param_info;
+	ts_loaded.hip.next[TS_HIP_SLOT_hipKernelGetParamInfo] = (void *)(uintptr_t)param_info;
 	CALL(hipLibraryGetKernel, &get);
 	ts_check_int(launch_of(5, of_library)->kind, TS_OPERATION_LAUNCH);
 	ts_check_int(operation(5)->bytes, 12);
 	/* A host function of the program, whose code is loaded at its launch. */
-	*(int32_t(**)(void **, const void *)) & ts_hip_next(hipGetFuncBySymbol) =
-		function_of_symbol;
+	ts_loaded.hip.next[TS_HIP_SLOT_hipGetFuncBySymbol] = (void *)(uintptr_t)function_of_symbol;
 	(void)launch_of(6, &handles[2]);
 	ts_check_int(operation(6)->kind, TS_OPERATION_MODULE_LOAD);
 	ts_check_int(operation(7)->kind, TS_OPERATION_FUNCTION);

@@ -20,19 +20,17 @@ static struct ts_activity activity;
 static uint8_t buffer[64 * 1024] __attribute__((aligned(8)));
 static size_t used;
 
-static uint32_t next_record(uint8_t *bytes, size_t valid_bytes, void **record)
+static uint32_t next_record(uint8_t *bytes, size_t valid_bytes, struct ts_cupti_activity **record)
 {
 	uint8_t *at = bytes;
 
 	if (*record)
-		at = (uint8_t *)*record +
-		     ts_cupti_record_bytes(((struct ts_cupti_activity *)*record)->kind,
-					   cupti.version);
+		at = (uint8_t *)*record + ts_cupti_record_bytes((*record)->kind, cupti.version);
 	if (at >= bytes + valid_bytes)
 		return TS_CUPTI_ERROR_MAX_LIMIT_REACHED;
 	if (!((struct ts_cupti_activity *)(void *)at)->kind)
 		return TS_CUPTI_ERROR_INVALID_KIND;
-	*record = at;
+	*record = (struct ts_cupti_activity *)(void *)at;
 	return TS_CUPTI_SUCCESS;
 }
 

@@ -172,7 +172,7 @@ static uint8_t buffer[4096] __attribute__((aligned(8)));
 static size_t used;
 static uint32_t moves_back; /* next_record() returns the first record twice */
 
-static uint32_t next_record(uint8_t *bytes, size_t valid_bytes, void **record)
+static uint32_t next_record(uint8_t *bytes, size_t valid_bytes, struct ts_cupti_activity **record)
 {
 	uint8_t *at = bytes;
 	uint32_t kind;
@@ -183,7 +183,7 @@ static uint32_t next_record(uint8_t *bytes, size_t valid_bytes, void **record)
 	}
 	if (at >= bytes + valid_bytes)
 		return cupti.vendor->limit_reached;
-	*record = at;
+	*record = (struct ts_cupti_activity *)(void *)at;
 	return 0;
 }
 

@@ -57,7 +57,12 @@ export class Model {
 
 	constructor(public trace: TraceInfo, readonly api: Api, readonly names: NameCache) {
 		this.tree = new LaneTree(trace.lanes);
-		this.view.setDuration(Math.max(trace.duration_ns, trace.second_duration_ns || 0));
+		this.setEnd(0);
+	}
+
+	/* The view ends with the longest of the traces and an emulation, which ends at `ns`. */
+	setEnd(ns: number): void {
+		this.view.setDuration(Math.max(this.trace.duration_ns, this.trace.second_duration_ns || 0, ns));
 	}
 
 	on(change: Change, listener: () => void): void {

@@ -5,7 +5,7 @@ import { formatFragment, ViewState } from './core/fragment';
 import { Integer } from './core/json';
 import { clean, shorten } from './core/names';
 import { formatCount, formatDuration, formatInstant, parseTime } from './core/time';
-import { ApiError, isAbort, Match } from './data/api';
+import { ApiError, isAbort, Match, RowColumns } from './data/api';
 import { ColourMode, Model, Selection } from './model';
 import { ComparePanel } from './panels/compare';
 import { ErrorsPanel } from './panels/errors';
@@ -26,6 +26,7 @@ import { Hit } from './timeline/painter';
 import { Timeline } from './timeline/timeline';
 
 const COLOURS: ReadonlyArray<ColourMode> = ['name', 'type', 'stream', 'correlation', 'cause'];
+const SWITCHES: ReadonlyArray<string> = ['fold', 'mark', 'colour', 'arrows', 'theme', 'link', 'help'];
 const ADDRESS_DELAY = 400;
 const MOST_ARROWS = 500;
 const SETTLE_DELAY = 250; // the panels ask when the cursor or the view rests
@@ -43,6 +44,8 @@ export class Studio implements Shell {
 	private allArrows = false; // of the view, not of the selected operation alone
 	private readingArrows: AbortController | undefined;
 	private arrowsOf = '';     // the view whose arrows are shown
+	private choices = 0;       // what the user chose last: an earlier answer that comes later chooses nothing
+	private stepping = false;  // a step to another row is on its way
 
 	constructor(readonly model: Model, private readonly token: string, readonly fail: (error: unknown) => void) {
 		const two = model.trace.traces > 1;
@@ -55,7 +58,7 @@ export class Studio implements Shell {
 		const second = two ? [new SummaryPanel(this, 1), new SpanPanel(this, 1), new StatePanel(this, 1), this.gaps[1],
 			new MemoryPanel(this, 1), new PathPanel(this, 1), new ErrorsPanel(this, 1), new ReplayPanel(this, 1)] : [];
 		this.tabs = new Tabs(panels, second, () => this.saveAddress());
-		this.timeline = new Timeline(model, (error) => this.fail(error), (hit) => this.clicked(hit));
+		this.timeline = new Timeline(model, (error) => this.failed(error), (hit) => this.clicked(hit));
 	}
 
 	start(state: ViewState): void {
@@ -80,13 +83,24 @@ export class Studio implements Shell {
 		(window as unknown as { studio: unknown }).studio = { idle: () => this.timeline.idle() };
 	}
 
+	/* The timeline's requests failed. The server keeps few emulations: one that is gone is drawn no more. */
+	private failed(error: unknown): void {
+		if (error instanceof ApiError && error.status === 404 && this.model.layer) {
+			this.model.layer = 0;
+			this.model.tree.setLayer(0);
+			this.model.emit('lanes');
+		}
+		this.fail(error);
+	}
+
 	/* ---- the shell of the panels ---- */
 
 	open(tab: string, focus = false): void {
 		this.tabs.open(tab, focus);
 	}
 
-	async goToOperation(op: Integer, trace: number, session: number | undefined): Promise<void> {
+	async goToOperation(op: Integer, trace: number, session: number | undefined, reveal = true): Promise<void> {
+		const choice = ++this.choices;
 		try {
 			const row = await this.model.api.rowOf(op, trace, session);
 			const lane = this.model.laneOfRow(row, trace);
@@ -94,7 +108,9 @@ export class Studio implements Shell {
 				return;
 			const start = this.model.relative(row.start_ns, trace);
 			const end = this.model.relative(row.end_ns, trace);
-			this.choose(await this.find(lane.id, start, end, op, 0), true);
+			const found = await this.find(lane.id, start, end, op, 0);
+			if (choice === this.choices)
+				this.choose(found, reveal);
 		} catch (error) {
 			if (!isAbort(error))
 				this.fail(error);
@@ -136,19 +152,28 @@ export class Studio implements Shell {
 	/* ---- what the timeline reports ---- */
 
 	private clicked(hit: Hit): void {
+		const choice = ++this.choices;
 		this.tabs.setSide(this.model.traceOf(hit.lane.info.id));
+		if (hit.lane.layer) {
+			// An emulated row has other times than the row of the trace, which the panels know.
+			if (hit.row)
+				this.chooseEmulated(hit.row.op, hit.lane.info.session);
+			else if (hit.cell && hit.cell.share > 0)
+				void this.chooseAt(hit, choice);
+			return;
+		}
 		if (hit.row) {
 			this.choose({ ...hit.row }, false);
 			return;
 		}
 		if (hit.cell && hit.cell.share > 0) {
-			void this.chooseAt(hit);
+			void this.chooseAt(hit, choice);
 			return;
 		}
 		// An empty place of a stream is a gap: explain it.
 		if (hit.lane.info.kind === 'stream') {
 			this.model.select(undefined);
-			void this.gapAt(hit);
+			void this.gapAt(hit, choice);
 			return;
 		}
 		this.model.select(undefined);
@@ -165,18 +190,27 @@ export class Studio implements Shell {
 		this.describe();
 	}
 
+	private chooseEmulated(op: Integer, session: number | undefined): void {
+		if (String(op) !== '0')
+			void this.goToOperation(op, 0, session, false);
+	}
+
 	/* The row at a place that is drawn from tiles. */
-	private async chooseAt(hit: Hit): Promise<void> {
+	private async chooseAt(hit: Hit, choice: number): Promise<void> {
 		const slack = this.model.view.nsPerPixel * 2;
 		try {
-			const rows = await this.model.api.rows(hit.lane.info.id, hit.ns - slack, hit.ns + slack, 200, 0);
+			const rows = await this.model.api.rows(hit.lane.info.id, hit.ns - slack, hit.ns + slack, 200, hit.lane.layer);
 			let best = -1;
 			for (let i = 0; i < rows.start.length; i++) {
 				const length = rows.end[i] - rows.start[i];
 				if (best < 0 || length > rows.end[best] - rows.start[best])
 					best = i;
 			}
-			if (best >= 0)
+			if (best < 0 || choice !== this.choices)
+				return;
+			if (hit.lane.layer)
+				this.chooseEmulated(rows.op[best], hit.lane.info.session);
+			else
 				this.choose({ lane: hit.lane.info.id, start: rows.start[best], end: rows.end[best], key: rows.key[best],
 					op: rows.op[best], depth: rows.depth[best] }, false);
 		} catch (error) {
@@ -184,10 +218,12 @@ export class Studio implements Shell {
 		}
 	}
 
-	private async gapAt(hit: Hit): Promise<void> {
+	private async gapAt(hit: Hit, choice: number): Promise<void> {
 		try {
 			const rows = await this.model.api.rows(hit.lane.info.id, hit.ns, this.model.view.duration + 1, 2, 0);
 			const next = rows.start.findIndex((start) => start > hit.ns);
+			if (choice !== this.choices)
+				return;
 			if (next >= 0)
 				this.explainGap(rows.op[next], this.model.traceOf(hit.lane.info.id), hit.lane.info.session);
 			else
@@ -302,6 +338,9 @@ export class Studio implements Shell {
 		if (target.id === 'splitter' && event.key.startsWith('Arrow'))
 			return;
 		event.preventDefault();
+		// A key that is held down switches once.
+		if (event.repeat && SWITCHES.includes(binding.action))
+			return;
 		if (binding.held)
 			this.timeline.hold(binding.action, true);
 		else
@@ -357,6 +396,8 @@ export class Studio implements Shell {
 		byId('arrows').setAttribute('aria-pressed', String(this.allArrows));
 		this.model.viewArrows = [];
 		this.arrowsOf = '';
+		if (this.readingArrows)
+			this.readingArrows.abort();
 		if (this.allArrows)
 			void this.readArrows();
 		this.model.emit('overlay');
@@ -382,6 +423,8 @@ export class Studio implements Shell {
 				const later = this.model.offsetOfTrace(trace);
 				return this.model.api.arrows(from - later, to - later, MOST_ARROWS, trace, controller.signal);
 			}));
+			if (controller.signal.aborted)
+				return;
 			this.model.viewArrows = answers.flatMap((answer) => answer.arrows);
 			result.textContent = formatCount(this.model.viewArrows.length) + (this.model.viewArrows.length === 1 ? ' arrow' : ' arrows');
 		} catch (error) {
@@ -405,6 +448,7 @@ export class Studio implements Shell {
 	}
 
 	private clear(): void {
+		this.choices++;
 		byId('notice').hidden = true;
 		this.model.setSpan(undefined);
 		this.model.select(undefined);
@@ -412,52 +456,65 @@ export class Studio implements Shell {
 		this.match = undefined;
 	}
 
-	/* The row before or after the selected one in its lane, by start. */
+	/* The row before or after the selected one in its lane, by start. One step at a time: a held key waits for the answer. */
 	private async step(direction: 1 | -1): Promise<void> {
 		const { model } = this;
 		const { selection } = model;
 		const lane = model.focusedLane;
-		if (lane === undefined)
+		if (lane === undefined || this.stepping)
 			return;
 		const offset = model.offsetOf(lane);
 		const now = selection && selection.lane === lane ? selection : undefined;
 		const from = now ? now.start : Math.max(0, (model.cursor ?? model.view.from) - offset);
+		const choice = ++this.choices;
+		this.stepping = true;
 		try {
-			if (direction > 0) {
-				const rows = await model.api.rows(lane, from, model.view.duration + 1, 64, 0);
-				const index = rows.start.findIndex((start, i) => (now ? start > from ||
-					(start === from && rows.depth[i] > now.depth) : start >= from));
-				if (index < 0 && !now && from > 0) {
-					const first = await model.api.rows(lane, 0, model.view.duration + 1, 1, 0);
-					this.chooseRow(lane, first, first.start.length ? 0 : -1);
-				} else {
-					this.chooseRow(lane, rows, index);
-				}
-				return;
-			}
-			for (let width = Math.max(1000, model.view.span / 16); width < 4 * model.view.duration; width *= 8) {
-				const rows = await model.api.rows(lane, Math.max(0, from - width), from, 4000, 0);
-				let index = -1;
-				rows.start.forEach((start, i) => {
-					if (start < from)
-						index = i;
-				});
-				if (index >= 0 && !rows.more) {
-					this.chooseRow(lane, rows, index);
-					return;
-				}
-				if (rows.more)
-					width /= 64;
-				if (from - width <= 0)
-					return;
-			}
+			const [rows, index] = direction > 0 ? await this.rowAfter(lane, from, now) : await this.rowBefore(lane, from);
+			if (choice === this.choices)
+				this.chooseRow(lane, rows, index);
 		} catch (error) {
 			this.fail(error);
+		} finally {
+			this.stepping = false;
 		}
 	}
 
-	private chooseRow(lane: number, rows: { start: number[]; end: number[]; key: number[]; op: Integer[]; depth: number[] },
-		index: number): void {
+	private async rowAfter(lane: number, from: number, now: Selection | undefined): Promise<[RowColumns, number]> {
+		const { api, view } = this.model;
+		const rows = await api.rows(lane, from, view.duration + 1, 64, 0);
+		const index = rows.start.findIndex((start, i) => (now ? start > from ||
+			(start === from && rows.depth[i] > now.depth) : start >= from));
+		if (index >= 0 || now || from <= 0)
+			return [rows, index];
+		const first = await api.rows(lane, 0, view.duration + 1, 1, 0);
+		return [first, first.start.length ? 0 : -1];
+	}
+
+	/* Looks farther and farther back, and nearer again where too many rows are. */
+	private async rowBefore(lane: number, from: number): Promise<[RowColumns, number]> {
+		const { api, view } = this.model;
+		let width = Math.max(1000, Math.floor(view.span / 16));
+		let [empty, full] = [0, Infinity];
+		for (;;) {
+			const rows = await api.rows(lane, Math.max(0, from - width), from, 4000, 0);
+			let index = -1;
+			rows.start.forEach((start, i) => {
+				if (start < from)
+					index = i;
+			});
+			if (rows.more)
+				full = width;
+			else if (index >= 0 || width >= from)
+				return [rows, index];
+			else
+				empty = width;
+			if (full - empty <= 1)
+				return [rows, index];
+			width = full === Infinity ? width * 8 : Math.floor((empty + full) / 2);
+		}
+	}
+
+	private chooseRow(lane: number, rows: RowColumns, index: number): void {
 		if (index < 0) {
 			this.announce('no further row');
 			return;
@@ -512,6 +569,7 @@ export class Studio implements Shell {
 		if (this.searching)
 			this.searching.abort();
 		const controller = new AbortController();
+		const choice = ++this.choices;
 		this.searching = controller;
 		const from = this.match ? this.match.start : direction > 0 ? Math.max(0, this.model.view.from) : this.model.view.to;
 		result.textContent = 'searching\u2026';
@@ -530,7 +588,9 @@ export class Studio implements Shell {
 			}
 			this.match = found;
 			result.textContent = formatCount(found.matches) + (found.matches === 1 ? ' match' : ' matches');
-			this.choose(await this.find(found.lane, found.start, found.end, found.op, found.key), true);
+			const row = await this.find(found.lane, found.start, found.end, found.op, found.key);
+			if (choice === this.choices)
+				this.choose(row, true);
 		} catch (error) {
 			if (isAbort(error))
 				return;

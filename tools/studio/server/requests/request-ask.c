@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * POST ask: an answer as `tsctl COMMAND --json` prints it. http.c calls this module; it calls
- * replay/report/ask-json.h.
+ * replay/report/ask-json.h. A graph has bounds here, because its memory grows with the window.
  */
 #include "replay/report/ask-json.h"
+#include "replay/state/limit.h"
 #include "tools/studio/server/requests/studio-asking.h"
 #include "tools/tsctl/tsctl.h"
+
+#include <json-c/json.h>
+#include <malloc.h>
+
+/* Calls and operations of a graph: some 31 MB for a moment. */
+#define GRAPH_NODES TS_STUDIO_SLACK_NODES
+/* Bytes of its answer. The path of GRAPH_NODES has some 40 MB. */
+#define GRAPH_BYTES ((size_t)64 << 20)
 
 static int report(struct ts_studio_call *call, int r, const char *why)
 {
@@ -41,6 +50,52 @@ static int compare(struct ts_studio_call *call, const struct ts_studio_asking *a
 	return report(call, r, why);
 }
 
+/* Sets `max_nodes` of the options, or lowers it. */
+static int limit_nodes(struct ts_studio_call *call, struct ts_studio_asking *asking)
+{
+	struct json_object *options = asking->options ? json_tokener_parse(asking->options) : NULL;
+	struct json_object *given;
+	const char *text;
+	int r = 0;
+
+	free(asking->options);
+	asking->options = NULL;
+	if (options &&
+	    (!json_object_object_get_ex(options, "max_nodes", &given) ||
+	     (json_object_is_type(given, json_type_int) &&
+	      (json_object_get_int64(given) <= 0 || json_object_get_int64(given) > GRAPH_NODES))))
+		r = json_object_object_add(options, "max_nodes", json_object_new_int(GRAPH_NODES));
+	text = options && !r ? json_object_to_json_string_ext(options, JSON_C_TO_STRING_PLAIN)
+			     : NULL;
+	asking->options = text ? strdup(text) : NULL;
+	json_object_put(options);
+	return asking->options ? 0 : ts_call_fail(call, 500, "no memory");
+}
+
+/* Answers with a graph. One is made at a time, and no slack meanwhile. */
+static int ask_graph(struct ts_studio_call *call, struct ts_studio_asking *asking)
+{
+	struct ts_ask_options options = {.no_memory = ts_no_memory,
+					 .cancel = &call->is_cancelled,
+					 .max_bytes = GRAPH_BYTES};
+	char why[TS_ASK_WHY_BYTES];
+	int r;
+
+	if (limit_nodes(call, asking))
+		return -1;
+	pthread_mutex_lock(&call->studio->slacks.making);
+	r = ts_ask_json(call->reader->source.reader, call->session, call->trace->path,
+			asking->question, asking->options, &options, &call->out, why);
+	malloc_trim(0);
+	pthread_mutex_unlock(&call->studio->slacks.making);
+	if (r == TS_E_GRAPH_NODES)
+		return ts_call_fail(call, 400,
+				    "the window has more than %u calls and operations, or than "
+				    "max_nodes; choose a shorter one",
+				    GRAPH_NODES);
+	return report(call, r, why);
+}
+
 int ts_request_ask(struct ts_studio_call *call)
 {
 	ts_cleanup(ts_asking_deinit) struct ts_studio_asking asking = {0};
@@ -54,8 +109,11 @@ int ts_request_ask(struct ts_studio_call *call)
 		return compare(call, &asking);
 	if (ts_call_reader(call, asking.trace))
 		return -1;
-	r = ts_ask_json(call->reader->source.reader, call->session ? call->session : asking.session,
-			call->trace->path, asking.question, asking.options, &options, &call->out,
-			why);
+	if (!call->session)
+		call->session = asking.session;
+	if (!strcmp(asking.question, "graph"))
+		return ask_graph(call, &asking);
+	r = ts_ask_json(call->reader->source.reader, call->session, call->trace->path,
+			asking.question, asking.options, &options, &call->out, why);
 	return report(call, r, why);
 }

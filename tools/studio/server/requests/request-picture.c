@@ -3,13 +3,13 @@
  * POST picture: a timeline, memory or flame graph as SVG, by the same code as `tsctl timeline
  * --format svg` and `tsctl export --format svg`. http.c calls this module.
  */
+#include "proto/abi/base.h"
 #include "replay/report/ask-json.h"
-#include "tools/export/export.h"
+#include "tools/export/export-memory.h"
 #include "tools/studio/server/requests/studio-asking.h"
 #include "tools/tsctl/tsctl.h"
 
 #include <json-c/json.h>
-#include <stdio.h>
 
 #define MAX_WIDTH 8192
 
@@ -78,9 +78,8 @@ static int draw_flame(struct ts_studio_call *call, const char *text)
 	struct ts_export_report report;
 	const char *slash = strrchr(call->trace->path, '/');
 	struct flame flame;
-	char *svg = NULL;
+	ts_cleanup(ts_freep) char *svg = NULL;
 	size_t n_bytes = 0;
-	FILE *file;
 	int r;
 
 	if (read_flame(call, text, &flame))
@@ -90,15 +89,9 @@ static int draw_flame(struct ts_studio_call *call, const char *text)
 	options.width = flame.width;
 	options.weight = flame.weight;
 	options.title = slash && slash[1] ? slash + 1 : call->trace->path;
-	file = open_memstream(&svg, &n_bytes);
-	if (!file)
-		return ts_call_fail(call, 500, "no memory");
-	r = ts_export(reader, TS_EXPORT_FORMAT_SVG, &options, file, &report);
-	if (fclose(file) && !r)
-		r = -ENOMEM;
+	r = ts_export_into(ts_export_svg, reader, &options, &svg, &n_bytes, &report);
 	if (!r)
 		ts_json_bytes(&call->out, svg, n_bytes);
-	free(svg);
 	return r ? ts_call_fail_with(call, r) : 0;
 }
 

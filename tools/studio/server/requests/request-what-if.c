@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST what-if: emulates the first trace with edits, and keeps its times as a layer. http.c calls
- * this module; it calls replay/emulate.
+ * POST what-if: emulates the first trace with edits, and keeps its times as a layer. GET what-if:
+ * the progress of a long emulation. http.c calls this module; it calls replay/emulate for a part or
+ * a short trace, and studio-whole.c for a long trace.
  */
 #include "proto/abi/base.h"
 #include "proto/abi/grow.h"
@@ -9,31 +10,32 @@
 #include "replay/report/names/names.h"
 #include "tools/studio/server/requests/studio-asking.h"
 #include "tools/studio/server/requests/studio-part.h"
+#include "tools/studio/server/requests/studio-whole.h"
 
 #include <json-c/json.h>
 #include <malloc.h>
 
 #define MAX_EDITS 64u
-/* Calls and operations in a layer. */
-#define MAX_ROWS (2u << 20)
+/* Calls and operations that are emulated in one run. A longer trace is emulated in windows. */
+#define MAX_ROWS (1u << 20)
 
 struct edits {
 	struct ts_emulate_edit at[MAX_EDITS];
 	size_t n;
-	bool has_view;
+	bool has_view, is_whole;
 	uint64_t from_ns, to_ns; /* the view, from the origin */
 };
 
 struct making {
 	struct ts_studio_call *call;
 	uint64_t origin_ns;
+	struct ts_studio_times times;
 	struct ts_tiles_layer_row *rows;
 	size_t n_rows, capacity;
-	/* The last place and its lane, because most rows follow one of the same place. */
-	struct ts_lane place;
-	uint32_t lane;
 	bool is_part;
 	struct ts_studio_part part;
+	/* The result. */
+	struct ts_studio_whole sums;
 };
 
 static int read_list(struct ts_studio_call *call, struct json_object *list, struct edits *edits)
@@ -79,6 +81,18 @@ static int read_view(struct ts_studio_call *call, struct json_object *body, stru
 	return 0;
 }
 
+static int read_whole(struct ts_studio_call *call, struct json_object *body, struct edits *edits)
+{
+	struct json_object *whole;
+
+	if (!json_object_object_get_ex(body, "whole", &whole))
+		return 0;
+	if (!json_object_is_type(whole, json_type_boolean))
+		return ts_call_fail(call, 400, "\"whole\" is true or false");
+	edits->is_whole = json_object_get_boolean(whole);
+	return 0;
+}
+
 static int read_edits(struct ts_studio_call *call, struct edits *edits)
 {
 	struct json_object *body, *list;
@@ -87,7 +101,10 @@ static int read_edits(struct ts_studio_call *call, struct edits *edits)
 	if (ts_asking_body(call, &body))
 		return -1;
 	if (json_object_object_get_ex(body, "edits", &list))
-		r = read_list(call, list, edits) || read_view(call, body, edits) ? -1 : 0;
+		r = read_list(call, list, edits) || read_view(call, body, edits) ||
+				    read_whole(call, body, edits)
+			    ? -1
+			    : 0;
 	else
 		r = ts_call_fail(call, 400, "the body needs \"edits\"");
 	json_object_put(body);
@@ -109,42 +126,13 @@ static uint64_t since(const struct making *making, uint64_t ns)
 	return ns > making->origin_ns ? ns - making->origin_ns : 0;
 }
 
-static uint32_t key_of(const struct ts_emulate_time *time)
-{
-	switch (time->type) {
-	case TS_ROW_MEMCPY:
-		return ts_tile_key(time->type, time->copy_kind);
-	case TS_ROW_MEMSET:
-		return ts_tile_key(time->type, 0);
-	default:
-		return ts_tile_key(time->type, time->name);
-	}
-}
-
 static int add_time(void *data, const struct ts_emulate_time *time)
 {
 	struct making *making = data;
-	bool is_call = time->type == TS_ROW_API;
-	struct ts_lane place = {.session = time->session,
-				.kind = is_call ? TS_LANE_THREAD : TS_LANE_STREAM,
-				.thread = time->thread,
-				.device = is_call ? 0 : time->device,
-				.context = is_call ? 0 : time->context,
-				.stream = is_call ? 0 : time->stream};
 
-	if (making->n_rows == MAX_ROWS)
+	if (making->n_rows == making->capacity)
 		return -E2BIG;
-	if (TS_GROW(making->rows, making->capacity, making->n_rows + 1))
-		return -ENOMEM;
-	if (!making->n_rows || memcmp(&place, &making->place, sizeof(place)))
-		making->lane = ts_tiles_find_lane(making->call->tiles->tiles, &place);
-	making->place = place;
-	making->rows[making->n_rows++] =
-		(struct ts_tiles_layer_row){.start_ns = since(making, time->start_ns),
-					    .end_ns = since(making, time->end_ns),
-					    .op_id = time->op_id,
-					    .key = key_of(time),
-					    .lane = making->lane};
+	ts_studio_times_row(&making->times, time, &making->rows[making->n_rows++]);
 	return 0;
 }
 
@@ -160,42 +148,98 @@ static void put_uint(struct ts_json *json, const char *text, uint64_t value)
 	ts_json_uint(json, value);
 }
 
-static int answer(struct making *making, const struct ts_emulate_result *before,
-		  const struct ts_emulate_result *after)
+static int answer(struct making *making, struct ts_tiles_layer *layer)
 {
 	struct ts_studio_call *call = making->call;
-	struct ts_tiles_layer *layer;
-	uint64_t end_ns = 0;
-	uint32_t number;
+	const struct ts_studio_whole *sums = &making->sums;
+	uint32_t number = ts_studio_layers_add(&call->studio->layers, call->trace,
+					       ts_take_ptr(call->tiles), layer);
 
-	for (size_t i = 0; i < making->n_rows; i++)
-		end_ns = making->rows[i].end_ns > end_ns ? making->rows[i].end_ns : end_ns;
-	if (ts_tiles_layer_new(call->tiles->tiles, making->rows, making->n_rows, &layer))
-		return ts_call_fail(call, 500, "no memory");
-	number = ts_studio_layers_add(&call->studio->layers, call->trace, ts_take_ptr(call->tiles),
-				      layer);
 	if (!number)
 		return ts_call_fail(call, 500, "no memory");
 	put_uint(&call->out, "{\"layer\": ", number);
 	ts_json_raw(&call->out, making->is_part ? ", \"part\": true" : ", \"part\": false");
+	put_uint(&call->out, ", \"windows\": ", sums->n_windows);
 	put_uint(&call->out, ", \"start_ns\": ", since(making, making->part.from_ns));
 	put_uint(&call->out, ", \"stop_ns\": ", since(making, making->part.to_ns));
-	put_uint(&call->out, ", \"before_ns\": ", before->makespan_ns);
-	put_uint(&call->out, ", \"after_ns\": ", after->makespan_ns);
-	put_uint(&call->out, ", \"end_ns\": ", end_ns);
-	put_uint(&call->out, ", \"operations\": ", after->n_ops);
-	put_uint(&call->out, ", \"calls\": ", after->n_calls);
-	put_uint(&call->out, ", \"edited\": ", after->n_edited);
+	put_uint(&call->out, ", \"before_ns\": ", sums->before_ns);
+	put_uint(&call->out, ", \"after_ns\": ", sums->after_ns);
+	put_uint(&call->out, ", \"end_ns\": ", sums->end_ns);
+	put_uint(&call->out, ", \"operations\": ", sums->n_ops);
+	put_uint(&call->out, ", \"calls\": ", sums->n_calls);
+	put_uint(&call->out, ", \"edited\": ", sums->n_edited);
 	ts_json_raw(&call->out, "}\n");
 	return 0;
 }
 
-static int fail_too_long(struct ts_studio_call *call)
+static int fail(struct ts_studio_call *call, int r, const char *message)
 {
-	return ts_call_fail(call, 400,
-			    "the trace has more than %u calls and operations, too many to draw its "
-			    "whole emulation; `tsctl replay --what-if` computes its length",
-			    MAX_ROWS);
+	if (r == -EINVAL)
+		return ts_call_fail(call, 400, "%s", message);
+	if (r == -ENOMEM)
+		return ts_call_fail(call, 500, "no memory");
+	return ts_call_fail_with(call, r);
+}
+
+/* Emulates a part or a short trace in one run, whose memory is free afterwards. */
+static int run(struct making *making, const struct edits *edits,
+	       const struct ts_emulate_names *names, char *ret_message)
+{
+	struct ts_studio_call *call = making->call;
+	struct ts_emulate_options options = {.session = call->reader->source.session,
+					     .step = step,
+					     .step_data = call};
+	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program = NULL;
+	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *before = NULL;
+	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *after = NULL;
+	struct ts_sbt_reader *reader = call->reader->source.reader;
+	int r = making->is_part ? ts_studio_part_read(reader, &options, &making->part, &program)
+				: ts_emulate_read(reader, &options, &program);
+
+	r = r ? r : ts_emulate_recorded(program, &before);
+	if (r)
+		return r;
+	making->capacity = before->n_ops + before->n_calls;
+	making->rows = malloc((making->capacity + 1) * sizeof(*making->rows));
+	if (!making->rows)
+		return -ENOMEM;
+	r = ts_emulate_run_times(program, edits->at, edits->n, names, add_time, making, &after,
+				 ret_message);
+	if (r)
+		return r;
+	making->sums = (struct ts_studio_whole){.before_ns = before->makespan_ns,
+						.after_ns = after->makespan_ns,
+						.n_ops = after->n_ops,
+						.n_calls = after->n_calls,
+						.n_edited = after->n_edited,
+						.n_windows = 1};
+	for (size_t i = 0; i < making->n_rows; i++)
+		if (making->rows[i].end_ns > making->sums.end_ns)
+			making->sums.end_ns = making->rows[i].end_ns;
+	return 0;
+}
+
+static int emulate_short(struct making *making, const struct edits *edits,
+			 const struct ts_emulate_names *names, struct ts_tiles_layer **ret_layer,
+			 char *ret_message)
+{
+	struct ts_studio_layers *layers = &making->call->studio->layers;
+	int r = ts_studio_layers_enter(layers, &making->call->is_cancelled);
+
+	if (r)
+		return r;
+	/* The memory of a window of a long emulation, which waits, too. */
+	malloc_trim(0);
+	r = run(making, edits, names, ret_message);
+	r = r ? r
+	      : ts_tiles_layer_new(making->call->tiles->tiles, making->rows, making->n_rows,
+				   ret_layer);
+	free(making->rows);
+	making->rows = NULL;
+	/* An emulation needs much memory for a moment, which the system shall have back. */
+	malloc_trim(0);
+	ts_studio_layers_leave(layers);
+	return r;
 }
 
 static int emulate(struct making *making, const struct edits *edits)
@@ -204,30 +248,20 @@ static int emulate(struct making *making, const struct edits *edits)
 	struct ts_emulate_names names = {.kernel = kernel_name,
 					 .function = function_name,
 					 .user = call->reader->resolver};
-	struct ts_emulate_options options = {.session = call->reader->source.session,
-					     .step = step,
-					     .step_data = call};
-	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program = NULL;
-	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *before = NULL;
-	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *after = NULL;
+	const struct ts_studio_whole_options options = {.call = call,
+							.edits = edits->at,
+							.n_edits = edits->n,
+							.names = &names,
+							.from_ns = edits->from_ns};
 	char message[TS_EMULATE_TEXT_BYTES] = "";
-	struct ts_sbt_reader *reader = call->reader->source.reader;
-	int r;
+	struct ts_tiles_layer *layer = NULL;
+	bool is_long =
+		!making->is_part && ts_studio_part_count(call->reader->source.reader,
+							 call->reader->source.session) > MAX_ROWS;
+	int r = is_long ? ts_studio_whole_emulate(&options, &layer, &making->sums, message)
+			: emulate_short(making, edits, &names, &layer, message);
 
-	if (!making->is_part && ts_studio_part_count(reader, options.session) > MAX_ROWS)
-		return fail_too_long(call);
-	r = making->is_part ? ts_studio_part_read(reader, &options, &making->part, &program)
-			    : ts_emulate_read(reader, &options, &program);
-
-	r = r ? r : ts_emulate_recorded(program, &before);
-	r = r ? r
-	      : ts_emulate_run_times(program, edits->at, edits->n, &names, add_time, making, &after,
-				     message);
-	if (r == -EINVAL)
-		return ts_call_fail(call, 400, "%s", message);
-	if (r == -E2BIG)
-		return fail_too_long(call);
-	return r ? ts_call_fail_with(call, r) : answer(making, before, after);
+	return r ? fail(call, r, message) : answer(making, layer);
 }
 
 /* Chooses what is emulated. */
@@ -237,7 +271,8 @@ static void choose(struct making *making, const struct edits *edits)
 	uint64_t origin_ns = ts_tiles_origin_ns(call->tiles->tiles);
 
 	making->origin_ns = origin_ns;
-	if (edits->has_view)
+	making->times = (struct ts_studio_times){.tiles = call->tiles->tiles};
+	if (edits->has_view && !edits->is_whole)
 		making->is_part = ts_studio_part_choose(call->reader->source.reader,
 							call->reader->source.session,
 							origin_ns + edits->from_ns,
@@ -263,9 +298,17 @@ int ts_request_what_if(struct ts_studio_call *call)
 		choose(&making, edits);
 		r = emulate(&making, edits);
 	}
-	free(making.rows);
 	free(edits);
-	/* An emulation needs much memory for a moment, which the system shall have back. */
-	malloc_trim(0);
 	return r;
+}
+
+int ts_request_what_if_progress(struct ts_studio_call *call)
+{
+	struct ts_studio_layers *layers = &call->studio->layers;
+	uint64_t all = atomic_load(&layers->all), done = atomic_load(&layers->done);
+
+	put_uint(&call->out, "{\"done\": ", done < all ? done : all);
+	put_uint(&call->out, ", \"all\": ", all);
+	ts_json_raw(&call->out, "}\n");
+	return 0;
 }

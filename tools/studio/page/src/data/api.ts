@@ -89,6 +89,7 @@ export interface WhatIf {
 	after_ns: number;
 	end_ns?: number; // of the last row
 	part?: boolean;  // a part of the trace was emulated: calls that start in [start_ns, stop_ns]
+	windows?: number; // more than 1: emulated in windows, one after another
 	start_ns?: number;
 	stop_ns?: number;
 	edited?: number; // operations and calls that the edits changed
@@ -247,9 +248,14 @@ export class Api {
 			(window ? '&start=' + window[0] + '&end=' + window[1] : ''), signal);
 	}
 
-	/* `part`: the server may emulate a part of the trace around it. */
-	whatIf(edits: string[], part: readonly [number, number] | undefined, signal?: AbortSignal): Promise<WhatIf> {
-		return this.json('what-if', signal, part ? { edits, from: part[0], to: part[1] } : { edits });
+	/* The server may emulate a part of the trace around the view, unless `whole`. */
+	whatIf(edits: string[], view: readonly [number, number], whole: boolean, signal?: AbortSignal): Promise<WhatIf> {
+		return this.json('what-if', signal, { edits, from: view[0], to: view[1], whole });
+	}
+
+	/* Rows of the long emulation that were read, and all rows. */
+	whatIfProgress(signal?: AbortSignal): Promise<{ done: number; all: number }> {
+		return this.json('what-if', signal);
 	}
 
 	live(signal?: AbortSignal): Promise<LiveState> {

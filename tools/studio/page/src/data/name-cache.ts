@@ -6,6 +6,7 @@ import { Api, isAbort } from './api';
 
 export const SECOND = 0x100000000; // added to the keys of the second trace
 const BATCH = 200;
+const PAUSE_MS = 2000;
 const MAX_NAMES = 50000;
 const MAX_CHARACTERS = 300; // of a name in the timeline
 
@@ -22,6 +23,7 @@ export class NameCache {
 	private readonly names = new Map<number, Name>();
 	private wanted = new Set<number>();
 	private busy = false;
+	private pauseUntil = 0;
 	version = 0; // changes when names arrive
 
 	constructor(private readonly api: Api, private readonly changed: () => void) {}
@@ -37,7 +39,7 @@ export class NameCache {
 	}
 
 	flush(): void {
-		if (this.busy || this.wanted.size === 0)
+		if (this.busy || this.wanted.size === 0 || performance.now() < this.pauseUntil)
 			return;
 		const trace = (this.wanted.values().next().value as number) >= SECOND ? 1 : 0;
 		const keys = [...this.wanted].filter((key) => (key >= SECOND ? 1 : 0) === trace).slice(0, BATCH);
@@ -56,9 +58,12 @@ export class NameCache {
 			}
 			this.version++;
 		}).catch((error) => {
-			// Rows stay without names; the next frame asks again after a pause.
-			if (!isAbort(error))
-				this.wanted.clear();
+			// Rows stay without names; a frame after the pause asks again.
+			if (isAbort(error))
+				return;
+			this.wanted.clear();
+			this.pauseUntil = performance.now() + PAUSE_MS;
+			setTimeout(this.changed, PAUSE_MS + 50);
 		}).finally(() => {
 			this.busy = false;
 			this.changed();

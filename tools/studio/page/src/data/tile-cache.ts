@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles by layer, level, lane and number: a bounded cache. The drawing wants tiles, frame by frame; flush() asks the server for
-// the missing ones, and cancels requests that the view no longer wants.
+// Tiles by layer, level, lane and number: a cache.
 import { CELLS, Tile } from '../core/tile';
-import { Api, isAbort } from './api';
+import { Api } from './api';
+import { Cache, Loaded } from './cache';
 
 const MAX_TILES = 3000;    // 4 KiB each, 12 MiB
-const MAX_REQUESTS = 4;
 const MAX_REQUEST_TILES = 192; // 768 KiB of answer
 const MAX_RUN = 64;            // tiles of a lane in one request
 const SECOND_TRACE = 1000000;  // lanes of a second trace have ids from here on
 const AGAIN_MS = 400;      // tiles that are not exact yet are asked for again
-
-interface Entry {
-	tile: Tile;
-	used: number;
-	askAgain: number; // time, if the tile is not exact
-}
 
 interface Wanted {
 	layer: number;
@@ -24,97 +17,45 @@ interface Wanted {
 	index: number;
 }
 
-interface Request {
-	keys: Set<string>;
-	controller: AbortController;
-}
-
 function keyOf(layer: number, level: number, lane: number, index: number): string {
 	return layer + '/' + level + '/' + lane + '/' + index;
 }
 
-export class TileCache {
-	private readonly entries = new Map<string, Entry>();
-	private wanted = new Map<string, Wanted>();
-	private readonly requests = new Set<Request>();
-	private frame = 0;
-	private pauseUntil = 0;
+/* How many tiles a request for these has, from the first one on. */
+function runOf(group: Iterable<Wanted>): [number, number] {
+	let [first, last] = [Infinity, 0];
+	for (const { index } of group) {
+		first = Math.min(first, index);
+		last = Math.max(last, index);
+	}
+	return [first, Math.min(MAX_RUN, 1 + last - first)];
+}
+
+export class TileCache extends Cache<Tile, Wanted> {
 	version = 0; // changes when tiles arrive
 
-	/* `changed` is called when tiles arrive; `failed` when the server answers with an error. */
-	constructor(private readonly api: Api, private readonly changed: () => void,
-		private readonly failed: (error: unknown) => void) {}
-
-	beginFrame(): void {
-		this.frame++;
-		this.wanted.clear();
+	constructor(private readonly api: Api, changed: () => void, failed: (error: unknown) => void) {
+		super(changed, failed, MAX_TILES);
 	}
 
 	/* The tile, if it is here; otherwise it is wanted. */
 	want(layer: number, level: number, lane: number, index: number): Tile | undefined {
-		const key = keyOf(layer, level, lane, index);
-		const entry = this.entries.get(key);
-		if (entry) {
-			entry.used = this.frame;
-			if (entry.askAgain === 0 || entry.askAgain > performance.now())
-				return entry.tile;
-		}
-		this.wanted.set(key, { layer, level, lane, index });
-		return entry && entry.tile;
+		return this.get(keyOf(layer, level, lane, index), () => ({ layer, level, lane, index }));
 	}
 
 	/* The tile, if it is here. */
 	peek(layer: number, level: number, lane: number, index: number): Tile | undefined {
-		const entry = this.entries.get(keyOf(layer, level, lane, index));
-		if (entry)
-			entry.used = this.frame;
-		return entry && entry.tile;
+		return this.find(keyOf(layer, level, lane, index));
 	}
 
-	/* True if all tiles that the last frame wanted are here. */
-	idle(): boolean {
-		return this.wanted.size === 0 && this.requests.size === 0;
+	protected size(): number {
+		return 1;
 	}
 
-	flush(): void {
-		const asked = new Set<string>();
-		for (const request of this.requests) {
-			let needed = false;
-			for (const key of request.keys) {
-				if (this.wanted.has(key)) {
-					needed = true;
-					asked.add(key);
-				}
-			}
-			if (!needed) {
-				request.controller.abort();
-				this.requests.delete(request);
-			}
-		}
-		if (performance.now() < this.pauseUntil)
-			return;
-		for (const group of this.groups(asked)) {
-			if (this.requests.size >= MAX_REQUESTS)
-				break;
-			this.send(group);
-		}
-	}
-
-	/* The trace has grown at `ns`: tiles that reach there are shown, and asked for again. */
-	expire(ns: number): void {
-		for (const [key, entry] of this.entries) {
-			const [, level, , index] = key.split('/').map(Number);
-			if ((index + 1) * CELLS * Math.pow(2, level) > ns)
-				entry.askAgain = 1;
-		}
-	}
-
-	/* Wanted tiles as requests: lanes that miss the same tiles of a level go together. */
-	private groups(asked: Set<string>): Wanted[][] {
+	/* Lanes that miss the same tiles of a level go together. */
+	protected groups(missing: Map<string, Wanted>): Array<Map<string, Wanted>> {
 		const lanes = new Map<string, Wanted[]>();
-		for (const [key, wanted] of this.wanted) {
-			if (asked.has(key))
-				continue;
+		for (const wanted of missing.values()) {
 			const laneKey = wanted.layer + '/' + wanted.level + '/' + wanted.lane;
 			const list = lanes.get(laneKey);
 			if (list)
@@ -131,61 +72,33 @@ export class TileCache {
 			group.push(...list);
 			groups.set(key, group);
 		}
-		const result: Wanted[][] = [];
+		const result: Array<Map<string, Wanted>> = [];
 		for (const group of groups.values()) {
-			const n = Math.min(MAX_RUN, 1 + Math.max(...group.map((w) => w.index)) - group[0].index);
+			const [first, n] = runOf(group);
 			const perRequest = Math.max(1, Math.floor(MAX_REQUEST_TILES / n));
 			const ids = [...new Set(group.map((w) => w.lane))];
 			for (let i = 0; i < ids.length; i += perRequest) {
 				const part = new Set(ids.slice(i, i + perRequest));
-				result.push(group.filter((w) => part.has(w.lane)));
+				result.push(new Map(group.filter((w) => part.has(w.lane) && w.index < first + n)
+					.map((w) => [keyOf(w.layer, w.level, w.lane, w.index), w])));
 			}
 		}
 		return result;
 	}
 
-	private send(group: Wanted[]): void {
-		const { layer, level } = group[0];
-		const first = Math.min(...group.map((w) => w.index));
-		const n = Math.min(MAX_RUN, 1 + Math.max(...group.map((w) => w.index)) - first);
-		const lanes = [...new Set(group.map((w) => w.lane))];
-		const request: Request = {
-			keys: new Set(group.filter((w) => w.index < first + n).map((w) => keyOf(layer, level, w.lane, w.index))),
-			controller: new AbortController(),
-		};
-		this.requests.add(request);
-		this.api.tiles(level, first, n, lanes, layer, request.controller.signal).then((answer) => {
-			const again = performance.now() + AGAIN_MS;
-			for (const lane of answer.lanes) {
-				lane.tiles.forEach((tile, i) => {
-					this.entries.set(keyOf(layer, level, lane.lane, first + i),
-						{ tile, used: this.frame, askAgain: tile.exact ? 0 : again });
-				});
-			}
-			this.version++;
-			this.evict();
-			if (answer.lanes.some((lane) => lane.tiles.some((tile) => !tile.exact)))
-				setTimeout(this.changed, AGAIN_MS + 10);
-		}).catch((error) => {
-			if (isAbort(error))
-				return;
-			// Do not ask a failing server in each frame.
-			this.pauseUntil = performance.now() + 2000;
-			setTimeout(this.changed, 2050);
-			this.failed(error);
-		}).finally(() => {
-			this.requests.delete(request);
-			this.changed();
-		});
-	}
-
-	private evict(): void {
-		if (this.entries.size <= MAX_TILES)
-			return;
-		const order = [...this.entries].sort((a, b) => a[1].used - b[1].used);
-		for (const [key, entry] of order.slice(0, this.entries.size - MAX_TILES * 3 / 4)) {
-			if (entry.used < this.frame - 1)
-				this.entries.delete(key);
-		}
+	protected async load(group: Map<string, Wanted>, signal: AbortSignal): Promise<Array<Loaded<Tile>>> {
+		const [{ layer, level }] = group.values();
+		const [first, n] = runOf(group.values());
+		const lanes = [...new Set([...group.values()].map((w) => w.lane))];
+		const answer = await this.api.tiles(level, first, n, lanes, layer, signal);
+		const again = performance.now() + AGAIN_MS;
+		const loaded = answer.lanes.flatMap(({ lane, tiles }) => tiles.map((tile, i) => ({
+			key: keyOf(layer, level, lane, first + i), value: tile, to: (first + i + 1) * CELLS * Math.pow(2, level),
+			askAgain: tile.exact ? 0 : again,
+		})));
+		this.version++;
+		if (loaded.some(({ askAgain }) => askAgain))
+			setTimeout(this.changed, AGAIN_MS + 10);
+		return loaded;
 	}
 }

@@ -36,7 +36,9 @@ export function flameOfPicture(svg: string): HTMLElement {
 	inner.style.position = 'relative';
 	const note = el('p', { class: 'dim' }, 'Click a frame to zoom into it; click it again to zoom out.');
 	let focus: Box | undefined;
-	const draw = (): void => {
+	/* `chosen` gets the focus: the key that zoomed zooms out again. */
+	const draw = (chosen?: Box): void => {
+		let again: HTMLElement | undefined;
 		const shown = focusBoxes(boxes, focus).filter((item) => item.width >= LEAST);
 		inner.replaceChildren(...shown.map((item) => {
 			const label = clean(item.kind === 'operation' || item.kind === 'native' ? shorten(item.name) : item.name, 160);
@@ -52,13 +54,16 @@ export function flameOfPicture(svg: string): HTMLElement {
 				focus = focus && original === focus ? undefined : original;
 				if (focus && focus.depth === 0)
 					focus = undefined;
-				draw();
+				draw(original);
 				note.textContent = focus ? clean(focus.name, 300) + ': ' + clean(focus.value, 80) :
 					'Click a frame to zoom into it; click it again to zoom out.';
 			});
+			if (chosen && item.name === chosen.name && item.depth === chosen.depth && item.value === chosen.value)
+				again = element;
 			return element;
 		}));
-		inner.style.height = (1 + Math.max(...shown.map((item) => item.depth))) * ROW + 'px';
+		again?.focus({ preventScroll: true });
+		inner.style.height = (1 + shown.reduce((most, item) => Math.max(most, item.depth), 0)) * ROW + 'px';
 	};
 	draw();
 	box.append(inner);

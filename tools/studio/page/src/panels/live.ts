@@ -11,10 +11,12 @@ export class LivePanel extends Panel {
 	readonly id = 'live';
 	readonly title = 'Live';
 	private readonly state = el('div', { id: 'live-state' });
-	private readonly answer = el('p', { class: 'dim' });
+	private readonly answer = el('p', { class: 'dim', role: 'status' });
 	private readonly follow = el('input', { type: 'checkbox', id: 'follow' });
 	private grew: ((duration: number) => Promise<void>) | undefined;
 	private timer: ReturnType<typeof setTimeout> | undefined;
+	private readonly buttons: HTMLButtonElement[] = [];
+	private isStopped = false; // by this page: the file grows on, without rows of the program
 
 	/* Asks again and again; `grew` is called when the trace has become longer. */
 	start(grew: (duration: number) => Promise<void>): void {
@@ -24,16 +26,30 @@ export class LivePanel extends Panel {
 	}
 
 	update(): void {
-		const act = (title: string, action: 'start' | 'stop' | 'capture' | 'capture-end'): HTMLButtonElement => button(title, () => {
-			this.model.api.control(action).then(() => {
-				this.answer.textContent = title + ': done.';
-			}).catch((error) => {
-				this.answer.textContent = clean(error instanceof Error ? error.message : error, 300);
-			});
-		});
+		if (this.buttons.length)
+			return;
+		const act = (title: string, action: 'start' | 'stop' | 'capture' | 'capture-end'): void => {
+			this.buttons.push(button(title, () => void this.act(title, action)));
+		};
+		act('Stop recording', 'stop');
+		act('Start recording', 'start');
+		act('Capture a window', 'capture');
+		act('End the window', 'capture-end');
 		this.root.replaceChildren(el('div', { class: 'toolbar' }, el('label', { class: 'check' }, this.follow, ' follow the end'),
-			act('Stop recording', 'stop'), act('Start recording', 'start'), act('Capture a window', 'capture'),
-			act('End the window', 'capture-end')), this.state, this.answer);
+			...this.buttons), this.state, this.answer);
+	}
+
+	private async act(title: string, action: 'start' | 'stop' | 'capture' | 'capture-end'): Promise<void> {
+		try {
+			await this.model.api.control(action);
+			if (action === 'start' || action === 'stop')
+				this.isStopped = action === 'stop';
+			this.answer.className = 'dim';
+			this.answer.textContent = title + ': done.';
+		} catch (error) {
+			this.answer.className = 'bad';
+			this.answer.textContent = clean(error instanceof Error ? error.message : error, 300);
+		}
 	}
 
 	private async poll(): Promise<void> {
@@ -62,7 +78,11 @@ export class LivePanel extends Panel {
 	}
 
 	private show(live: LiveState): void {
-		this.state.replaceChildren(facts([['State', clean(live.state, 40)], ['Duration', number('ns', live.duration_ns)],
+		const isOver = live.state === 'ended';
+		for (const control of this.buttons)
+			control.disabled = isOver;
+		this.follow.disabled = isOver;
+		this.state.replaceChildren(facts([['State', isOver || !this.isStopped ? clean(live.state, 40) : 'stopped by this page'], ['Duration', number('ns', live.duration_ns)],
 			['Rows', number('count', live.rows)]]));
 	}
 }

@@ -168,12 +168,19 @@ export class MemoryPanel extends Panel {
 
 	/* Live bytes over time. A click sets the cursor. */
 	private curve(curve: Curve, answer: MemoryAnswer): HTMLElement {
-		const canvas = el('canvas', { class: 'curve', role: 'img', tabindex: 0, label: 'Memory of GPU ' + (curve.device ?? '') +
-			' over time; peak ' + formatBytes(curve.peak_bytes) + ' at ' + formatInstant(this.model.relative(curve.peak_ns, this.trace)) });
+		const canvas = el('canvas', { class: 'curve', role: 'slider', tabindex: 0, label: 'Memory of GPU ' + (curve.device ?? '') +
+			' over time; peak ' + formatBytes(curve.peak_bytes) + ' at ' + formatInstant(this.model.relative(curve.peak_ns, this.trace)) +
+			'. Left and right move the cursor.' });
 		const box = el('div', {}, el('h3', {}, clean('GPU ' + (curve.device ?? '') + ' ' + (curve.name || ''), 80)), canvas);
 		const points = curve.points.map((point) => ({ at: this.model.relative(point.start_ns, this.trace), bytes: point.bytes }));
 		const end = answer.curves && answer.curves.end_ns ? this.model.relative(answer.curves.end_ns, this.trace) : this.model.view.duration;
-		const draw = (): void => this.drawCurve(canvas, points, end, curve);
+		canvas.setAttribute('aria-valuemin', '0');
+		canvas.setAttribute('aria-valuemax', String(Math.round(end)));
+		const draw = (): void => {
+			canvas.setAttribute('aria-valuenow', String(Math.round(this.cursor ?? 0)));
+			canvas.setAttribute('aria-valuetext', formatInstant(this.cursor ?? 0));
+			this.drawCurve(canvas, points, end, curve);
+		};
 		new ResizeObserver(draw).observe(box);
 		this.model.on('cursor', draw);
 		this.model.on('colour', draw);

@@ -195,7 +195,7 @@ export class SelectionPanel extends Panel {
 		const end = this.model.relative(row.end_ns, trace);
 		if (!lane)
 			return;
-		this.model.select({ lane: lane.id, start, end, key: 0, op: row.op_id as number, depth: 0 });
+		this.model.select({ lane: lane.id, start, end, key: 0, op: (row.op_id as number | undefined) ?? 0, depth: 0 });
 		this.shell.goToSpan(start + this.model.offsetOf(lane.id), end + this.model.offsetOf(lane.id), lane.id);
 	}
 

@@ -41,6 +41,8 @@ export class Tabs {
 			this.open(panels[next].id);
 			(this.buttons.get(panels[next].id) as HTMLButtonElement).focus();
 		});
+		// A narrow window shows some tabs: the selected one is among them.
+		new ResizeObserver(() => this.buttons.get(this.current)?.scrollIntoView({ block: 'nearest', inline: 'nearest' })).observe(list);
 	}
 
 	private makeSides(): void {

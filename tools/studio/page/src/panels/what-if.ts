@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What if: edits of the program's work, emulated; the new timeline appears under the old one. Asks "what-if".
-import { button, el, number } from '../core/dom';
+import { append, button, el, number } from '../core/dom';
 import { clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { ApiError, WhatIf } from '../data/api';
 import { Panel } from './panel';
+
+const PROGRESS_MS = 300;
 
 const EXAMPLES: ReadonlyArray<readonly [string, string]> = [
 	['kernel NAME=2x', 'kernels named NAME (with * and ?) run twice as fast'],
@@ -30,6 +32,9 @@ export class WhatIfPanel extends Panel {
 	private readonly edits: string[] = [];
 	private readonly list = el('div', { class: 'toolbar', label: 'Edits' });
 	private readonly result = el('div', { id: 'what-if-result' });
+	private readonly progress = el('div', { id: 'what-if-progress', class: 'toolbar' });
+	private whole: AbortController | undefined; // of the emulation of the whole trace
+	private isLong = false; // the layer is that of a long emulation
 	private input: HTMLInputElement | undefined;
 
 	update(): void {
@@ -64,7 +69,7 @@ export class WhatIfPanel extends Panel {
 				input.value = edit;
 				input.focus();
 			}), el('span', { class: 'dim' }, ' ' + text)));
-		this.root.replaceChildren(form, this.list, this.result, el('h3', {}, 'Examples'), help);
+		this.root.replaceChildren(form, this.list, this.result, this.progress, el('h3', {}, 'Examples'), help);
 	}
 
 	private add(edit: string): void {
@@ -77,8 +82,9 @@ export class WhatIfPanel extends Panel {
 		this.run();
 	}
 
-	/* Emulates the part in view if the trace is long, unless `whole`. */
-	private run(whole = false): void {
+	/* Emulates the part in view, and then the whole trace if it is longer. */
+	private run(): void {
+		this.stopWhole();
 		this.list.replaceChildren(...this.edits.map((edit, i) => el('span', { class: 'card' }, clean(edit, 200), ' ',
 			button('\u00d7', () => {
 				this.edits.splice(i, 1);
@@ -87,22 +93,80 @@ export class WhatIfPanel extends Panel {
 		if (!this.edits.length) {
 			this.cancel();
 			this.result.replaceChildren();
+			this.model.setEnd(0);
 			this.setLayer(0);
 			return;
 		}
+		const edits = [...this.edits];
+		if (this.isLong)
+			this.setLayer(0); // the server frees a long layer before it emulates again
 		void this.ask(this.result, 'Emulating\u2026', async (signal) => {
-			const { view } = this.model;
-			const part = whole ? undefined : [Math.max(0, Math.floor(view.from)), Math.ceil(Math.max(1, view.to))] as const;
-			const answer = await this.model.api.whatIf(this.edits, part, signal).catch((error) => {
+			const answer = await this.model.api.whatIf(edits, this.inView(), false, signal).catch((error) => {
 				if (error instanceof ApiError && error.status === 404)
 					return this.emulate(signal);
 				throw error;
 			});
-			this.setLayer(answer.layer);
-			if (answer.end_ns !== undefined)
-				this.model.view.setDuration(Math.max(this.model.trace.duration_ns, answer.end_ns));
+			if (!signal.aborted)
+				this.take(answer);
+			if (answer.part && !signal.aborted)
+				void this.runWhole(edits);
 			return this.show(answer);
 		});
+	}
+
+	private inView(): readonly [number, number] {
+		const { view } = this.model;
+		return [Math.max(0, Math.floor(view.from)), Math.ceil(Math.max(1, view.to))];
+	}
+
+	private take(answer: WhatIf): void {
+		this.isLong = (answer.windows || 1) > 1;
+		this.setLayer(answer.layer);
+		this.model.setEnd(answer.end_ns ?? 0);
+	}
+
+	private stopWhole(): void {
+		if (this.whole)
+			this.whole.abort();
+		this.whole = undefined;
+		this.progress.replaceChildren();
+	}
+
+	/* Emulates the whole trace, with progress; the part's result stays until the end. */
+	private async runWhole(edits: string[]): Promise<void> {
+		this.stopWhole();
+		const controller = new AbortController();
+		const { signal } = controller;
+		const bar = el('progress', { label: 'Emulation of the whole trace' });
+		const share = el('span', { id: 'what-if-share' });
+		this.whole = controller;
+		bar.max = 1;
+		this.progress.replaceChildren(el('span', {}, 'Emulating the whole trace '), bar, share, button('Stop', () => {
+			this.stopWhole();
+			this.progress.replaceChildren(button('Emulate the whole trace', () => void this.runWhole(edits)));
+		}, { id: 'what-if-stop' }));
+		const timer = setInterval(() => void this.model.api.whatIfProgress(signal).then(({ done, all }) => {
+			if (signal.aborted || !all)
+				return;
+			bar.value = done / all;
+			share.textContent = ' ' + Math.floor(100 * done / all) + ' %';
+		}).catch(() => undefined), PROGRESS_MS);
+		try {
+			const answer = await this.model.api.whatIf(edits, this.inView(), true, signal);
+			if (signal.aborted)
+				return;
+			this.take(answer);
+			this.result.replaceChildren();
+			append(this.result, ...this.show(answer));
+			this.progress.replaceChildren();
+		} catch (error) {
+			if (!signal.aborted)
+				this.progress.replaceChildren(el('p', { class: 'bad' }, error instanceof Error ? error.message : String(error)));
+		} finally {
+			clearInterval(timer);
+			if (this.whole === controller)
+				this.whole = undefined;
+		}
 	}
 
 	/* The length alone, from a server that has no layers. */
@@ -126,8 +190,10 @@ export class WhatIfPanel extends Panel {
 		const gain = answer.before_ns - answer.after_ns;
 		this.shell.announce('What if: ' + formatDuration(answer.after_ns) + ' instead of ' + formatDuration(answer.before_ns));
 		const part = answer.part ? el('div', { class: 'toolbar' }, el('span', {}, 'The part from ', number('at', answer.start_ns), ' to ',
-			number('at', answer.stop_ns), ' was emulated.'), button('Emulate the whole trace', () => this.run(true)),
-		button('Emulate the part in view', () => this.run())) : undefined;
+			number('at', answer.stop_ns), ' was emulated.'), button('Emulate the part in view', () => this.run())) :
+			(answer.windows || 1) > 1 ? el('div', { class: 'toolbar' }, el('span', {}, 'The whole trace was emulated in ',
+				number('count', answer.windows), ' windows. Far from the view, only shares of time are known.'),
+			button('Emulate the part in view', () => this.run())) : undefined;
 		return [el('p', { class: 'lead' }, number('ns', answer.after_ns), ' instead of ', number('ns', answer.before_ns), ': ',
 			el('strong', { class: gain > 0 ? 'good' : gain < 0 ? 'bad' : '' }, gain === 0 ? 'no change' :
 				formatDuration(Math.abs(gain)) + (gain > 0 ? ' less' : ' more') + ' (' +

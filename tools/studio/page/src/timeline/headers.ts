@@ -17,17 +17,22 @@ function kindLabel(lane: Lane): string {
 
 export class Headers {
 	private readonly shown = new Map<string, HTMLElement>();
+	private refocus: string | undefined; // a lane whose button had the focus when the lanes changed
 
 	constructor(private readonly root: HTMLElement, private readonly model: Model, private readonly focusLane: (lane: Lane) => void) {
 		model.on('lanes', () => {
-			for (const element of this.shown.values())
+			for (const [key, element] of this.shown) {
+				if (element.contains(document.activeElement))
+					this.refocus = key;
 				element.remove();
+			}
 			this.shown.clear();
 		});
 	}
 
 	draw(scroll: number, height: number): void {
 		const wanted = new Set<string>();
+		let before: HTMLElement | undefined;
 		for (const lane of this.model.tree.visible) {
 			if (lane.y + lane.height < scroll || lane.y > scroll + height)
 				continue;
@@ -37,8 +42,13 @@ export class Headers {
 			if (!element) {
 				element = this.make(lane);
 				this.shown.set(key, element);
-				this.root.append(element);
+				// The tab key visits the lanes from top to bottom.
+				if (before)
+					before.after(element);
+				else
+					this.root.prepend(element);
 			}
+			before = element;
 			element.style.transform = 'translateY(' + Math.round(lane.y - scroll) + 'px)';
 			element.classList.toggle('focused', this.model.focusedLane === lane.info.id && !lane.layer);
 		}
@@ -47,6 +57,10 @@ export class Headers {
 				element.remove();
 				this.shown.delete(key);
 			}
+		}
+		if (this.refocus !== undefined) {
+			this.shown.get(this.refocus)?.querySelector('button')?.focus({ preventScroll: true });
+			this.refocus = undefined;
 		}
 	}
 

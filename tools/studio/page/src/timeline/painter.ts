@@ -194,9 +194,10 @@ export class Painter {
 	private laneGaps(lane: Lane, y: number, width: number): void {
 		const gaps = this.model.colour === 'cause' && !lane.layer ? this.gapsByLane.get(lane.info.id) : undefined;
 		const { view } = this.model;
+		const offset = this.model.offsetOf(lane.info.id);
 		for (const gap of gaps || []) {
-			const x0 = Math.max(0, view.x(gap.start));
-			const x1 = Math.min(width, view.x(gap.end));
+			const x0 = Math.max(0, view.x(gap.start + offset));
+			const x1 = Math.min(width, view.x(gap.end + offset));
 			if (x1 - x0 < 0.5)
 				continue;
 			this.context.fillStyle = css(fixedColour(gap.cause));

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tests the daemon's half of the lanes of kernel events. A thread writes events as the program in
+ * the kernel does.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "test/unit/harness.h"
+
+#include "daemon/bpf/cpu-lanes.h"
+#include "proto/abi/base.h"
+
+#define N_LANES 3u
+
+/* The next expected event of each lane. */
+struct expected {
+	uint64_t next[N_LANES];
+	uint64_t n_calls;
+};
+
+static void make_lanes(struct ts_bpf_lanes *lanes)
+{
+	int fd = memfd_create("lanes", MFD_CLOEXEC);
+
+	ts_check(fd >= 0);
+	ts_check_int(ftruncate(fd, N_LANES * sizeof(struct ts_bpf_lane)), 0);
+	ts_check_int(ts_bpf_lanes_init(lanes, fd, N_LANES), 0);
+	ts_check_int(lanes->n_lanes, N_LANES);
+	close(fd);
+}
+
+/* Adds an event as the program does. Returns false if the lane is full. */
+static bool put(struct ts_bpf_lane *lane, uint32_t cpu, uint64_t number)
+{
+	uint64_t n = lane->n_written;
+	struct ts_bpf_off_cpu *event;
+
+	if (n - __atomic_load_n(&lane->n_read, __ATOMIC_ACQUIRE) >= TS_BPF_LANE_EVENTS)
+		return false;
+	event = &lane->events[n % TS_BPF_LANE_EVENTS];
+	event->event.start_ns = number;
+	event->event.end_ns = ~number;
+	event->end_cpu = cpu;
+	__atomic_store_n(&lane->n_written, n + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void take(void *data, const struct ts_bpf_off_cpu *events, size_t n_events)
+{
+	struct expected *expected = data;
+
+	expected->n_calls++;
+	for (size_t i = 0; i < n_events; i++) {
+		uint64_t *next = &expected->next[events[i].end_cpu];
+
+		ts_check_int(events[i].event.start_ns, *next);
+		ts_check_int(events[i].event.end_ns, ~*next);
+		++*next;
+	}
+}
+
+TS_TEST(all_events_in_order_over_the_edge)
+{
+	struct expected expected = {0};
+	struct ts_bpf_lanes lanes;
+	uint64_t n[N_LANES] = {0};
+
+	make_lanes(&lanes);
+	for (uint32_t round = 0; round < 50; round++) {
+		for (uint32_t cpu = 0; cpu < N_LANES; cpu++)
+			for (uint32_t i = 0; i < round * 37 * cpu % TS_BPF_LANE_EVENTS; i++)
+				ts_check(put(&lanes.lanes[cpu], cpu, n[cpu]++));
+		ts_bpf_lanes_read(&lanes, take, &expected);
+		for (uint32_t cpu = 0; cpu < N_LANES; cpu++)
+			ts_check_int(expected.next[cpu], n[cpu]);
+	}
+	ts_check_int(n[0], 0);
+	ts_check(n[2] > 4 * TS_BPF_LANE_EVENTS);
+	ts_bpf_lanes_deinit(&lanes);
+}
+
+TS_TEST(a_full_lane_is_read_whole)
+{
+	struct expected expected = {0};
+	struct ts_bpf_lanes lanes;
+	uint64_t n = 0;
+
+	make_lanes(&lanes);
+	/* The counters go on after 2^64 events. */
+	lanes.lanes[1].n_written = lanes.lanes[1].n_read = UINT64_MAX - 100;
+	while (put(&lanes.lanes[1], 1, n))
+		n++;
+	ts_check_int(n, TS_BPF_LANE_EVENTS);
+	ts_bpf_lanes_read(&lanes, take, &expected);
+	ts_check_int(expected.next[1], n);
+	ts_check_int(expected.n_calls, 2);
+	ts_check(put(&lanes.lanes[1], 1, n));
+	ts_bpf_lanes_deinit(&lanes);
+}
+
+TS_TEST(no_lanes)
+{
+	struct expected expected = {0};
+	struct ts_bpf_lanes lanes;
+
+	ts_check_int(ts_bpf_lanes_init(&lanes, -1, 4), 0);
+	ts_bpf_lanes_read(&lanes, take, &expected);
+	ts_check_int(expected.n_calls, 0);
+	ts_bpf_lanes_deinit(&lanes);
+}
+
+#define N_EVENTS (20u * TS_BPF_LANE_EVENTS)
+
+static void *write_events(void *data)
+{
+	struct ts_bpf_lane *lane = data;
+
+	for (uint64_t i = 0; i < N_EVENTS;)
+		if (put(lane, 2, i))
+			i++;
+		else
+			sched_yield();
+	return NULL;
+}
+
+TS_TEST(a_reader_beside_a_writer)
+{
+	struct expected expected = {0};
+	struct ts_bpf_lanes lanes;
+	pthread_t thread;
+
+	make_lanes(&lanes);
+	ts_check_int(pthread_create(&thread, NULL, write_events, &lanes.lanes[2]), 0);
+	while (expected.next[2] < N_EVENTS)
+		ts_bpf_lanes_read(&lanes, take, &expected);
+	ts_check_int(pthread_join(thread, NULL), 0);
+	ts_bpf_lanes_read(&lanes, take, &expected);
+	ts_check_int(expected.next[2], N_EVENTS);
+	ts_bpf_lanes_deinit(&lanes);
+}
