@@ -96,10 +96,11 @@ enum ts_sbt_encoding {
 	TS_SBT_CONSTANT = 1, /* one value for all rows */
 	TS_SBT_VARINTS = 2,  /* residuals as varints */
 	TS_SBT_PLANES = 3,   /* residuals as planes of bytes, then exceptions */
+	TS_SBT_SCALED = 4,   /* residuals as a scaled difference from the item's centre */
 	TS_SBT_ENCODING_COUNT
 };
 
-/* Prediction from which the residuals of a VARINTS or PLANES column are computed. */
+/* Prediction from which the residuals of a VARINTS, PLANES or SCALED column are computed. */
 enum ts_sbt_predictor {
 	TS_SBT_NONE = 0,   /* 0 */
 	TS_SBT_COLUMN = 1, /* column `base` in the same row */

@@ -120,22 +120,19 @@ struct ts_bpf_off_cpu {
 #define TS_BPF_WAKER_THREAD    1
 #define TS_BPF_WAKER_INTERRUPT 2
 
-/* Events of a lane; a power of two. */
-#define TS_BPF_LANE_EVENTS 1024
-
 /*
  * The lane of a CPU: a ring of intervals that ended on this CPU. Only the program of sched_switch
  * writes the lane, and the kernel never interrupts that program by another one of the same CPU. The
- * daemon maps all lanes and reads them. Both counters only grow; an event's place is its number
- * modulo TS_BPF_LANE_EVENTS. Each counter has two cache lines for itself, because CPUs load lines
- * in pairs.
+ * daemon maps all lanes and reads them. The counters only grow. Event number i of a CPU has the
+ * place cpu * n_events + i % n_events of the map `lane_events`. Each counter has two cache lines
+ * for itself, because CPUs load lines in pairs.
  */
 struct ts_bpf_lane {
 	__u64 n_written; /* the program stores it after the event */
-	__u64 reserved[15];
+	__u64 n_events;	 /* a power of two, set by the daemon; 0: the lane is not used yet */
+	__u64 reserved[14];
 	__u64 n_read; /* the daemon stores it after it has copied the event */
 	__u64 reserved_too[15];
-	struct ts_bpf_off_cpu events[TS_BPF_LANE_EVENTS];
 };
 
 #define TS_BPF_STACK_FRAMES 48

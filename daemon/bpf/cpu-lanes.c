@@ -13,21 +13,51 @@
 #include "daemon/util/daemon-error.h"
 #include "proto/abi/base.h"
 
-TS_STATIC_ASSERT((TS_BPF_LANE_EVENTS & (TS_BPF_LANE_EVENTS - 1)) == 0,
-		 "a counter that wraps needs a power of two");
+/* Enough for 3 ms of nothing but context switches. */
+#define MAX_EVENTS    4096u
+#define MIN_EVENTS    128u
+#define MAX_ALL_BYTES (32u << 20)
 
-int ts_bpf_lanes_init(struct ts_bpf_lanes *lanes, int fd, size_t n_cpus)
+size_t ts_bpf_lane_events(size_t n_cpus)
 {
-	void *mapped;
+	size_t n = MAX_EVENTS;
 
+	while (n > MIN_EVENTS && n * n_cpus * sizeof(struct ts_bpf_off_cpu) > MAX_ALL_BYTES)
+		n /= 2;
+	return n;
+}
+
+static size_t events_bytes(const struct ts_bpf_lanes *lanes)
+{
+	return lanes->n_lanes * lanes->n_events * sizeof(*lanes->events);
+}
+
+/* Returns NULL if the memory cannot be mapped. */
+static void *map(int fd, size_t n_bytes)
+{
+	void *at = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+int ts_bpf_lanes_init(struct ts_bpf_lanes *lanes, int fd, int events_fd, size_t n_cpus)
+{
 	*lanes = (struct ts_bpf_lanes){0};
-	if (fd < 0)
+	if (fd < 0 || events_fd < 0)
 		return 0;
-	mapped = mmap(NULL, n_cpus * sizeof(*lanes->lanes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		      0);
-	if (mapped == MAP_FAILED)
-		return ts_error_origin(-errno);
-	*lanes = (struct ts_bpf_lanes){.lanes = mapped, .n_lanes = n_cpus};
+	lanes->n_lanes = n_cpus;
+	lanes->n_events = ts_bpf_lane_events(n_cpus);
+	lanes->lanes = map(fd, n_cpus * sizeof(*lanes->lanes));
+	lanes->events = lanes->lanes ? map(events_fd, events_bytes(lanes)) : NULL;
+	if (!lanes->events) {
+		int error = errno;
+
+		ts_bpf_lanes_deinit(lanes);
+		return ts_error_origin(-error);
+	}
+	/* Pairs with the load in the program, which uses no lane of 0 events. */
+	for (size_t i = 0; i < n_cpus; i++)
+		__atomic_store_n(&lanes->lanes[i].n_events, lanes->n_events, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -35,21 +65,25 @@ void ts_bpf_lanes_deinit(struct ts_bpf_lanes *lanes)
 {
 	if (lanes->lanes)
 		munmap(lanes->lanes, lanes->n_lanes * sizeof(*lanes->lanes));
+	if (lanes->events)
+		munmap(lanes->events, events_bytes(lanes));
 	*lanes = (struct ts_bpf_lanes){0};
 }
 
-static void read_lane(struct ts_bpf_lane *lane, ts_bpf_lanes_fn *take, void *data)
+static void read_lane(struct ts_bpf_lanes *lanes, size_t cpu, ts_bpf_lanes_fn *take, void *data)
 {
+	const struct ts_bpf_off_cpu *events = lanes->events + cpu * lanes->n_events;
+	struct ts_bpf_lane *lane = &lanes->lanes[cpu];
 	/* Pairs with the store in the program: the events in front of it are complete. */
 	uint64_t n_written = __atomic_load_n(&lane->n_written, __ATOMIC_ACQUIRE);
 	uint64_t n_read = lane->n_read;
 
 	while (n_read != n_written) {
-		size_t first = n_read % TS_BPF_LANE_EVENTS, n = TS_BPF_LANE_EVENTS - first;
+		size_t first = n_read & (lanes->n_events - 1), n = lanes->n_events - first;
 
 		if (n > n_written - n_read)
 			n = n_written - n_read;
-		take(data, lane->events + first, n);
+		take(data, events + first, n);
 		n_read += n;
 		/* Pairs with the load in the program: the places may be written again. */
 		__atomic_store_n(&lane->n_read, n_read, __ATOMIC_RELEASE);
@@ -59,5 +93,5 @@ static void read_lane(struct ts_bpf_lane *lane, ts_bpf_lanes_fn *take, void *dat
 void ts_bpf_lanes_read(struct ts_bpf_lanes *lanes, ts_bpf_lanes_fn *take, void *data)
 {
 	for (size_t i = 0; i < lanes->n_lanes; i++)
-		read_lane(&lanes->lanes[i], take, data);
+		read_lane(lanes, i, take, data);
 }

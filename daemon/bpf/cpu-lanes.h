@@ -11,14 +11,20 @@
 
 struct ts_bpf_lanes {
 	struct ts_bpf_lane *lanes; /* NULL: there are none */
+	struct ts_bpf_off_cpu *events;
 	size_t n_lanes;
+	size_t n_events; /* of each lane */
 };
 
+/* Returns the number of events of each lane: fewer if there are many CPUs. A power of two. */
+size_t ts_bpf_lane_events(size_t n_cpus);
+
 /*
- * Maps the lanes of the map with the descriptor `fd`, one for each possible CPU. If `fd` is -1,
- * there are no lanes. Returns 0 or a negative errno.
+ * Maps the lanes, one for each possible CPU, and begins their use. `fd` and `events_fd` are the
+ * descriptors of the maps `lanes` and `lane_events`. If they are -1, there are no lanes. Returns 0
+ * or a negative errno.
  */
-int ts_bpf_lanes_init(struct ts_bpf_lanes *lanes, int fd, size_t n_cpus);
+int ts_bpf_lanes_init(struct ts_bpf_lanes *lanes, int fd, int events_fd, size_t n_cpus);
 /* Unmaps the lanes. Accepts lanes that were never mapped. */
 void ts_bpf_lanes_deinit(struct ts_bpf_lanes *lanes);
 

@@ -92,7 +92,7 @@ size_t ts_kernel_event_bytes(const struct ts_bpf_event *event)
 	return 0;
 }
 
-uint64_t ts_kernel_feed_lost(struct ts_kernel_feed *feed, unsigned program)
+void ts_kernel_feed_losses(struct ts_kernel_feed *feed, uint64_t ret_lost[TS_BPF_N_PROGRAMS])
 {
-	return 0;
+	memset(ret_lost, 0, TS_BPF_N_PROGRAMS * sizeof(*ret_lost));
 }

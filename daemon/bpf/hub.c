@@ -7,8 +7,8 @@
  *     programs in the kernel -> events ring, lanes of the CPUs -> hub thread -> feed->filling
  *     session thread: ts_kernel_feed_take() swaps feed->filling with feed->taken
  *
- * The hub's thread reads the kernel's ring and lanes, and copies each event to its feed. While there
- * is no feed, the thread sleeps. Three locks, acquired in this order:
+ * The hub's thread reads the ring and the lanes, and copies each event to its feed. While there is
+ * no feed, the thread sleeps. Three locks, acquired in this order:
  *
  * - `change`: feeds are added and removed, programs are attached and detached.
  * - `reading`: the ring and the array `feeds`.
@@ -32,8 +32,14 @@
 /* Events of one feed in a row before its lock is released. */
 #define MAX_IN_A_ROW 256u
 /* milliseconds between reads of the ring, if the ring fills slowly */
-#define LOOK_MS	       50
-#define LEAST_NS       1000000 /* nanoseconds between reads of the ring, if the ring fills fast */
+#define LOOK_MS 50
+/*
+ * Nanoseconds between reads of the ring, if the ring fills fast: fewer if the last read took more
+ * than BUSY_BYTES. A session takes its events every 11 ms, so more reads deliver nothing earlier.
+ */
+#define PAUSE_NS       3000000
+#define BUSY_PAUSE_NS  1000000
+#define BUSY_BYTES     (512u << 10)
 #define SECOND_NS      UINT64_C(1000000000)
 #define FEED_MAX_BYTES (16u << 20)
 /*
@@ -63,6 +69,7 @@ struct ts_kernel_hub {
 	uint32_t n_quiet;		/* feeds that watch nothing */
 	struct ts_kernel_feed *current; /* while the ring is read: the feed whose lock is held */
 	uint32_t n_in_a_row;		/* events since the lock of `current` was acquired */
+	size_t n_read_bytes;		/* of the last read */
 	struct ts_kernel_feed *feeds[TS_BPF_SLOTS]; /* index: session number modulo TS_BPF_SLOTS */
 };
 
@@ -82,9 +89,8 @@ struct ts_kernel_feed {
 	struct buffer taken;	/* the caller of ts_kernel_feed_take() reads it */
 	uint32_t n_small_takes; /* since the last take that filled an eighth of its buffer */
 	uint64_t n_dropped[TS_BPF_N_PROGRAMS];
-	/* events that the kernel lost; set when the feed ends */
-	uint64_t n_lost[TS_BPF_N_PROGRAMS];
-	uint32_t counted; /* guarded by `change` */
+	struct ts_bpf_lost lost; /* events that the kernel lost; set when the feed ends */
+	uint32_t counted;	 /* guarded by `change` */
 	/*
 	 * True if the feed has counted events since it began. Atomic and relaxed: the thread that
 	 * reads tallies loads it, ts_kernel_feed_change() stores it.
@@ -206,13 +212,15 @@ static struct ts_kernel_feed *acquire_feed(struct ts_kernel_hub *hub, uint32_t s
 
 static int on_event(void *data, void *bytes, size_t n_bytes)
 {
+	struct ts_kernel_hub *hub = data;
 	const struct ts_bpf_event *event = bytes;
 	struct ts_kernel_feed *feed;
 
+	hub->n_read_bytes += n_bytes;
 	/* A shorter record only wakes this thread. */
 	if (n_bytes < sizeof(*event) || n_bytes != ts_kernel_event_bytes(event))
 		return 0;
-	feed = acquire_feed(data, event->session);
+	feed = acquire_feed(hub, event->session);
 	if (feed)
 		feed_add(feed, event, n_bytes);
 	return 0;
@@ -220,8 +228,11 @@ static int on_event(void *data, void *bytes, size_t n_bytes)
 
 static void on_lane(void *data, const struct ts_bpf_off_cpu *events, size_t n_events)
 {
+	struct ts_kernel_hub *hub = data;
+
+	hub->n_read_bytes += n_events * sizeof(*events);
 	for (size_t i = 0; i < n_events; i++) {
-		struct ts_kernel_feed *feed = acquire_feed(data, events[i].event.session);
+		struct ts_kernel_feed *feed = acquire_feed(hub, events[i].event.session);
 
 		if (feed)
 			feed_add(feed, &events[i].event, sizeof(*events));
@@ -234,6 +245,7 @@ static void on_lane(void *data, const struct ts_bpf_off_cpu *events, size_t n_ev
  */
 static void read_events(struct ts_kernel_hub *hub)
 {
+	hub->n_read_bytes = 0;
 	ring_buffer__consume(hub->ring);
 	ts_bpf_lanes_read(&hub->lanes, on_lane, hub);
 	release_current(hub);
@@ -244,6 +256,7 @@ static void *take_events(void *data)
 	struct ts_kernel_hub *hub = data;
 	int fd = ring_buffer__epoll_fd(hub->ring);
 	struct epoll_event event;
+	long pause_ns;
 
 	pthread_mutex_lock(&hub->reading);
 	while (!hub->ending) {
@@ -256,8 +269,9 @@ static void *take_events(void *data)
 		(void)epoll_wait(fd, &event, 1, LOOK_MS);
 		pthread_mutex_lock(&hub->reading);
 		read_events(hub);
+		pause_ns = hub->n_read_bytes > BUSY_BYTES ? BUSY_PAUSE_NS : PAUSE_NS;
 		pthread_mutex_unlock(&hub->reading);
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, LEAST_NS}, NULL);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, pause_ns}, NULL);
 		pthread_mutex_lock(&hub->reading);
 	}
 	pthread_mutex_unlock(&hub->reading);
@@ -272,7 +286,7 @@ static int start(struct ts_kernel_hub *hub)
 	int r;
 
 	r = ts_bpf_lanes_init(&hub->lanes, hub->programs.fds[TS_BPF_MAP_LANES],
-			      hub->programs.n_cpus);
+			      hub->programs.fds[TS_BPF_MAP_LANE_EVENTS], hub->programs.n_cpus);
 	if (r)
 		return ts_error_trace(r);
 	hub->ring = ring_buffer__new(hub->programs.fds[TS_BPF_MAP_EVENTS], on_event, hub, NULL);
@@ -617,14 +631,13 @@ static void detach_idle(struct ts_kernel_hub *hub)
 	hub->attached = false;
 }
 
-static uint64_t feed_lost(struct ts_kernel_feed *feed, unsigned program)
+/* Reads the events that the kernel lost, by program. */
+static void read_losses(const struct ts_kernel_feed *feed, struct ts_bpf_lost *ret_lost)
 {
 	uint32_t slot = feed->session % TS_BPF_SLOTS;
-	struct ts_bpf_lost lost;
 
-	if (bpf_map_lookup_elem(feed->hub->programs.fds[TS_BPF_MAP_LOST], &slot, &lost))
-		return 0;
-	return lost.count[program];
+	if (bpf_map_lookup_elem(feed->hub->programs.fds[TS_BPF_MAP_LOST], &slot, ret_lost))
+		*ret_lost = (struct ts_bpf_lost){{0}};
 }
 
 void ts_kernel_feed_end(struct ts_kernel_feed *feed)
@@ -647,8 +660,7 @@ void ts_kernel_feed_end(struct ts_kernel_feed *feed)
 	hub->n_feeds--;
 	hub->n_quiet -= feed->quiet;
 	pthread_mutex_unlock(&hub->reading);
-	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
-		feed->n_lost[i] = feed_lost(feed, i);
+	read_losses(feed, &feed->lost);
 	detach_idle(hub);
 	pthread_mutex_unlock(&hub->change);
 }
@@ -717,12 +729,14 @@ void ts_kernel_feed_free(struct ts_kernel_feed *feed)
 	free(feed);
 }
 
-uint64_t ts_kernel_feed_lost(struct ts_kernel_feed *feed, unsigned program)
+void ts_kernel_feed_losses(struct ts_kernel_feed *feed, uint64_t ret_lost[TS_BPF_N_PROGRAMS])
 {
-	uint64_t n = feed->ended ? feed->n_lost[program] : feed_lost(feed, program);
+	struct ts_bpf_lost lost = feed->lost;
 
+	if (!feed->ended)
+		read_losses(feed, &lost);
 	pthread_mutex_lock(&feed->lock);
-	n += feed->n_dropped[program];
+	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
+		ret_lost[i] = lost.count[i] + feed->n_dropped[i];
 	pthread_mutex_unlock(&feed->lock);
-	return n;
 }

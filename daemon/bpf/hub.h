@@ -100,7 +100,7 @@ uint64_t ts_kernel_feed_memory(struct ts_kernel_feed *feed);
 size_t ts_kernel_event_bytes(const struct ts_bpf_event *event);
 
 /*
- * Returns the number of events of a program that were lost since the feed began, because the
+ * Returns, by program, the number of events that were lost since the feed began, because the
  * kernel's maps or ring, or the feed, had no room.
  */
-uint64_t ts_kernel_feed_lost(struct ts_kernel_feed *feed, unsigned program);
+void ts_kernel_feed_losses(struct ts_kernel_feed *feed, uint64_t ret_lost[TS_BPF_N_PROGRAMS]);

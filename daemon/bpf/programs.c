@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "daemon/bpf/bpf-objects.h"
+#include "daemon/bpf/cpu-lanes.h"
 #include "daemon/util/daemon-error.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
@@ -50,6 +51,7 @@ static const char *const map_names[TS_BPF_N_MAPS] = {
 	[TS_BPF_MAP_WORKING] = "working",
 	[TS_BPF_MAP_TALLIES] = "tallies",
 	[TS_BPF_MAP_LANES] = "lanes",
+	[TS_BPF_MAP_LANE_EVENTS] = "lane_events",
 };
 
 /*
@@ -181,25 +183,37 @@ static int choose_memory(struct bpf_object *object)
 	return 0;
 }
 
+/* Sets the sizes of the CPUs' lanes, if the object has them. */
+static int set_lanes(const struct ts_bpf_programs *programs, struct bpf_object *object)
+{
+	uint32_t n_cpus = (uint32_t)programs->n_cpus;
+	struct bpf_map *lanes = bpf_object__find_map_by_name(object, map_names[TS_BPF_MAP_LANES]);
+	struct bpf_map *events =
+		bpf_object__find_map_by_name(object, map_names[TS_BPF_MAP_LANE_EVENTS]);
+
+	if (!lanes || !events)
+		return 0;
+	return bpf_map__set_max_entries(lanes, n_cpus)
+		       ?: bpf_map__set_max_entries(events,
+						   n_cpus * (uint32_t)ts_bpf_lane_events(n_cpus));
+}
+
 static int try_object(struct ts_bpf_programs *programs, const struct ts_bpf_object *bytes,
 		      uint32_t wanted, struct bpf_object **ret_object)
 {
 	struct bpf_object *object = bpf_object__open_mem(bytes->bytes, bytes->n_bytes, NULL);
 	struct bpf_program *program;
-	struct bpf_map *lanes;
 	int r;
 
 	if (!object)
 		return -errno;
-	lanes = bpf_object__find_map_by_name(object, map_names[TS_BPF_MAP_LANES]);
 	program = bpf_object__find_program_by_name(object, "stack_taken");
 	if (program)
 		bpf_program__set_autoload(program, wanted & 1u << TS_BPF_STACKS);
 	r = bytes == &ts_bpf_object_block    ? choose_block(object)
 	    : bytes == &ts_bpf_object_memory ? choose_memory(object)
 					     : 0;
-	if (!r && lanes)
-		r = bpf_map__set_max_entries(lanes, (uint32_t)programs->n_cpus);
+	r = r ?: set_lanes(programs, object);
 	r = r ?: share_maps(programs, object);
 	r = r ?: bpf_object__load(object);
 	if (r) {

@@ -25,6 +25,7 @@ enum ts_bpf_map {
 	TS_BPF_MAP_WORKING,
 	TS_BPF_MAP_TALLIES,
 	TS_BPF_MAP_LANES,
+	TS_BPF_MAP_LANE_EVENTS,
 	TS_BPF_N_MAPS
 };
 
@@ -38,7 +39,7 @@ struct ts_bpf_programs {
 	size_t n_links;
 	uint32_t loaded;	/* bits of enum ts_bpf_program */
 	int fds[TS_BPF_N_MAPS]; /* -1: no loaded object has the map */
-	size_t n_cpus;		/* possible CPUs, and the number of lanes */
+	size_t n_cpus;		/* possible CPUs; each has a lane */
 	/*
 	 * The last attach sets a bit for each optional part (programs.c) that it attached; some
 	 * kernels lack these parts.

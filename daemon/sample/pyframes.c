@@ -228,10 +228,10 @@ static void keep_windows(struct ts_remote_frames *frames, struct thread *thread,
 	for (uint32_t i = 0; i < frames->n_next && frames->layout.chunks; i++) {
 		struct window *window = &frames->next[i];
 		uint64_t end = window->start + window->n, last = (end - 1) | (PAGE_BYTES - 1);
-		uint64_t room = last + 1 - end;
+		uint64_t space = last + 1 - end;
 
 		if (frame - window->start < window->n) {
-			window->n += (uint32_t)(room < ABOVE_BYTES ? room : ABOVE_BYTES);
+			window->n += (uint32_t)(space < ABOVE_BYTES ? space : ABOVE_BYTES);
 			break;
 		}
 	}

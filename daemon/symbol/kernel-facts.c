@@ -105,7 +105,7 @@ void ts_kernel_facts_free(struct ts_kernel_facts *facts)
 	free(facts);
 }
 
-static bool has_room(const struct ts_kernel_facts *facts, uint64_t n_bytes)
+static bool has_space(const struct ts_kernel_facts *facts, uint64_t n_bytes)
 {
 	return facts->n_bytes + n_bytes <= TS_KERNEL_FACTS_MAX_BYTES;
 }
@@ -154,7 +154,7 @@ int ts_kernel_facts_add_code(struct ts_kernel_facts *facts, const struct ts_defi
 	if (facts->n_codes == TS_KERNEL_FACTS_MAX_CODES)
 		return 0;
 	r = TS_GROW(facts->codes, facts->n_codes_allocated, facts->n_codes + 1);
-	if (!r && has_room(facts, source_bytes(code)))
+	if (!r && has_space(facts, source_bytes(code)))
 		r = fill_code(facts, &added, code, path, target, bytes);
 	if (!r)
 		facts->codes[facts->n_codes++] = added;
@@ -175,7 +175,7 @@ int ts_kernel_facts_add_function(struct ts_kernel_facts *facts,
 	r = TS_GROW(facts->functions, facts->n_functions_allocated, facts->n_functions + 1);
 	if (r)
 		return r;
-	if (has_room(facts, n)) {
+	if (has_space(facts, n)) {
 		added.name = malloc(n + 1);
 		if (!added.name)
 			return -ENOMEM;
@@ -238,7 +238,7 @@ static int take_kernels(struct ts_kernel_facts *facts, struct code *code,
 
 	if (from->n_registers != n || from->n_shared_bytes != n || from->n_local_bytes != n)
 		return -EPROTO;
-	if (!has_room(facts, n_memory))
+	if (!has_space(facts, n_memory))
 		return -ENOSPC;
 	code->kernels = malloc((n + 1) * sizeof(*code->kernels));
 	code->text = malloc(n_text + 1);

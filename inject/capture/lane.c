@@ -106,7 +106,7 @@ static bool is_closed(const struct ts_lane *lane)
 }
 
 /* Reserves n_bytes in the ring, without waiting. NULL: there is no room, or the lane has ended. */
-static void *room(struct ts_lane *lane, uint32_t n_bytes)
+static void *try_reserve(struct ts_lane *lane, uint32_t n_bytes)
 {
 	if (ts_unlikely(lane->ring.head + n_bytes > lane->n_mapped) && !map_ring(lane, n_bytes))
 		ts_lane_end(lane, TS_LANE_NO_MEMORY);
@@ -118,7 +118,7 @@ static void *room(struct ts_lane *lane, uint32_t n_bytes)
 static void *reserve(struct ts_lane *lane, uint32_t n_bytes)
 {
 	struct timespec time = {.tv_nsec = WAIT_NS};
-	void *at = room(lane, n_bytes);
+	void *at = try_reserve(lane, n_bytes);
 	uint64_t until;
 
 	if (ts_likely(at != NULL))
@@ -132,7 +132,7 @@ static void *reserve(struct ts_lane *lane, uint32_t n_bytes)
 		}
 		ts_producer_wake_daemon(lane->producer->control);
 		nanosleep(&time, NULL);
-		at = room(lane, n_bytes);
+		at = try_reserve(lane, n_bytes);
 		if (at)
 			return at;
 	}
@@ -244,7 +244,7 @@ static uint32_t blob(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, 
 		ts_lane_end(lane, TS_LANE_NO_MEMORY);
 		return 0;
 	}
-	out = room(lane, n_record);
+	out = try_reserve(lane, n_record);
 	if (ts_unlikely(!out)) {
 		slot = slot_of(lane, ts_hash128(bytes, n_bytes), n_bytes, flags);
 		if (slot->blob)

@@ -502,7 +502,7 @@ struct plain {
 		struct ts_cupti_activity_memcpy memcpy;
 		struct ts_cupti_activity_memset memset;
 		struct ts_cupti_activity_memory memory;
-	} room; /* for a record of another layout */
+	} space; /* for a record of another layout */
 };
 
 /* Gets a record in CUPTI's layout. Returns false for a kind that is not decoded. */
@@ -511,8 +511,8 @@ static bool get_plain(const struct decoder *d, const void *record, struct plain 
 	const struct ts_activity *activity = d->activity;
 
 	if (ts_unlikely(activity->cupti->vendor->records != NULL)) {
-		ret->record = ts_family_plain(activity->cupti->vendor, record, &ret->room,
-					      sizeof(ret->room), &ret->kind, &ret->n_bytes);
+		ret->record = ts_family_plain(activity->cupti->vendor, record, &ret->space,
+					      sizeof(ret->space), &ret->kind, &ret->n_bytes);
 		return ret->record != NULL;
 	}
 	ret->record = record;

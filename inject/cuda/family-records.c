@@ -74,8 +74,8 @@ static bool has_good_name(uint32_t kind, const void *record)
 	}
 }
 
-const void *ts_family_plain(const struct ts_pti_vendor *vendor, const void *record, void *room,
-			    size_t n_room, uint32_t *ret_kind, size_t *ret_n_bytes)
+const void *ts_family_plain(const struct ts_pti_vendor *vendor, const void *record, void *space,
+			    size_t n_space, uint32_t *ret_kind, size_t *ret_n_bytes)
 {
 	const struct ts_pti_record *layout;
 	uint32_t kind;
@@ -87,10 +87,10 @@ const void *ts_family_plain(const struct ts_pti_vendor *vendor, const void *reco
 		return NULL;
 	*ret_n_bytes = layout->n_bytes;
 	if (layout->fields) {
-		memset(room, 0, n_room);
-		fill(layout, record, room);
+		memset(space, 0, n_space);
+		fill(layout, record, space);
 		*ret_n_bytes = ts_cupti_record_bytes(layout->kind, FILLED_VERSION);
-		record = room;
+		record = space;
 	}
 	if (layout->is_inferred && !has_good_name(layout->kind, record))
 		return NULL;

@@ -8,12 +8,12 @@
 #include "proto/abi/vendor/cupti_family.h"
 
 /*
- * Returns the record in CUPTI's layout: the record itself, or `room` filled from it. ret_n_bytes:
+ * Returns the record in CUPTI's layout: the record itself, or `space` filled from it. ret_n_bytes:
  * the part of CUPTI's structure that is valid. Returns NULL for a kind that the table lacks, with
  * kind INVALID. Returns NULL with the record's kind if the record's name cannot be read.
  */
-const void *ts_family_plain(const struct ts_pti_vendor *vendor, const void *record, void *room,
-			    size_t n_room, uint32_t *ret_kind, size_t *ret_n_bytes);
+const void *ts_family_plain(const struct ts_pti_vendor *vendor, const void *record, void *space,
+			    size_t n_space, uint32_t *ret_kind, size_t *ret_n_bytes);
 
 /* True if the string's first byte can be read. NULL is no name, and true. */
 bool ts_family_is_readable(const char *name);

@@ -362,7 +362,7 @@ static void record_module(struct ts_shim *shim, enum ts_object_action action, ui
 }
 
 /* Room for the definition, and for the path while it is searched. */
-struct room {
+struct scratch {
 	struct source source;
 	uint8_t buffer[sizeof(struct ts_definition_code) + PATH_MAX + TS_HIP_TARGET_BYTES +
 		       TS_CODE_MAX_BYTES + 8];
@@ -373,23 +373,23 @@ static uint32_t add_code(struct ts_shim *shim, const char *path, const void *ima
 			 enum ts_object_action action)
 {
 	/* Mapped, not on the stack: the runtime's threads may have small ones. */
-	struct room *room = ts_unlocked_map(sizeof(*room));
+	struct scratch *scratch = ts_unlocked_map(sizeof(*scratch));
 	struct stat st;
 	uint32_t id;
 
-	if (!room)
+	if (!scratch)
 		return TS_ID_UNKNOWN;
 	if (path) {
-		(void)snprintf(room->source.path, sizeof(room->source.path), "%s", path);
+		(void)snprintf(scratch->source.path, sizeof(scratch->source.path), "%s", path);
 		if (!stat(path, &st))
-			room->source.n_image = (uint64_t)st.st_size;
+			scratch->source.n_image = (uint64_t)st.st_size;
 	} else {
-		find_source(image, &room->source);
+		find_source(image, &scratch->source);
 	}
-	id = define(shim, &room->source, device, room->buffer);
+	id = define(shim, &scratch->source, device, scratch->buffer);
 	if (id)
-		record_module(shim, action, id, room->source.n_image, device);
-	munmap(room, sizeof(*room));
+		record_module(shim, action, id, scratch->source.n_image, device);
+	munmap(scratch, sizeof(*scratch));
 	return id;
 }
 

@@ -73,8 +73,8 @@ static inline void ts_ring_pad(struct ts_ring_producer *producer, uint64_t pad)
  * Prepares room for n_bytes that do not fit below straight_to. Cold: it runs once in each lap of
  * the ring, and when the consumer is behind. Returns false if the ring is full.
  */
-static inline __attribute__((cold)) bool ts_ring_make_room(struct ts_ring_producer *producer,
-							   uint32_t n_bytes)
+static inline __attribute__((cold)) bool ts_ring_make_space(struct ts_ring_producer *producer,
+							    uint32_t n_bytes)
 {
 	const uint64_t off = producer->head & (producer->ring_bytes - 1);
 	const uint64_t pad = off + n_bytes > producer->ring_bytes ? producer->ring_bytes - off : 0;
@@ -101,7 +101,7 @@ static inline __attribute__((cold)) bool ts_ring_make_room(struct ts_ring_produc
 static inline void *ts_ring_reserve(struct ts_ring_producer *producer, uint32_t n_bytes)
 {
 	if (ts_unlikely(producer->head + n_bytes > producer->straight_to) &&
-	    !ts_ring_make_room(producer, n_bytes))
+	    !ts_ring_make_space(producer, n_bytes))
 		return NULL;
 	return producer->ring + (producer->head & (producer->ring_bytes - 1));
 }

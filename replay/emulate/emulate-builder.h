@@ -61,6 +61,7 @@ struct ts_emulate_builder {
 	 */
 	size_t n_rows, n_items_allocated, n_recorded_items_allocated;
 	size_t n_opens;		  /* graph launches */
+	size_t n_seeds;		  /* calls and items of earlier windows */
 	uint64_t base_ns, end_ns; /* first start and latest end of all calls and operations */
 	uint64_t last_op_ns;
 	/* some calls (operations) began before others that were added earlier */

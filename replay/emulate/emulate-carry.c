@@ -80,6 +80,7 @@ int ts_emulate_carry_follow(struct ts_emulate_builder *builder,
 	int r = ts_emulate_builder_thread(builder, SEED_SESSION, SEED_THREAD, &call.thread);
 
 	r = r ? r : ts_emulate_builder_add_call(builder, &call, &recorded);
+	builder->n_seeds++;
 	for (size_t i = 0; !r && i < from->n_threads; i++)
 		r = ts_emulate_builder_thread(builder, from->threads[i].session,
 					      from->threads[i].thread, &at);
@@ -388,6 +389,7 @@ static int add_item(struct ts_emulate_builder *builder, const struct ts_emulate_
 	int r = ts_emulate_builder_queue(builder, from->session, from->context, from->stream,
 					 &seed.its.stream);
 
+	builder->n_seeds++;
 	return r ? r : ts_emulate_builder_add_item(builder, &seed);
 }
 
@@ -405,6 +407,7 @@ static int add_span(struct ts_emulate_builder *builder, const struct ts_emulate_
 	r = r ? r
 	      : ts_emulate_builder_engine(builder, span->session, span->device, span->kind,
 					  &seed.its.engine);
+	builder->n_seeds++;
 	return r ? r : ts_emulate_builder_add_item(builder, &seed);
 }
 

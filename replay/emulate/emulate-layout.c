@@ -525,7 +525,7 @@ static void put_items(struct layout *layout, const struct ts_emulate_call *call)
 }
 
 /* Makes room for one more item for each graph launch: a launch is one row and becomes two items. */
-static int make_room(struct ts_emulate_builder *builder)
+static int make_space(struct ts_emulate_builder *builder)
 {
 	struct ts_emulate_program *program = builder->program;
 	size_t n = builder->n_rows + builder->n_opens;
@@ -544,7 +544,7 @@ static int make_room(struct ts_emulate_builder *builder)
 static int order_items(struct ts_emulate_builder *builder, struct layout *layout)
 {
 	struct ts_emulate_program *program = builder->program;
-	int r = make_room(builder);
+	int r = make_space(builder);
 
 	if (r)
 		return r;

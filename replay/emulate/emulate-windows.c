@@ -116,9 +116,10 @@ int ts_emulate_windows_new(const struct ts_emulate_windows_options *options,
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Counts the calls and items of a window, without those of earlier windows. */
 static size_t count(const struct ts_emulate_builder *builder)
 {
-	return builder ? builder->program->n_calls + builder->n_rows : 0;
+	return builder ? builder->program->n_calls + builder->n_rows - builder->n_seeds : 0;
 }
 
 /* Returns the operation of a row that has a call; 0: none. */
@@ -181,7 +182,9 @@ static int begin_next(struct ts_emulate_windows *windows)
 
 static bool is_complete(const struct ts_emulate_windows *windows)
 {
-	return windows->is_at_end || count(windows->next) >= windows->options.n_ahead ||
+	if (windows->is_at_end || !windows->next)
+		return windows->is_at_end;
+	return count(windows->next) >= windows->options.n_ahead ||
 	       count(windows->current) >= MAX_WINDOWS * windows->options.n_items;
 }
 

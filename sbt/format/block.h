@@ -69,6 +69,15 @@ struct ts_plane_choice {
 	uint8_t n_wait; /* blocks between two trials */
 };
 
+/* Whether and how a column of times is SCALED, and the number of blocks until the next trial. */
+struct ts_scaled_choice {
+	uint32_t quantum;
+	uint8_t fineness; /* about log2 of the bytes that most differences take */
+	bool is_best;
+	uint8_t n_left;
+	uint8_t n_wait; /* blocks between two trials */
+};
+
 /* The best prediction for a column, and the number of blocks that use it without a new trial. */
 struct ts_choice {
 	uint8_t n_predictions; /* number of predictions in the trial */
@@ -78,17 +87,20 @@ struct ts_choice {
 	bool has_planes;
 	bool is_centred;
 	uint8_t n_planes;
+	/* The column may be SCALED: its first prediction has no trend, the second has one. */
+	bool may_scale;
+	struct ts_scaled_choice scaled;
 	struct ts_plane_choice planes[8];
+	struct ts_plane_choice sections[4]; /* of a SCALED column */
 };
 
 /*
- * A part of the payload, which is compressed separately. If the part is a plane, `choice` and
- * `plane` name the column's choice and the plane.
+ * A part of the payload, which is compressed separately. If the part is a plane, `choice` is the
+ * choice of its compression.
  */
 struct ts_part {
 	size_t end;
-	struct ts_choice *choice; /* NULL: no trial */
-	unsigned plane;
+	struct ts_plane_choice *choice; /* NULL: no trial */
 };
 
 /*
@@ -107,6 +119,7 @@ struct ts_encoder {
 	struct ts_buffer values;    /* of a column, 64 bits each */
 	struct ts_buffer residuals; /* of a column, 64 bits each */
 	struct ts_buffer state;	    /* of a prediction */
+	struct ts_buffer scales;    /* of a SCALED column */
 	uint64_t sample[TS_ENCODER_SAMPLE];
 	uint32_t n_parts;
 	struct ts_part parts[TS_ENCODER_MAX_PARTS];

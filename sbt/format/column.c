@@ -11,59 +11,11 @@
  */
 
 #include "sbt/format/column.h"
+#include "sbt/format/varint.h"
 #include "sbt/format/wide.h"
 
 /* Number of values that are split into planes at a time. */
 #define SOME_ROWS 256u
-
-/*
- * Stores a varint and returns its end. Most differences need one or two bytes; the loop stores
- * longer ones.
- */
-static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
-{
-	if (value < 0x80) {
-		*p = (uint8_t)value;
-		return p + 1;
-	}
-	if (value < 0x4000) {
-		p[0] = (uint8_t)(value | 0x80);
-		p[1] = (uint8_t)(value >> 7);
-		return p + 2;
-	}
-	while (value >= 0x80) {
-		*p++ = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	*p++ = (uint8_t)value;
-	return p;
-}
-
-/*
- * Reads a varint and returns its end. Returns NULL if the varint does not end within [p, end) or
- * has more than 64 bits.
- */
-static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *ret_value)
-{
-	uint64_t value = 0;
-
-	if (ts_likely(p < end && *p < 0x80)) {
-		*ret_value = *p;
-		return p + 1;
-	}
-	for (unsigned shift = 0; p < end && shift < 64; shift += 7) {
-		uint64_t byte = *p++;
-
-		if (shift == 63 && byte > 1)
-			return NULL;
-		value |= (byte & 0x7f) << shift;
-		if (byte < 0x80) {
-			*ret_value = value;
-			return p;
-		}
-	}
-	return NULL;
-}
 
 #define LOAD_LOOP(type_)                                                 \
 	for (i = 0; i < n; i++) {                                        \
@@ -231,8 +183,8 @@ static int put_exception(struct ts_planes *planes, uint64_t number, uint32_t row
 
 	if (r)
 		return r;
-	p = varint_put(at, row - planes->next_exception);
-	p = varint_put(p, ts_zigzag((uint64_t)high));
+	p = ts_varint_put(at, row - planes->next_exception);
+	p = ts_varint_put(p, ts_zigzag((uint64_t)high));
 	planes->next_exception = row + 1;
 	planes->n_exceptions++;
 	planes->exceptions->n += (size_t)(p - at);
@@ -286,7 +238,7 @@ int ts_varints_put(struct ts_buffer *out, const uint64_t *numbers, uint32_t n)
 
 	p = at;
 	for (uint32_t i = 0; !r && i < n; i++)
-		p = varint_put(p, ts_zigzag(numbers[i]));
+		p = ts_varint_put(p, ts_zigzag(numbers[i]));
 	out->n += (size_t)(p - at);
 	return r;
 }
@@ -304,6 +256,11 @@ const char *ts_column_header_check(const struct ts_sbt_column_header *header)
 		return n_bytes == header->width ? NULL : "a constant of a wrong size";
 	case TS_SBT_VARINTS:
 	case TS_SBT_PLANES:
+		break;
+	case TS_SBT_SCALED:
+		if (header->width != 8 || header->trend ||
+		    header->flags & (TS_SBT_COLUMN_INDEXED | TS_SBT_COLUMN_CENTRED))
+			return "a width, a trend or a flag that scaled values cannot have";
 		break;
 	default:
 		return "an unknown encoding";
@@ -334,9 +291,9 @@ static void next_exception(struct ts_residuals *residuals, uint64_t first_row)
 	residuals->exception = residuals->n_values;
 	if (!residuals->p || residuals->p == residuals->end)
 		return;
-	residuals->p = varint_get(residuals->p, residuals->end, &gap);
+	residuals->p = ts_varint_get(residuals->p, residuals->end, &gap);
 	if (residuals->p)
-		residuals->p = varint_get(residuals->p, residuals->end, &high);
+		residuals->p = ts_varint_get(residuals->p, residuals->end, &high);
 	if (!residuals->p || residuals->n_planes == TS_PLANES_MAX ||
 	    gap >= residuals->n_values - first_row) {
 		residuals->p = NULL;
@@ -418,7 +375,7 @@ const char *ts_residuals_next(struct ts_residuals *residuals, uint64_t *to, uint
 		return residuals->p ? NULL : "invalid exceptions";
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		residuals->p = varint_get(residuals->p, residuals->end, &number);
+		residuals->p = ts_varint_get(residuals->p, residuals->end, &number);
 		if (ts_unlikely(!residuals->p))
 			return "a number without an end";
 		to[i] = ts_unzigzag(number);

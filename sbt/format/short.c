@@ -25,6 +25,7 @@
 /* Byte A of an entry: encoding, predictor, width, and whether byte B follows. */
 #define PREDICTOR_SHIFT 2
 #define WIDTH_SHIFT	4
+#define SCALED_WIDTH	6u /* width 8, and the encoding is the one in A + 4 */
 #define OTHER_WIDTH	7u
 #define HAS_MORE	0x80u
 
@@ -226,20 +227,21 @@ static unsigned width_code(uint16_t width)
 {
 	unsigned code = (unsigned)__builtin_ctz(width);
 
-	return width == 1u << code && code < OTHER_WIDTH ? code : OTHER_WIDTH;
+	return width == 1u << code && code < SCALED_WIDTH ? code : OTHER_WIDTH;
 }
 
 static uint8_t *put_entry(uint8_t *p, const struct ts_sbt_column_header *column, uint16_t last_id,
 			  uint32_t n_rows)
 {
-	unsigned code = width_code(column->width);
+	bool is_scaled = column->encoding == TS_SBT_SCALED;
+	unsigned code = is_scaled ? SCALED_WIDTH : width_code(column->width);
 	unsigned more = column->flags | (column->base != usual_base(column) ? HAS_BASE : 0) |
 			(column->key ? HAS_KEY : 0) | (column->context ? HAS_CONTEXT : 0) |
 			(column->trend ? HAS_TREND : 0) |
 			(column->n_values != n_rows ? HAS_VALUES : 0);
 
 	p = put(p, (uint64_t)(column->id - last_id));
-	*p++ = (uint8_t)(column->encoding | column->predictor << PREDICTOR_SHIFT |
+	*p++ = (uint8_t)((column->encoding & 3) | column->predictor << PREDICTOR_SHIFT |
 			 code << WIDTH_SHIFT | (more ? HAS_MORE : 0));
 	if (code == OTHER_WIDTH)
 		p = put(p, column->width);
@@ -264,9 +266,10 @@ static uint8_t *put_entry(uint8_t *p, const struct ts_sbt_column_header *column,
 
 static bool is_shortenable(const struct ts_sbt_column_header *column, uint16_t last_id)
 {
-	return column->id > last_id && column->width && column->encoding <= TS_SBT_PLANES &&
+	return column->id > last_id && column->width && column->encoding < TS_SBT_ENCODING_COUNT &&
 	       column->predictor <= TS_SBT_GROUPED && column->flags <= FLAGS_MASK &&
 	       (column->encoding == TS_SBT_PLANES || !column->n_planes) && !column->reserved &&
+	       (column->encoding != TS_SBT_SCALED || column->width == 8) &&
 	       (column->encoding >= TS_SBT_VARINTS || column->n_bytes == fixed_bytes(column));
 }
 
@@ -319,6 +322,10 @@ static const uint8_t *get_entry(const uint8_t *p, const uint8_t *end, uint16_t l
 	column.encoding = a & 3;
 	column.predictor = a >> PREDICTOR_SHIFT & 3;
 	width = a >> WIDTH_SHIFT & 7;
+	if (width == SCALED_WIDTH) {
+		column.encoding += TS_SBT_SCALED;
+		width = 3;
+	}
 	p = get_if(p, end, width == OTHER_WIDTH, TS_SBT_MAX_WIDTH, UINT64_C(1) << width, &width);
 	column.width = (uint16_t)width;
 	if (a & HAS_MORE && (!p || p == end))

@@ -298,6 +298,8 @@ static const char *decode_list(const struct ts_sbt_column_header *column, const 
 			memcpy(values + (size_t)i * width, bytes, width);
 		return NULL;
 	}
+	if (column->encoding == TS_SBT_SCALED)
+		return "a list has an encoding that lists cannot have";
 	if ((column->predictor != TS_SBT_NONE && !is_last) ||
 	    (is_last && column->base != column->id) || column->key || column->trend)
 		return "a list has a predictor, a key or a trend that lists cannot have";

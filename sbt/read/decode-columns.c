@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "sbt/format/block-columns.h"
+#include "sbt/format/scaled.h"
 
 #define CHUNK_ROWS 1024u
 #define NO_COLUMN  (-1)
@@ -41,9 +42,10 @@ struct decoding {
 	uint32_t n_items[TS_PLAN_RUNS]; /* 1 if there is no index */
 	uint32_t n_rows;
 	struct ts_block_columns *columns;
-	uint8_t *arena;	   /* the free rest of the arena */
-	uint64_t *state;   /* working memory of two predictions */
-	uint16_t *grouped; /* working memory of an index */
+	uint8_t *arena;		    /* the free rest of the arena */
+	uint64_t *state;	    /* working memory of two predictions */
+	struct ts_scale *scales[2]; /* working memory of two SCALED columns */
+	uint16_t *grouped;	    /* working memory of an index */
 };
 
 static int bad(struct decoding *d, const struct entry *entry, const char *what)
@@ -70,7 +72,7 @@ static int bad_block(struct decoding *d, const char *what)
 
 static bool is_stored_as_residuals(const struct entry *entry)
 {
-	return entry->header.encoding == TS_SBT_VARINTS || entry->header.encoding == TS_SBT_PLANES;
+	return entry->header.encoding >= TS_SBT_VARINTS;
 }
 
 /* Returns the run whose index column has this id, or -1. */
@@ -174,6 +176,8 @@ static int check_prediction(struct decoding *d, unsigned c)
 
 	if (!is_stored_as_residuals(entry))
 		return 0;
+	if (header->encoding == TS_SBT_SCALED && !d->schema->is_event)
+		return bad(d, entry, "an encoding that only events can have");
 	if (header->predictor == TS_SBT_GROUPED)
 		return bad(d, entry, "a predictor that only the index column `site` can have");
 	if ((!indexed && !is_index_there(d, header->key)) || !is_index_there(d, header->context))
@@ -362,6 +366,40 @@ static struct ts_prediction_state fresh_state(const struct ts_prediction *predic
 	return state;
 }
 
+/* The residuals of a column, whatever their encoding. */
+struct source {
+	bool is_scaled;
+	struct ts_residuals residuals;
+	struct ts_scaled_numbers scaled;
+};
+
+/* Starts reading with the working memory `scales`. Returns NULL, or the reason why it cannot. */
+static const char *source_init(struct source *source, const struct entry *entry,
+			       const struct ts_prediction *prediction, struct ts_scale *scales)
+{
+	struct ts_scaled scaled = {.context = prediction->context,
+				   .n_contexts = prediction->n_contexts,
+				   .scales = scales};
+
+	source->is_scaled = entry->header.encoding == TS_SBT_SCALED;
+	if (source->is_scaled)
+		return ts_scaled_init(&source->scaled, &scaled, &entry->header, entry->bytes);
+	ts_residuals_init(&source->residuals, &entry->header, entry->bytes);
+	return NULL;
+}
+
+static const char *source_next(struct source *source, uint64_t *to, uint32_t n)
+{
+	return source->is_scaled ? ts_scaled_next(&source->scaled, to, n)
+				 : ts_residuals_next(&source->residuals, to, n);
+}
+
+static const char *source_finish(const struct source *source)
+{
+	return source->is_scaled ? ts_scaled_finish(&source->scaled)
+				 : ts_residuals_finish(&source->residuals);
+}
+
 /* Decodes a column of residuals to `to`: n_values values of its width. */
 static int decode_residuals(struct decoding *d, const struct entry *entry, uint8_t *to)
 {
@@ -370,18 +408,18 @@ static int decode_residuals(struct decoding *d, const struct entry *entry, uint8
 	uint64_t chunk[CHUNK_ROWS], *at = d->state;
 	struct ts_prediction_state state;
 	struct ts_prediction prediction;
-	struct ts_residuals residuals;
-	const char *why = NULL;
+	struct source source;
+	const char *why;
 	bool fits = true;
 
 	prediction_of(d, entry, &prediction);
 	state = fresh_state(&prediction, &at);
-	ts_residuals_init(&residuals, header, entry->bytes);
+	why = source_init(&source, entry, &prediction, d->scales[0]);
 	for (uint32_t i = 0; !why && i < header->n_values; i += CHUNK_ROWS) {
 		uint32_t n = header->n_values - i < CHUNK_ROWS ? header->n_values - i : CHUNK_ROWS;
 		uint64_t *values = header->width == 8 ? (uint64_t *)(void *)to + i : chunk;
 
-		why = ts_residuals_next(&residuals, values, n);
+		why = source_next(&source, values, n);
 		if (why)
 			break;
 		ts_predict_untrend(&prediction, &state, i, n, values);
@@ -391,8 +429,7 @@ static int decode_residuals(struct decoding *d, const struct entry *entry, uint8
 						header->width, is_signed);
 	}
 	if (!why)
-		why = fits ? ts_residuals_finish(&residuals)
-			   : "a number that is too large for its width";
+		why = fits ? source_finish(&source) : "a number that is too large for its width";
 	return why ? bad(d, entry, why) : 0;
 }
 
@@ -405,7 +442,7 @@ static int decode_spans(struct decoding *d)
 	struct entry *start = &d->entries[0], *end = &d->entries[1];
 	struct ts_prediction predictions[2];
 	struct ts_prediction_state states[2];
-	struct ts_residuals residuals[2];
+	struct source sources[2];
 	const char *why = NULL;
 	uint64_t *at = d->state;
 
@@ -415,15 +452,17 @@ static int decode_spans(struct decoding *d)
 		entry->values = take(d, d->n_rows * sizeof(uint64_t));
 		prediction_of(d, entry, &predictions[i]);
 		states[i] = fresh_state(&predictions[i], &at);
-		ts_residuals_init(&residuals[i], &entry->header, entry->bytes);
+		why = source_init(&sources[i], entry, &predictions[i], d->scales[i]);
+		if (why)
+			return bad(d, entry, why);
 	}
 	for (uint32_t i = 0; i < d->n_rows; i += CHUNK_ROWS) {
 		uint32_t n = d->n_rows - i < CHUNK_ROWS ? d->n_rows - i : CHUNK_ROWS;
 
-		why = ts_residuals_next(&residuals[0], start->values + i, n);
+		why = source_next(&sources[0], start->values + i, n);
 		if (why)
 			return bad(d, start, why);
-		why = ts_residuals_next(&residuals[1], end->values + i, n);
+		why = source_next(&sources[1], end->values + i, n);
 		if (why)
 			return bad(d, end, why);
 		ts_predict_untrend(&predictions[0], &states[0], i, n, start->values + i);
@@ -431,10 +470,10 @@ static int decode_spans(struct decoding *d)
 		ts_predict_decode_spans(predictions[0].key, states[0].last, i, n, start->values + i,
 					end->values + i);
 	}
-	why = ts_residuals_finish(&residuals[0]);
+	why = source_finish(&sources[0]);
 	if (why)
 		return bad(d, start, why);
-	why = ts_residuals_finish(&residuals[1]);
+	why = source_finish(&sources[1]);
 	return why ? bad(d, end, why) : 0;
 }
 
@@ -585,10 +624,14 @@ static int allocate(struct decoding *d, const struct ts_block_columns *counted,
 		    struct ts_spares *spares, void **ret_scratch)
 {
 	size_t n_state = 2ul * (d->n_items[TS_PLAN_PLACE] + d->n_items[TS_PLAN_SITE] + 2);
+	size_t n_scales = d->n_items[TS_PLAN_PLACE] > d->n_items[TS_PLAN_SITE]
+				  ? d->n_items[TS_PLAN_PLACE]
+				  : d->n_items[TS_PLAN_SITE];
 	size_t n_bytes = sizeof(*d->columns) + arena_bytes(d);
 
 	d->columns = ts_spares_take(spares, n_bytes);
-	*ret_scratch = malloc(n_state * sizeof(uint64_t) + d->n_rows * sizeof(uint16_t));
+	*ret_scratch = malloc(n_state * sizeof(uint64_t) + 2 * n_scales * sizeof(*d->scales[0]) +
+			      d->n_rows * sizeof(uint16_t));
 	if (!d->columns || !*ret_scratch)
 		return -ENOMEM;
 	*d->columns = *counted;
@@ -596,7 +639,9 @@ static int allocate(struct decoding *d, const struct ts_block_columns *counted,
 	d->columns->n_rows = d->n_rows;
 	d->arena = (uint8_t *)d->columns->arena;
 	d->state = *ret_scratch;
-	d->grouped = (uint16_t *)(void *)(d->state + n_state);
+	d->scales[0] = (struct ts_scale *)(void *)(d->state + n_state);
+	d->scales[1] = d->scales[0] + n_scales;
+	d->grouped = (uint16_t *)(void *)(d->scales[1] + n_scales);
 	return 0;
 }
 

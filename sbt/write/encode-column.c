@@ -10,11 +10,23 @@
  */
 
 #include "sbt/format/block.h"
+#include "sbt/write/compress.h"
+#include "sbt/write/encode-scaled.h"
+#include "sbt/write/entropy.h"
 
 #define CHUNK_ROWS 1024u
 
 /* Minimum length of a plane of bytes that is compressed separately. */
 #define MIN_PLANE_VALUES 256u
+
+/* Minimum length of a SCALED column. */
+#define MIN_SCALED_VALUES 64u
+
+/*
+ * A SCALED column has at least a byte less for this many rows, except at the begin of a file: it
+ * takes some ns a row longer to write and to read.
+ */
+#define MIN_ROWS_A_BYTE 32u
 
 /* A part of a payload of at least this length is a zstd frame with its own statistics. */
 #define MIN_PART_BYTES 512u
@@ -28,14 +40,6 @@ static int scratch(struct ts_buffer *buffer, uint32_t n, uint64_t **ret_numbers)
 	r = ts_buffer_reserve(buffer, (size_t)n * sizeof(uint64_t), &at);
 	*ret_numbers = (uint64_t *)(void *)at;
 	return r;
-}
-
-/* Returns log2 in units of 1/256: exact for powers of two, at most 0.09 too low in between. */
-static uint64_t log2_256(uint32_t value)
-{
-	unsigned e = (unsigned)(31 - __builtin_clz(value));
-
-	return (e << 8) + ((value << (31 - e) & 0x7fffffff) >> 23);
 }
 
 /*
@@ -58,10 +62,7 @@ static uint64_t cost(uint64_t *residuals, uint32_t n)
 
 		for (uint32_t i = 0; i < n; i++)
 			counts[residuals[i] >> shift & 0xff]++;
-		bits += n * log2_256(n);
-		for (unsigned i = 0; i < 256; i++)
-			if (counts[i])
-				bits -= counts[i] * log2_256(counts[i]);
+		bits += ts_entropy_256(counts, n);
 	}
 	return bits;
 }
@@ -138,13 +139,12 @@ static int choose(struct ts_encoder *encoder, const uint64_t *values, uint32_t n
 }
 
 /* Marks the end of a part if the bytes since the last mark are long enough. */
-static void end_part(struct ts_encoder *encoder, size_t end, struct ts_choice *choice,
-		     unsigned plane)
+static void end_part(struct ts_encoder *encoder, size_t end, struct ts_plane_choice *choice)
 {
 	size_t last = encoder->n_parts ? encoder->parts[encoder->n_parts - 1].end : 0;
 
 	if (end - last >= MIN_PART_BYTES && encoder->n_parts < TS_ENCODER_MAX_PARTS)
-		encoder->parts[encoder->n_parts++] = (struct ts_part){end, choice, plane};
+		encoder->parts[encoder->n_parts++] = (struct ts_part){end, choice};
 }
 
 /* Marks each plane of a column as a part, and the bytes before and behind them. */
@@ -155,9 +155,9 @@ static void split(struct ts_encoder *encoder, const struct ts_sbt_column_header 
 
 	if (header->encoding != TS_SBT_PLANES || header->n_values < MIN_PART_BYTES)
 		return;
-	end_part(encoder, at, NULL, 0);
+	end_part(encoder, at, NULL);
 	for (unsigned plane = 0; plane < header->n_planes; plane++)
-		end_part(encoder, at += header->n_values, choice, plane);
+		end_part(encoder, at += header->n_values, choice ? &choice->planes[plane] : NULL);
 }
 
 static void finish(struct ts_encoder *encoder, uint16_t column,
@@ -292,6 +292,169 @@ static int put_planes(struct ts_encoder *encoder, struct ts_sbt_column_header *h
 	return r;
 }
 
+/*
+ * Returns the bytes that the last column takes when its planes are compressed. Short planes are no
+ * parts of their own.
+ */
+static size_t measure_planes(struct ts_encoder *encoder, const struct ts_sbt_column_header *header)
+{
+	size_t at = encoder->raw.n - header->n_bytes, n = header->n_values, sum = 0;
+
+	if (n < MIN_PART_BYTES)
+		return ts_compress_measure(encoder, encoder->raw.bytes + at, header->n_bytes);
+
+	for (unsigned plane = 0; plane < header->n_planes; plane++, at += n)
+		sum += ts_compress_measure(encoder, encoder->raw.bytes + at, n);
+	return sum + ts_compress_measure(encoder, encoder->raw.bytes + at, encoder->raw.n - at);
+}
+
+static size_t measure_sections(struct ts_encoder *encoder, size_t from, const size_t ends[4],
+			       uint32_t n)
+{
+	size_t sum = 0;
+
+	if (n < MIN_PART_BYTES)
+		return ts_compress_measure(encoder, encoder->raw.bytes + from, ends[3] - from);
+	for (unsigned i = 0; i < 4; from = ends[i++])
+		sum += ts_compress_measure(encoder, encoder->raw.bytes + from, ends[i] - from);
+	return sum;
+}
+
+/* Notes the result of a trial: the next one is later if the result is the same. */
+static void keep_trial(struct ts_scaled_choice *choice, bool is_best)
+{
+	if (!choice->n_wait || is_best != choice->is_best)
+		choice->n_wait = TS_ENCODER_CHOICE_BLOCKS;
+	if (choice->n_wait < 2 * TS_ENCODER_MOST_BLOCKS)
+		choice->n_wait = (uint8_t)(choice->n_wait * 2);
+	choice->is_best = is_best;
+	choice->n_left = (uint8_t)(choice->n_wait - 1);
+}
+
+/* Appends the column as SCALED, with predictions[0]. Returns as ts_encoder_scale(). */
+static int scale(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		 const uint64_t *values, const struct ts_prediction *predictions, uint16_t base,
+		 struct ts_choice *choice, bool is_trial, size_t ret_ends[4])
+{
+	struct ts_prediction_state state;
+	uint64_t *residuals;
+	int r = scratch(&encoder->residuals, header->n_values, &residuals);
+
+	r = r ?: begin(encoder, &predictions[0], &state);
+	if (r)
+		return r;
+	ts_predict_encode(&predictions[0], &state, values, 0, header->n_values, residuals);
+	r = ts_encoder_scale(encoder, header, predictions[1].context, predictions[1].n_contexts,
+			     &choice->scaled, is_trial, ret_ends);
+	if (r)
+		return r;
+	header->predictor = (uint8_t)predictions[0].predictor;
+	header->base = base;
+	header->key = predictions[0].key ? TS_SBT_COLUMN_PLACE : 0;
+	return 0;
+}
+
+static void end_sections(struct ts_encoder *encoder, const struct ts_sbt_column_header *header,
+			 const size_t ends[4], struct ts_choice *choice)
+{
+	if (header->n_values < MIN_PART_BYTES)
+		return;
+	end_part(encoder, encoder->raw.n - header->n_bytes, NULL);
+	for (unsigned i = 0; i < 3; i++)
+		end_part(encoder, ends[i], &choice->sections[i]);
+}
+
+/*
+ * Replaces the column, which lies at the payload's end in another encoding, by a SCALED one if that
+ * is smaller. `fresh` is the header without an encoding. Returns 0 or -ENOMEM.
+ */
+static int try_scaled(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		      struct ts_sbt_column_header fresh, const uint64_t *values,
+		      const struct ts_prediction *predictions, uint16_t base,
+		      struct ts_choice *choice)
+{
+	size_t from = encoder->raw.n, ends[4], n;
+	bool is_best = false;
+	int r = scale(encoder, &fresh, values, predictions, base, choice, true, ends);
+
+	if (r < 0)
+		return r;
+	if (!r) {
+		n = measure_sections(encoder, from, ends, header->n_values);
+		encoder->raw.n = from;
+		if (!encoder->is_thorough)
+			n += header->n_values / MIN_ROWS_A_BYTE;
+		is_best = n < measure_planes(encoder, header);
+	}
+	if (!encoder->is_thorough)
+		keep_trial(&choice->scaled, is_best);
+	if (!is_best)
+		return 0;
+	memmove(encoder->raw.bytes + from - header->n_bytes, encoder->raw.bytes + from,
+		fresh.n_bytes);
+	for (unsigned i = 0; i < 4; i++)
+		ends[i] -= header->n_bytes;
+	encoder->raw.n = ends[3];
+	*header = fresh;
+	end_sections(encoder, header, ends, choice);
+	return 0;
+}
+
+/* Encodes residuals as varints or planes, or the values as RAW if that is not larger. */
+static int put_predicted(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+			 const void *values, const uint64_t *numbers,
+			 const struct ts_prediction *predictions, const uint16_t *bases,
+			 unsigned n_predictions, bool is_list, struct ts_choice *choice)
+{
+	const struct ts_prediction *best;
+	uint32_t n = header->n_values;
+	unsigned i;
+	int r = choose(encoder, numbers, n, predictions, n_predictions, choice, &i);
+
+	if (r)
+		return r;
+	best = &predictions[i];
+	r = is_list || n < MIN_PLANE_VALUES ? put_varints(encoder, header, best, numbers)
+					    : put_planes(encoder, header, best, numbers, choice);
+	if (r == 1)
+		return put_plain(encoder, header, TS_SBT_RAW, values);
+	if (r)
+		return r;
+	header->predictor = (uint8_t)best->predictor;
+	header->trend = (uint8_t)best->trend;
+	header->base = bases[i];
+	if (best->key)
+		header->key = TS_SBT_COLUMN_PLACE;
+	if (best->trend && best->context)
+		header->context = TS_SBT_COLUMN_SITE;
+	return 0;
+}
+
+/* Encodes a column of times: SCALED as long as the last trial had this result. */
+static int put_times(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
+		     const uint64_t *values, const struct ts_prediction *predictions,
+		     const uint16_t *bases, unsigned n_predictions, struct ts_choice *choice)
+{
+	const struct ts_sbt_column_header fresh = *header;
+	bool is_trial = !choice->scaled.n_left || encoder->is_thorough;
+	size_t ends[4];
+	int r;
+
+	choice->scaled.n_left -= !is_trial;
+	if (!is_trial && choice->scaled.is_best) {
+		r = scale(encoder, header, values, predictions, bases[0], choice, false, ends);
+		if (!r)
+			end_sections(encoder, header, ends, choice);
+		if (r != 1)
+			return r;
+	}
+	r = put_predicted(encoder, header, values, values, predictions, bases, n_predictions, false,
+			  choice);
+	if (r || !is_trial)
+		return r;
+	return try_scaled(encoder, header, fresh, values, predictions, bases[0], choice);
+}
+
 static int put_residuals(struct ts_encoder *encoder, struct ts_sbt_column_header *header,
 			 const void *values, const struct ts_prediction *predictions,
 			 const uint16_t *bases, unsigned n_predictions, bool is_list,
@@ -301,7 +464,6 @@ static int put_residuals(struct ts_encoder *encoder, struct ts_sbt_column_header
 	const uint64_t *numbers = values;
 	struct ts_prediction own[8];
 	uint64_t *wide;
-	unsigned best;
 	int r;
 
 	if (header->width != 8) {
@@ -317,24 +479,10 @@ static int put_residuals(struct ts_encoder *encoder, struct ts_sbt_column_header
 		if (bases[i] == header->id)
 			own[i].base = numbers;
 	}
-	r = choose(encoder, numbers, n, own, n_predictions, choice, &best);
-	if (r)
-		return r;
-	r = is_list || n < MIN_PLANE_VALUES
-		    ? put_varints(encoder, header, &own[best], numbers)
-		    : put_planes(encoder, header, &own[best], numbers, choice);
-	if (r == 1)
-		return put_plain(encoder, header, TS_SBT_RAW, values);
-	if (r)
-		return r;
-	header->predictor = (uint8_t)own[best].predictor;
-	header->trend = (uint8_t)own[best].trend;
-	header->base = bases[best];
-	if (own[best].key)
-		header->key = TS_SBT_COLUMN_PLACE;
-	if (own[best].trend && own[best].context)
-		header->context = TS_SBT_COLUMN_SITE;
-	return 0;
+	if (choice && choice->may_scale && encoder->is_short && n >= MIN_SCALED_VALUES)
+		return put_times(encoder, header, numbers, own, bases, n_predictions, choice);
+	return put_predicted(encoder, header, values, numbers, own, bases, n_predictions, is_list,
+			     choice);
 }
 
 int ts_encoder_constant(struct ts_encoder *encoder, uint16_t column,

@@ -150,15 +150,18 @@ static void choose_operation(const struct block *block, const struct ts_column *
 	}
 }
 
+static bool is_time(const struct block *block, const struct ts_column *column)
+{
+	return block->builder->schema->is_event &&
+	       (column->role == TS_ROLE_TIME_START || column->role == TS_ROLE_TIME_END ||
+		column->role == TS_ROLE_TIME);
+}
+
 static void choose_predictions(const struct block *block, const struct ts_column *column,
 			       struct choices *choices)
 {
-	const struct ts_row_schema *schema = block->builder->schema;
-
 	choices->n = 0;
-	if (schema->is_event &&
-	    (column->role == TS_ROLE_TIME_START || column->role == TS_ROLE_TIME_END ||
-	     column->role == TS_ROLE_TIME)) {
+	if (is_time(block, column)) {
 		choose_time(block, column, choices);
 		return;
 	}
@@ -213,6 +216,7 @@ static int put_column(struct block *block, unsigned c)
 	if (run >= 0)
 		return put_item_column(block, run, column, &header);
 	choose_predictions(block, column, &choices);
+	block->builder->choices[c].may_scale = is_time(block, column);
 	return ts_encoder_predicted(block->encoder, block->n_written++, &header,
 				    block->builder->columns[c], choices.predictions, choices.bases,
 				    choices.n, &block->builder->choices[c]);

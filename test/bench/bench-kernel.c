@@ -129,12 +129,14 @@ static struct ts_kernel_feed *feed_begin(void)
 
 static void feed_finish(struct ts_kernel_feed *feed)
 {
+	uint64_t lost[TS_BPF_N_PROGRAMS];
 	const void *events;
 	size_t n_bytes;
 
 	ts_kernel_feed_end(feed);
+	ts_kernel_feed_losses(feed, lost);
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS; i++)
-		n_lost += ts_kernel_feed_lost(feed, i);
+		n_lost += lost[i];
 	while (ts_kernel_feed_take(feed, &events, &n_bytes)) {
 		const uint8_t *at = events, *end = at + n_bytes;
 

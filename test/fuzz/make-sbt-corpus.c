@@ -14,17 +14,22 @@
 #include "sbt/read/reader-internal.h"
 #include "sbt/write/writer-internal.h"
 
-static void fill(const struct ts_row_schema *schema, uint64_t seed, void *row)
+/* With more rows, the times are multiples of a quantum and have noise. */
+#define MANY_ROWS 1000u
+
+static void fill(const struct ts_row_schema *schema, uint64_t seed, bool has_noise, void *row)
 {
+	uint64_t noise = has_noise ? (seed * 0x9e3779b97f4a7c15u >> 59) * 100 : 0;
+
 	memset(row, 0, schema->row_bytes);
 	for (unsigned c = 0; c < schema->n_columns; c++) {
 		const struct ts_column *column = &schema->columns[c];
 		uint64_t value = (seed * 0x9e3779b97f4a7c15u) >> (c * 7 % 64) & 3;
 
 		if (column->role == TS_ROLE_TIME_START)
-			value = 1000 + seed * 700;
+			value = 1000 + seed * (has_noise ? 5000 : 700);
 		if (column->role == TS_ROLE_TIME_END)
-			value = 1000 + seed * 900;
+			value = 1000 + seed * (has_noise ? 5000 : 900) + noise;
 		if (column->role == TS_ROLE_BYTES)
 			value = seed * seed * 4096;
 		if (column->role == TS_ROLE_ADDRESS)
@@ -58,7 +63,7 @@ static int write_session(struct ts_sbt_writer *writer, uint64_t types, unsigned 
 		for (uint64_t i = 0; !r && types & TS_ROW_BIT(type) && i < n_rows; i++) {
 			uint8_t bytes[TS_ROW_MAX_BYTES];
 
-			fill(ts_row_schema(type), i, bytes);
+			fill(ts_row_schema(type), i, n_rows > MANY_ROWS, bytes);
 			r = ts_sbt_session_writer_add_row(session, type, bytes);
 		}
 	return r ? r : ts_sbt_session_writer_seal(session, "positions", 9);
@@ -184,6 +189,11 @@ int main(int argc, char **argv)
 		r = make(argv[1], "planes", TS_ROW_BIT(TS_ROW_KERNEL), 260, true, 0);
 	if (!r)
 		r = make_open(argv[1], "planes", "planes-open");
+	/* Enough rows for scaled columns. */
+	if (!r)
+		r = make(argv[1], "short-scaled", TS_ROW_BIT(TS_ROW_SYNC), MANY_ROWS + 24, true, 0);
+	if (!r)
+		r = make_open(argv[1], "short-scaled", "short-scaled-open");
 	/* Enough rows for summaries. */
 	if (!r)
 		r = make(argv[1], "summaries",

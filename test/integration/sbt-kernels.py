@@ -20,7 +20,7 @@ MASK, MAX_PAYLOAD = (1 << 64) - 1, 72 << 20
 KERNEL, PART, STRINGS, INDEX = 2, 40, 48, 56
 KNOWN_TYPES = {*range(1, 42), *range(48, 52), *range(56, 63)}
 PLACE, SITE = 65520, 65521
-RAW, CONSTANT, VARINTS, PLANES = range(4)
+RAW, CONSTANT, VARINTS, PLANES, SCALED = range(5)
 NONE, COLUMN, LAST, GROUPED = range(4)
 SIGNED, INDEXED, CENTRED, ZSTD, REQUIRED = 1, 2, 4, 1, 2  # flags of columns, then flags of blocks
 FIRST_ID, TIMES = 4, 8  # flags of short headers
@@ -36,7 +36,7 @@ KNOWN = {kind: [(name, int(width)) for name, width in (column.split(":") for col
     INDEX: "off:8 bytes:8 raw:8 earliest:8 latest:8 duration:8 amount:8 rows:4 session:4 first_id:4 type:2 flags:2"}.items()}
 Header = namedtuple("Header", "magic type version flags columns session rows first_id number earliest latest duration amount raw "
                               "stored reserved payload_crc crc off bytes head short")
-Column = namedtuple("Column", "id width encoding flags predictor trend base key context planes reserved count size data")
+Column = namedtuple("Column", "id width encoding flags predictor trend base key context planes reserved count size data contexts")
 
 zstd_decompress = ctypes.CDLL("libzstd.so.1").ZSTD_decompress
 zstd_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
@@ -106,6 +106,7 @@ def restore(header, data):
         step, a = number(), byte()
         need(step, "a short directory repeats a column")
         last, encoding, predictor, width = last + step, a & 3, a >> 2 & 3, a >> 4 & 7
+        encoding, width = (encoding + 4, 3) if width == 6 else (encoding, width)
         width = number() if width == 7 else 1 << width
         b = byte() if a & 128 else 0
         base = number() if b & 8 else {NONE: 0, COLUMN: 1, LAST: last, GROUPED: 0}[predictor]
@@ -128,7 +129,7 @@ def zigzag(value):
 
 
 def residuals(c):
-    """The residuals of a column of encoding VARINTS or PLANES, then None. That last step checks the column's end."""
+    """The residuals of a column, unless it is RAW or CONSTANT, then None. That last step checks the column's end."""
     numbers, row, bits = varints(c.data[c.planes * c.count if c.encoding == PLANES else 0:]), None, 8 * c.planes
     if c.encoding == VARINTS:
         yield from (zigzag(number) for _, number in zip(range(c.count), numbers))
@@ -144,22 +145,62 @@ def residuals(c):
     yield None
 
 
+def scaled_residuals(c, context):
+    """As residuals(), of a column of encoding SCALED."""
+    pos = 0
+
+    def number():
+        nonlocal pos
+        start = pos
+        while pos < c.size and c.data[pos] > 127:
+            pos += 1
+        pos += 1
+        return next(varints(c.data[start:pos]), 0)
+
+    quantum, remainders = number(), number()
+    need(1 <= quantum <= 1 << 24 and remainders <= 1, "column %d has an invalid quantum", c.id)
+    centres = [zigzag(number()) for _ in range(c.contexts)]
+    shifts, plane, twos = c.data[pos:pos + c.contexts], pos + c.contexts, pos + c.contexts + c.count
+    pos = twos + (c.count + 3) // 4 * remainders
+    need(max(shifts, default=0) <= 32, "column %d has an invalid scale", c.id)
+    size = number()
+    need(pos + size <= c.size, "column %d is too short", c.id)
+    bits, used, numbers = int.from_bytes(c.data[pos:pos + size], "little"), 0, varints(c.data[pos + size:])
+    row = next(numbers, None)
+    for i in range(c.count):
+        shift = shifts[context[i]]
+        value = centres[context[i]] + (c.data[plane + i] - 128 << shift) + (bits >> used & (1 << shift) - 1)
+        value, used = value * quantum + ((c.data[twos + i // 4] >> i % 4 * 2 & 3) - 1 if remainders else 0), used + shift
+        if i == row:
+            more = next(numbers, 0)
+            value += zigzag(more >> 1) if more & 1 else (zigzag(more >> 1) << 8 + shift) * quantum
+            row = next((i + 1 + skipped for skipped in numbers), None)
+        yield value
+    need(size == (used + 7) // 8, "column %d has a wrong number of low bits", c.id)
+    need(row is None and next(numbers, None) is None, "column %d has bytes behind its values", c.id)
+    yield None
+
+
 def entries(header, payload, widths):
     """The known columns of a payload, by id. Refuses columns that break the format's rules."""
     columns, pos, last = {}, 24 * header.columns, 0
     for i in range(header.columns if pos <= len(payload) else 0):
-        c = Column(*struct.unpack_from("<HHBBBBHHHBBII", payload, 24 * i), None)
+        c = Column(*struct.unpack_from("<HHBBBBHHHBBII", payload, 24 * i), None, 1)
         need(c.id > last, "column %d is out of order", c.id)
         if c.id in widths:
             columns[c.id] = c._replace(data=payload[pos:pos + c.size])
         last, pos = c.id, pos + c.size
     need(pos == len(payload), "the columns do not fill the payload")
-    for c in columns.values():
-        need(c.encoding in (RAW, CONSTANT) or c.encoding <= PLANES and c.predictor <= GROUPED and c.trend <= 17,
+    for c in list(columns.values()):
+        if c.encoding == SCALED:
+            need(c.width == 8 and not c.flags and not c.trend and header.type == KERNEL, "column %d cannot be scaled", c.id)
+            columns[c.id] = c._replace(contexts=columns[c.context].base + 1 if c.context else 1)
+        need(c.encoding in (RAW, CONSTANT) or c.encoding <= SCALED and c.predictor <= GROUPED and c.trend <= 17,
              "column %d has encoding %d, predictor %d, trend %d", c.id, c.encoding, c.predictor, c.trend)
         count, low = columns[c.key].base + 1 if c.flags & INDEXED else header.rows, c.planes * c.count
         count = min(c.count, MAX_PAYLOAD) if header.type == STRINGS and c.id == 2 else count
-        size = {RAW: c.width * c.count, CONSTANT: c.width, VARINTS: c.size, PLANES: low if c.planes == 8 else max(low, c.size)}
+        size = {RAW: c.width * c.count, CONSTANT: c.width, VARINTS: c.size, SCALED: c.size,
+                PLANES: low if c.planes == 8 else max(low, c.size)}
         need(c.width == widths[c.id] and not c.flags & SIGNED and c.count == count and c.size == size[c.encoding] and c.planes <= 8
              and (c.width in TYPECODES or c.encoding in (RAW, CONSTANT)), "column %d is not valid", c.id)
     return columns
@@ -171,7 +212,8 @@ def predict(group, values, indices):
     for c in group:
         values[c.id] = bytearray() if c.width == 1 else []
         key, context = [indices[i] if i and not c.flags & INDEXED else bytes(c.count) for i in (c.key, c.context)]
-        states.append((c, residuals(c), values[c.id], key, context, {}, {}))
+        source = scaled_residuals(c, context) if c.encoding == SCALED else residuals(c)
+        states.append((c, source, values[c.id], key, context, {}, {}))
     for i in range(group[0].count):
         for c, source, own, key, context, last, trend in states:
             value = next(source)

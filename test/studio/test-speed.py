@@ -7,6 +7,7 @@ import os
 import random
 import statistics
 import sys
+import threading
 import time
 import unittest
 
@@ -40,6 +41,20 @@ def resident(pid):
         return sum(int(line.split()[1]) << 10 for line in file if line.startswith('RssAnon:'))
 
 
+def emulate(server, whole):
+    """Milliseconds of an emulation of the part in the middle or of the whole trace, and the server's largest memory meanwhile."""
+    duration, most, answers = server.get('trace')['duration_ns'], 0, []
+    body = {'edits': ['host=2x'], 'from': duration // 2, 'to': duration // 2 + 1000000, 'whole': whole}
+    begin = time.monotonic()
+    asking = threading.Thread(target=lambda: answers.append(server.ask('/api/what-if', 'POST', body, limit_s=3600)))
+    asking.start()
+    while asking.is_alive():
+        most = max(most, resident(server.process.pid))
+        asking.join(0.05)
+    assert answers and answers[0].status == 200 and answers[0].json()['operations'], answers
+    return round(1000 * (time.monotonic() - begin)), most
+
+
 class Speed(harness.Case):
     def test_random_steps(self):
         if not os.path.exists(WRITER):
@@ -68,10 +83,14 @@ class Speed(harness.Case):
                      'step_median_ms': round(statistics.median(times), 1), 'step_worst_ms': round(max(times), 1),
                      'longest_task_ms': round(max(long_tasks, default=0)), 'server_mib': resident(server.process.pid) >> 20,
                      'page_heap_mib': page.heap() >> 20, 'renderer_mib': renderer >> 20, 'seconds': round(time.monotonic() - begin)}
+            for whole in (False, False, False, False, False, True):
+                found['what_if_whole_ms' if whole else 'what_if_ms'], most = emulate(server, whole)
+                found['what_if_mib'] = max(found.get('what_if_mib', 0), most >> 20)
             print(json.dumps(found), flush=True)
             self.assertEqual((page.errors, page.refused()), ([], []))
             self.assertLess(resident(server.process.pid), MEMORY, found)
             self.assertLess(renderer, MEMORY, found)
+            self.assertLess(found['what_if_mib'] << 20, MEMORY, found)
             self.assertLess(max(times), 20000, found)
             if studio.SOAK:
                 self.assertLessEqual(found['step_median_ms'], MEDIAN_MS, found)

@@ -347,10 +347,16 @@ class Timeline(pages.Case):
         rows = server.get('rows?lane=%d&from=0&to=%d&limit=65536' % (lane['id'], 1 << 60))
         self.assertEqual(len(rows['start']), 9001)
         page.run('document.querySelector("#canvas").focus()')
-        for _ in range(30):
-            if page.run('(e => e && +e.dataset.lane)(document.querySelector(".header.focused"))') == lane['id']:
-                break
+        focused = '(e => e ? +e.dataset.lane : 0)(document.querySelector(".header.focused"))'
+        before = 0
+        while (now := page.run(focused)) != lane['id']:
+            self.assertTrue(now != before or not now, now)
             page.key('ArrowDown')
+            page.wait('%s !== %d' % (focused, now))
+            before = now
+            if page.run('document.querySelector(".header.focused").classList.contains("kind-process")'):
+                page.key('ArrowLeft')
+                page.wait_text('#announcer', 'no rows in this lane')
         page.click('#search')
         page.type('%dns' % (rows['start'][-1] - 1000))
         page.key('Enter')

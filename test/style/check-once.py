@@ -18,6 +18,7 @@ GROWTH = {
     'daemon/util/porter/porter-process.c': 'a message of one size',
     'replay/check/check-operations.c': 'the rows of a square array, whose size the actors give',
     'replay/check/strays.c': 'as many as there are allocations; they begin anew for each kernel',
+    'replay/report/tiles/tile-layer-rows.c': 'three arrays of one exact size, which the caller knows',
     'replay/state/compare/diff.c': 'the exact size of two arrays that become one',
     'sbt/read/reader-summary.c': 'as many as there are blocks',
     'sbt/write/block-builder.c': 'the columns of a block share one size',
@@ -41,7 +42,7 @@ POINTER = re.compile(r'\(\*\w+\)\([^;{}]*?\)\s*=\s*(?:\w+\s*\(\s*)?(?:cu|cuda|hi
 
 # Parts of names of C, and names as a whole, that say nothing to a reader who knows CUDA.
 PARTS = frozenset(('closer', 'eras', 'keyed', 'born', 'told', 'tell', 'underway', 'wish'))
-WHOLE = frozenset(('called', 'during'))
+WHOLE = frozenset(('called', 'during', 'room'))
 PREFIX = re.compile(r'^static\s+(?!inline)(?:[^;={}()]*?)\b(ts_\w+)\s*\(', re.M)
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)

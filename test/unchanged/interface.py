@@ -184,8 +184,10 @@ class Types:
 
 
 def public_headers(build):
-    """The headers that are installed, and those of proto/abi, also where the build makes them. generated-*.h are parts of others."""
-    found = {path for path, destination in build.installed().items() if destination.endswith('.h') and os.path.isfile(path)}
+    """The headers that are installed, and those of proto/abi, also where the build makes them. generated-*.h are parts of others; the
+    examples' header is a document."""
+    found = {path for path, destination in build.installed().items()
+             if destination.endswith('.h') and '/examples/' not in destination and os.path.isfile(path)}
     for top in (build.source, build.path):
         found |= set(glob.glob(os.path.join(top, 'proto', 'abi', '**', '*.h'), recursive=True))
     return sorted({os.path.realpath(path) for path in found if not os.path.basename(path).startswith('generated-')})

@@ -52,9 +52,12 @@ class Interface(unittest.TestCase):
         files = {
             os.path.join(source, place, 'x.h'): header,
             os.path.join(build, 'x.c'): library,
+            # Examples are compiled against an installation.
+            os.path.join(source, 'examples', 'example.h'): '#include <nowhere.h>\n',
             os.path.join(build, 'meson-info', 'meson-info.json'): json.dumps({'directories': {'source': source}}),
             os.path.join(build, 'meson-info', 'intro-installed.json'): json.dumps(
-                {os.path.join(source, place, 'x.h'): '/usr/include/x.h', library_path: '/usr/lib/libx.so'}),
+                {os.path.join(source, place, 'x.h'): '/usr/include/x.h', library_path: '/usr/lib/libx.so',
+                 os.path.join(source, 'examples', 'example.h'): '/usr/share/doc/x/examples/example.h'}),
             os.path.join(build, 'compile_commands.json'): json.dumps(
                 [{'directory': build, 'command': ' '.join(COMPILER + ['-c', 'x.c']), 'file': 'x.c', 'output': 'sbt/x.o'}]),
         }

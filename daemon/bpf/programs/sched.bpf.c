@@ -52,7 +52,7 @@ struct {
 	__type(value, __u32);
 } interrupts SEC(".maps");
 
-/* One for each possible CPU: the daemon sets max_entries before it loads the program. */
+/* The daemon sets both maps' max_entries before it loads the program. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -61,8 +61,13 @@ struct {
 	__type(value, struct ts_bpf_lane);
 } lanes SEC(".maps");
 
-/* After this many events in a lane, the program wakes the daemon. */
-#define WAKE_EVENTS (TS_BPF_LANE_EVENTS / 4)
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ts_bpf_off_cpu);
+} lane_events SEC(".maps");
 
 static __always_inline __u32 state_of(struct task_struct *task)
 {
@@ -213,32 +218,43 @@ static __always_inline void wake_daemon(void)
 	(void)bpf_ringbuf_output(&events, &nothing_new, sizeof(nothing_new), BPF_RB_FORCE_WAKEUP);
 }
 
-/*
- * Sends a note from the program of sched_switch by the CPU's lane, which costs a quarter of an
- * output to the ring. If the lane is full, the ring gets the note.
- */
-static __always_inline void send_by_lane(struct ts_bpf_off_cpu *note)
+/* Puts a note into the CPU's lane. False: the lane is full. */
+static __always_inline bool put_in_lane(const struct ts_bpf_off_cpu *note)
 {
-	__u32 cpu = note->end_cpu;
+	__u32 cpu = note->end_cpu, place;
 	struct ts_bpf_lane *lane = bpf_map_lookup_elem(&lanes, &cpu);
-	__u64 n;
+	struct ts_bpf_off_cpu *event;
+	__u64 n, n_events;
 
-	if (!lane) {
-		send(note);
-		return;
-	}
+	if (!lane)
+		return false;
 	n = lane->n_written;
+	n_events = lane->n_events;
 	/* Pairs with ts_bpf_lanes_read(): x86-64 stores no event before this load. */
-	if (n - *(volatile __u64 *)&lane->n_read >= TS_BPF_LANE_EVENTS) {
-		send(note);
-		return;
-	}
-	lane->events[n % TS_BPF_LANE_EVENTS] = *note;
+	if (n - *(volatile __u64 *)&lane->n_read >= n_events)
+		return false;
+	place = cpu * n_events + (n & (n_events - 1));
+	event = bpf_map_lookup_elem(&lane_events, &place);
+	if (!event)
+		return false;
+	*event = *note;
 	/* Pairs with ts_bpf_lanes_read(): x86-64 stores in the order of the program. */
 	barrier();
 	*(volatile __u64 *)&lane->n_written = ++n;
-	if (!(n % WAKE_EVENTS))
+	/* To wake the daemon is an interrupt, so half a lane must be worth it. */
+	if (!(n & (n_events / 2 - 1)))
 		wake_daemon();
+	return true;
+}
+
+/*
+ * Sends a note from the program of sched_switch: by the CPU's lane, which costs less than the ring.
+ * If the lane is full, the ring gets the note.
+ */
+static __always_inline void send_in_switch(struct ts_bpf_off_cpu *note)
+{
+	if (!put_in_lane(note))
+		send(note);
 }
 
 /* Sends the thread's due interval and deletes its notes. */
@@ -356,7 +372,7 @@ static __always_inline void come_back(const struct ts_bpf_traced *settings,
 	else if (now >= settings->threshold_ns[TS_BPF_SCHED] &&
 		 (!wants_stack(settings, note, now) ||
 		  bpf_map_update_elem(&due, &tid, note, BPF_NOEXIST)))
-		send_by_lane(note);
+		send_in_switch(note);
 	note->event.start_ns = 0;
 }
 

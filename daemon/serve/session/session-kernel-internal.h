@@ -10,6 +10,7 @@
 
 #define KERNEL_NAMES  1024u
 #define KERNEL_STACKS 256u
+#define KERNEL_BATCH  64u
 
 /* A cached name and its string id. A new name with the same slot replaces it. */
 struct kernel_name {
@@ -22,6 +23,14 @@ struct kernel_stack {
 	uint64_t frames[TS_BPF_STACK_FRAMES];
 	uint32_t n_frames;
 	uint32_t id;
+};
+
+/* Rows of the frequent types, which go to the writer together. */
+struct kernel_batches {
+	struct ts_row_off_cpu off_cpus[KERNEL_BATCH];
+	struct ts_row_page_fault faults[KERNEL_BATCH];
+	struct ts_row_syscall calls[KERNEL_BATCH];
+	uint32_t n_off_cpus, n_faults, n_calls;
 };
 
 struct ts_session_kernel {
@@ -40,6 +49,7 @@ struct ts_session_kernel {
 	/* The last look-up in `threads`, because most events follow one of the same thread. */
 	uint32_t last_tid; /* 0: none */
 	uint32_t last_id;
+	struct kernel_batches batches;
 	struct kernel_name names[KERNEL_NAMES];
 	struct kernel_stack stacks[KERNEL_STACKS];
 	bool ended;

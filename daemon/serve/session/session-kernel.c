@@ -109,6 +109,52 @@ static uint32_t reason_of(const struct ts_bpf_off_cpu *event)
 	return reason_of_syscall(event);
 }
 
+/* Adds the rows of a batch and empties it. */
+static int put_batch(struct ts_session *s, unsigned type, const void *rows, size_t row_bytes,
+		     uint32_t *n)
+{
+	const uint8_t *row = rows;
+	size_t left = *n, n_added;
+	int r = 0;
+
+	*n = 0;
+	while (left && !r) {
+		r = ts_sbt_session_writer_add_rows(s->writer, type, row, left, &n_added);
+		ts_session_count_rows(s, type, n_added);
+		row += n_added * row_bytes;
+		left -= n_added;
+		if (r == TS_SBT_E_FULL)
+			r = ts_session_write(s);
+		else if (r)
+			r = ts_session_write_failed(s, r);
+	}
+	return r;
+}
+
+static int put_off_cpus(struct ts_session *s)
+{
+	struct kernel_batches *batches = &s->kernel->batches;
+
+	return put_batch(s, TS_ROW_OFF_CPU, batches->off_cpus, sizeof(*batches->off_cpus),
+			 &batches->n_off_cpus);
+}
+
+static int put_faults(struct ts_session *s)
+{
+	struct kernel_batches *batches = &s->kernel->batches;
+
+	return put_batch(s, TS_ROW_PAGE_FAULT, batches->faults, sizeof(*batches->faults),
+			 &batches->n_faults);
+}
+
+static int put_calls(struct ts_session *s)
+{
+	struct kernel_batches *batches = &s->kernel->batches;
+
+	return put_batch(s, TS_ROW_SYSCALL, batches->calls, sizeof(*batches->calls),
+			 &batches->n_calls);
+}
+
 /* Returns the process id of an event; 0 if the event is of the session's own process. */
 static uint32_t pid_of(const struct ts_session *s, const struct ts_bpf_event *event)
 {
@@ -135,6 +181,7 @@ static int other_thread(struct ts_session *s, uint32_t tid, uint32_t pid, const 
 static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event, uint32_t thread,
 		       uint32_t stack)
 {
+	struct kernel_batches *batches = &s->kernel->batches;
 	struct ts_row_off_cpu row = {
 		.start_ns = event->event.start_ns,
 		.end_ns = event->event.end_ns,
@@ -163,12 +210,17 @@ static int add_off_cpu(struct ts_session *s, const struct ts_bpf_off_cpu *event,
 	r = r
 		    ?: other_thread(s, event->next_tid, event->next_pid, event->next, &row.next_tid,
 				    &row.next_pid, &row.next);
-	return r ?: ts_session_add_row(s, TS_ROW_OFF_CPU, &row);
+	if (r)
+		return r;
+	batches->off_cpus[batches->n_off_cpus++] = row;
+	return batches->n_off_cpus == KERNEL_BATCH ? put_off_cpus(s) : 0;
 }
 
 static int add_fault(struct ts_session *s, const struct ts_bpf_fault *event, uint32_t thread)
 {
-	struct ts_row_page_fault row = {
+	struct kernel_batches *batches = &s->kernel->batches;
+
+	batches->faults[batches->n_faults++] = (struct ts_row_page_fault){
 		.start_ns = event->event.start_ns,
 		.end_ns = event->event.end_ns,
 		.address = event->address,
@@ -178,13 +230,19 @@ static int add_fault(struct ts_session *s, const struct ts_bpf_fault *event, uin
 		.fault = event->fault,
 		.memory = event->memory,
 	};
-
-	return ts_session_add_row(s, TS_ROW_PAGE_FAULT, &row);
+	return batches->n_faults == KERNEL_BATCH ? put_faults(s) : 0;
 }
 
 static int add_syscall(struct ts_session *s, const struct ts_bpf_syscall *event, uint32_t thread)
 {
-	struct ts_row_syscall row = {
+	struct kernel_batches *batches = &s->kernel->batches;
+	uint32_t file = TS_ID_UNKNOWN;
+	int r = event->has_file ? ts_session_kernel_name(s, event->file, sizeof(event->file), &file)
+				: 0;
+
+	if (r)
+		return r;
+	batches->calls[batches->n_calls++] = (struct ts_row_syscall){
 		.start_ns = event->event.start_ns,
 		.end_ns = event->event.end_ns,
 		.result = event->result,
@@ -195,13 +253,10 @@ static int add_syscall(struct ts_session *s, const struct ts_bpf_syscall *event,
 		.pid = pid_of(s, &event->event),
 		.syscall = event->syscall,
 		.fd = event->fd,
+		.file = file,
 		.operation = event->operation,
 	};
-	int r = event->has_file
-			? ts_session_kernel_name(s, event->file, sizeof(event->file), &row.file)
-			: 0;
-
-	return r ?: ts_session_add_row(s, TS_ROW_SYSCALL, &row);
+	return batches->n_calls == KERNEL_BATCH ? put_calls(s) : 0;
 }
 
 /* Converts blk_status_t to a negative errno. Unknown values become -EIO. */
@@ -284,19 +339,12 @@ static int add_driver(struct ts_session *s, const struct ts_bpf_driver *event, u
 
 static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 {
-	static const uint8_t types[TS_BPF_N_PROGRAMS] = {
-		[TS_BPF_SCHED] = TS_ROW_OFF_CPU,    [TS_BPF_FAULTS] = TS_ROW_PAGE_FAULT,
-		[TS_BPF_SYSCALLS] = TS_ROW_SYSCALL, [TS_BPF_STACKS] = TS_ROW_OFF_CPU,
-		[TS_BPF_BLOCK] = TS_ROW_BLOCK_IO,   [TS_BPF_MEMORY] = TS_ROW_PRESSURE,
-		[TS_BPF_DRIVER] = TS_ROW_DRIVER,
-	};
 	const void *whole = event;
 	uint32_t thread, stack;
 	int r = ts_session_kernel_thread_of(s, event, &thread);
 
 	if (r)
 		return r;
-	ts_session_count_row(s, types[event->program]);
 	switch (event->program) {
 	case TS_BPF_SCHED:
 		return add_off_cpu(s, whole, thread, TS_ID_UNKNOWN);
@@ -306,14 +354,22 @@ static int add_event(struct ts_session *s, const struct ts_bpf_event *event)
 	case TS_BPF_FAULTS:
 		return add_fault(s, whole, thread);
 	case TS_BPF_BLOCK:
+		ts_session_count_row(s, TS_ROW_BLOCK_IO);
 		return add_block_io(s, whole, thread);
 	case TS_BPF_MEMORY:
+		ts_session_count_row(s, TS_ROW_PRESSURE);
 		return add_pressure(s, whole, thread);
 	case TS_BPF_DRIVER:
+		ts_session_count_row(s, TS_ROW_DRIVER);
 		return add_driver(s, whole, thread);
 	default:
 		return add_syscall(s, whole, thread);
 	}
+}
+
+static int put_batches(struct ts_session *s)
+{
+	return put_off_cpus(s) ?: put_faults(s) ?: put_calls(s);
 }
 
 /* ---- tallies ---- */
@@ -419,18 +475,19 @@ static int take_tallies(struct ts_session *s)
 static int count_losses(struct ts_session *s)
 {
 	struct ts_session_kernel *kernel = s->kernel;
+	uint64_t lost[TS_BPF_N_PROGRAMS];
 	int r = 0;
 
+	ts_kernel_feed_losses(kernel->feed, lost);
 	for (unsigned i = 0; i < TS_BPF_N_PROGRAMS && !r; i++) {
-		uint64_t lost = ts_kernel_feed_lost(kernel->feed, i);
 		struct ts_row_loss row;
 
-		if (lost <= kernel->lost_reported[i])
+		if (lost[i] <= kernel->lost_reported[i])
 			continue;
-		row = ts_loss_row(TS_LOSS_KERNEL_EVENTS, lost - kernel->lost_reported[i],
+		row = ts_loss_row(TS_LOSS_KERNEL_EVENTS, lost[i] - kernel->lost_reported[i],
 				  s->loss_ns, ts_clock_monotonic_ns());
 		row.context = i + 1;
-		kernel->lost_reported[i] = lost;
+		kernel->lost_reported[i] = lost[i];
 		r = ts_session_add_loss(s, &row);
 	}
 	return r;
@@ -498,6 +555,7 @@ static int take_feed(struct ts_session *s)
 		if (!r && ts_sbt_session_writer_pending_rows(s->writer) >= KERNEL_ROWS)
 			r = ts_session_write(s);
 	}
+	r = r ?: put_batches(s);
 	r = r ?: take_tallies(s);
 	return r ?: count_losses(s);
 }

@@ -20,8 +20,8 @@
 #define MAX_FRAMES   8000u
 #define ROW	     19.0
 #define MIN_FRAME    0.5 /* a narrower frame is joined with others */
-#define LEGEND_ROOM  20.0
-#define TEXT_ROOM    4.0
+#define LEGEND_SPACE 20.0
+#define TEXT_SPACE   4.0
 #define FONT	     11.5
 #define N_SHADES     4u
 #define JOINED_BYTES 64
@@ -172,16 +172,16 @@ static unsigned int shade(const char *name, size_t n_bytes)
 
 static double row_y(uint32_t depth)
 {
-	return TS_PICTURE_TITLE_ROOM + LEGEND_ROOM + 8 + depth * ROW;
+	return TS_PICTURE_TITLE_SPACE + LEGEND_SPACE + 8 + depth * ROW;
 }
 
 static void draw_frame(struct picture *picture, const char *class, const char *name,
 		       size_t n_name_bytes, double x, double width, uint32_t depth, uint64_t sum)
 {
 	struct ts_svg_label label = {.css_class = "f",
-				     .x = x + TEXT_ROOM,
+				     .x = x + TEXT_SPACE,
 				     .y = row_y(depth) + ROW - 6,
-				     .width = width - 2 * TEXT_ROOM,
+				     .width = width - 2 * TEXT_SPACE,
 				     .size = FONT,
 				     .cuts_middle = true,
 				     .no_tooltip = true};
@@ -276,13 +276,13 @@ static void draw(struct picture *picture)
 				     .size = 11};
 
 	ts_svg_begin(&picture->svg, picture->width,
-		     picture->total ? row_y(picture->n_rows) + 24 : TS_PICTURE_TITLE_ROOM,
+		     picture->total ? row_y(picture->n_rows) + 24 : TS_PICTURE_TITLE_SPACE,
 		     "Flame graph of sums by stack");
 	draw_title(picture);
 	if (!picture->total)
 		return;
 	ts_picture_legend(&picture->svg, legend, sizeof(legend) / sizeof(*legend),
-			  TS_PICTURE_TITLE_ROOM + 10, picture->width);
+			  TS_PICTURE_TITLE_SPACE + 10, picture->width);
 	ts_svg_raw(&picture->svg, "<g class=\"flame\">\n");
 	draw_frame(picture, "all", "all", 3, TS_PICTURE_MARGIN,
 		   picture->width - 2 * TS_PICTURE_MARGIN, 0, picture->total);

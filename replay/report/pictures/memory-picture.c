@@ -14,12 +14,12 @@
 #include <stdio.h>
 
 #define MAX_PANELS   64u
-#define SCALE_ROOM   74.0 /* labels of the y axis */
-#define HEADER_ROOM  40.0
-#define PEAK_ROOM    18.0 /* label of the peak */
+#define SCALE_SPACE  74.0 /* labels of the y axis */
+#define HEADER_SPACE 40.0
+#define PEAK_SPACE   18.0 /* label of the peak */
 #define PANEL_HEIGHT 130.0
 #define PANEL_GAP    16.0
-#define MORE_ROOM    18.0
+#define MORE_SPACE   18.0
 #define MAX_TICKS    5u
 #define NAME_BYTES   300u
 
@@ -60,7 +60,7 @@ static void draw_scale(struct picture *picture, struct panel *panel)
 	const struct ts_picture_axis *axis = &picture->axis;
 	struct ts_svg_label label = {.css_class = "small",
 				     .x = axis->x - 8,
-				     .width = SCALE_ROOM - 10,
+				     .width = SCALE_SPACE - 10,
 				     .size = 11,
 				     .anchor = TS_SVG_END};
 	uint64_t step = 1;
@@ -229,7 +229,7 @@ static void draw_header(struct picture *picture, const Ts__Rpc__MemoryCurve *cur
 				      .width = width,
 				      .size = 12};
 	ts_svg_label(&picture->svg, &label, text, strlen(text));
-	picture->y += HEADER_ROOM;
+	picture->y += HEADER_SPACE;
 }
 
 static void draw_panel(struct picture *picture, const Ts__Rpc__MemoryCurve *curve, bool is_sum)
@@ -238,7 +238,7 @@ static void draw_panel(struct picture *picture, const Ts__Rpc__MemoryCurve *curv
 	bool is_near = curve->has_capacity_bytes && curve->peak_bytes >= curve->capacity_bytes / 3;
 
 	draw_header(picture, curve, is_sum);
-	panel.top = picture->y + PEAK_ROOM;
+	panel.top = picture->y + PEAK_SPACE;
 	panel.bottom = panel.top + PANEL_HEIGHT;
 	if (is_near && curve->capacity_bytes > panel.max_bytes)
 		panel.max_bytes = curve->capacity_bytes;
@@ -251,7 +251,7 @@ static void draw_panel(struct picture *picture, const Ts__Rpc__MemoryCurve *curv
 		draw_peak(picture, &panel);
 	draw_tooltips(picture, &panel);
 	ts_picture_ticks(&picture->svg, &picture->axis, panel.bottom + 15);
-	picture->y = panel.bottom + TS_PICTURE_AXIS_ROOM + PANEL_GAP;
+	picture->y = panel.bottom + TS_PICTURE_AXIS_SPACE + PANEL_GAP;
 }
 
 /* Makes a curve of the points that every answer has. */
@@ -286,7 +286,7 @@ static void init_axis(struct picture *picture, const Ts__Rpc__MemoryReport *repo
 		else if (report->curves && report->curves->end_ns > start_ns)
 			part_ns = report->curves->end_ns - start_ns;
 	}
-	picture->axis.x = TS_PICTURE_MARGIN + SCALE_ROOM;
+	picture->axis.x = TS_PICTURE_MARGIN + SCALE_SPACE;
 	picture->axis.width = picture->width - picture->axis.x - TS_PICTURE_MARGIN;
 	ts_picture_axis_init(&picture->axis, start_ns, part_ns,
 			     n_points < UINT32_MAX ? (uint32_t)n_points : UINT32_MAX,
@@ -309,9 +309,9 @@ static void draw(struct picture *picture, const Ts__Rpc__MemoryReport *report)
 	picture->width = ts_picture_width(picture->options);
 	init_axis(picture, report, curves, n);
 	ts_svg_begin(&picture->svg, picture->width,
-		     TS_PICTURE_TITLE_ROOM + 6 + (n_omitted ? MORE_ROOM : 0) +
-			     (double)n * (HEADER_ROOM + PEAK_ROOM + PANEL_HEIGHT +
-					  TS_PICTURE_AXIS_ROOM + PANEL_GAP),
+		     TS_PICTURE_TITLE_SPACE + 6 + (n_omitted ? MORE_SPACE : 0) +
+			     (double)n * (HEADER_SPACE + PEAK_SPACE + PANEL_HEIGHT +
+					  TS_PICTURE_AXIS_SPACE + PANEL_GAP),
 		     "Live memory of GPUs over time");
 	if (n)
 		snprintf(text, sizeof(text), "Live GPU memory over time, at most %s in all",
@@ -319,7 +319,7 @@ static void draw(struct picture *picture, const Ts__Rpc__MemoryReport *report)
 	else
 		snprintf(text, sizeof(text), "Live GPU memory: no GPU memory was allocated");
 	ts_picture_title(&picture->svg, picture->options, text, report->damaged);
-	picture->y = TS_PICTURE_TITLE_ROOM + 6;
+	picture->y = TS_PICTURE_TITLE_SPACE + 6;
 	for (size_t i = 0; i < n; i++)
 		draw_panel(picture, curves[i], is_sum);
 	if (n_omitted) {

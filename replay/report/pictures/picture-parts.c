@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#define TICK_ROOM 96.0 /* least distance of ticks */
+#define TICK_SPACE 96.0 /* least distance of ticks */
 
 double ts_picture_width(const struct ts_picture_options *options)
 {
@@ -89,7 +89,8 @@ void ts_picture_axis_init(struct ts_picture_axis *axis, uint64_t start_ns, uint6
 		max_columns = 1;
 	axis->n_merged = axis->n_parts / max_columns + (axis->n_parts % max_columns != 0);
 	axis->max_ns = relative(axis, column_ns(axis, ts_picture_columns(axis)));
-	axis->step_ns = round_step((double)axis->part_ns * axis->n_parts * TICK_ROOM / axis->width);
+	axis->step_ns =
+		round_step((double)axis->part_ns * axis->n_parts * TICK_SPACE / axis->width);
 	first_ns = relative(axis, start_ns);
 	if (first_ns % axis->step_ns &&
 	    __builtin_add_overflow(first_ns, axis->step_ns - first_ns % axis->step_ns, &first_ns))
@@ -154,7 +155,7 @@ void ts_picture_ticks(struct ts_svg *svg, const struct ts_picture_axis *axis, do
 {
 	struct ts_svg_label label = {.css_class = "small",
 				     .y = y,
-				     .width = TICK_ROOM - 6,
+				     .width = TICK_SPACE - 6,
 				     .size = 11,
 				     .anchor = TS_SVG_MIDDLE};
 	const double end = axis->x + axis->width + TS_PICTURE_MARGIN;

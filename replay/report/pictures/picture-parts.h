@@ -8,10 +8,10 @@
 #include "replay/report/pictures/picture.h"
 #include "replay/report/pictures/svg.h"
 
-#define TS_PICTURE_MARGIN     16.0
-#define TS_PICTURE_TITLE_ROOM 54.0 /* height of ts_picture_title(), with the margin above */
-#define TS_PICTURE_AXIS_ROOM  20.0 /* height of the axis' labels */
-#define TS_PICTURE_ELEMENTS   12000u
+#define TS_PICTURE_MARGIN      16.0
+#define TS_PICTURE_TITLE_SPACE 54.0 /* height of ts_picture_title(), with the margin above */
+#define TS_PICTURE_AXIS_SPACE  20.0 /* height of the axis' labels */
+#define TS_PICTURE_ELEMENTS    12000u
 
 /* Returns the width in pixels. */
 double ts_picture_width(const struct ts_picture_options *options);

@@ -314,7 +314,7 @@ static bool is_common(const char *text, size_t n_bytes)
 static bool fit(const struct ts_svg_label *label, const char *text, size_t n_bytes,
 		struct shown *ret_shown)
 {
-	double width = ts_svg_width(text, n_bytes, label->size), room = label->width - label->size;
+	double width = ts_svg_width(text, n_bytes, label->size), space = label->width - label->size;
 	size_t n_characters;
 
 	*ret_shown = (struct shown){.n_first = n_bytes, .width = width, .is_whole = true};
@@ -322,11 +322,11 @@ static bool fit(const struct ts_svg_label *label, const char *text, size_t n_byt
 	if (width <= label->width)
 		return n_bytes != 0;
 	ret_shown->is_whole = false;
-	ret_shown->n_first = fit_first(text, n_bytes, label->cuts_middle ? room * 0.6 : room,
+	ret_shown->n_first = fit_first(text, n_bytes, label->cuts_middle ? space * 0.6 : space,
 				       label->size, &n_characters);
 	width = ts_svg_width(text, ret_shown->n_first, label->size);
 	if (label->cuts_middle && n_characters > 1) {
-		ret_shown->n_last = fit_last(text, n_bytes, room - width, label->size);
+		ret_shown->n_last = fit_last(text, n_bytes, space - width, label->size);
 		width += ts_svg_width(text + n_bytes - ret_shown->n_last, ret_shown->n_last,
 				      label->size);
 	}

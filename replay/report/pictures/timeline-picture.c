@@ -13,17 +13,17 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MAX_DEVICES 64u
-#define MAX_LANES   160u
-#define SHARE_ROOM  58.0
-#define DEVICE_ROOM 38.0 /* name and figures of a device */
-#define STREAM_LANE 18.0
-#define DEVICE_LANE 26.0
-#define LANE_GAP    3.0
-#define DEVICE_GAP  14.0
-#define MORE_ROOM   18.0
-#define LEGEND_ROOM 20.0
-#define MIN_BAR	    1.0
+#define MAX_DEVICES  64u
+#define MAX_LANES    160u
+#define SHARE_SPACE  58.0
+#define DEVICE_SPACE 38.0 /* name and figures of a device */
+#define STREAM_LANE  18.0
+#define DEVICE_LANE  26.0
+#define LANE_GAP     3.0
+#define DEVICE_GAP   14.0
+#define MORE_SPACE   18.0
+#define LEGEND_SPACE 20.0
+#define MIN_BAR	     1.0
 /* With this number of columns, no picture has more than TS_PICTURE_ELEMENTS bars. */
 #define MIN_COLUMNS  30u
 #define NAME_BYTES   300u
@@ -172,7 +172,7 @@ static void draw_lane(struct picture *picture, const char *name, bool is_of_devi
 	label.css_class = "small";
 	label.size = 11;
 	label.x = picture->width - TS_PICTURE_MARGIN;
-	label.width = SHARE_ROOM - 6;
+	label.width = SHARE_SPACE - 6;
 	ts_figure_percent(share, busy_ns, window_ns(picture));
 	ts_svg_label(&picture->svg, &label, share, strlen(share));
 	picture->y += height + LANE_GAP;
@@ -226,7 +226,7 @@ static void draw_header(struct picture *picture, const Ts__Rpc__TimelineDevice *
 		      ts_figure_percent(compute, device->compute_ns, all_ns),
 		      ts_figure_percent(copies, device->copy_ns, all_ns),
 		      ts_figure_percent(both, device->overlap_ns, all_ns));
-	picture->y += DEVICE_ROOM;
+	picture->y += DEVICE_SPACE;
 }
 
 /*
@@ -293,10 +293,10 @@ static void draw_device(struct picture *picture, const Ts__Rpc__TimelineDevice *
 
 		ts_svg_labelf(&picture->svg, &label, "%s streams with less work are not shown",
 			      ts_figure_count(count, device->n_streams - n_drawn));
-		picture->y += MORE_ROOM;
+		picture->y += MORE_SPACE;
 	}
 	ts_picture_ticks(&picture->svg, &picture->axis, picture->y + 11);
-	picture->y += TS_PICTURE_AXIS_ROOM + DEVICE_GAP;
+	picture->y += TS_PICTURE_AXIS_SPACE + DEVICE_GAP;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -306,9 +306,9 @@ static double device_height(const struct picture *picture, const Ts__Rpc__Timeli
 	size_t n =
 		device->n_streams < picture->max_streams ? device->n_streams : picture->max_streams;
 
-	return DEVICE_ROOM + (n_device_parts(device) ? 2 * (DEVICE_LANE + LANE_GAP) : 0) +
-	       (double)n * (STREAM_LANE + LANE_GAP) + (n < device->n_streams ? MORE_ROOM : 0) +
-	       TS_PICTURE_AXIS_ROOM + DEVICE_GAP;
+	return DEVICE_SPACE + (n_device_parts(device) ? 2 * (DEVICE_LANE + LANE_GAP) : 0) +
+	       (double)n * (STREAM_LANE + LANE_GAP) + (n < device->n_streams ? MORE_SPACE : 0) +
+	       TS_PICTURE_AXIS_SPACE + DEVICE_GAP;
 }
 
 /*
@@ -338,7 +338,7 @@ static void measure(struct picture *picture, uint32_t max_columns)
 	}
 	picture->label_width = fmax(96, fmin(190, picture->width * 0.2));
 	picture->axis.x = TS_PICTURE_MARGIN + picture->label_width;
-	picture->axis.width = picture->width - picture->axis.x - SHARE_ROOM - TS_PICTURE_MARGIN;
+	picture->axis.width = picture->width - picture->axis.x - SHARE_SPACE - TS_PICTURE_MARGIN;
 	ts_picture_axis_init(&picture->axis, report->start_ns, report->part_ns,
 			     n_parts < UINT32_MAX ? (uint32_t)n_parts : UINT32_MAX,
 			     picture->options->origin_ns, max_columns);
@@ -373,22 +373,22 @@ static void draw(struct picture *picture)
 		{"lane", "idle; a bar's height is the busy share of its column"},
 	};
 	const Ts__Rpc__TimelineReport *report = picture->report;
-	double height = TS_PICTURE_TITLE_ROOM;
+	double height = TS_PICTURE_TITLE_SPACE;
 	size_t n_left_out = report->n_devices - picture->n_devices;
 	char count[TS_FIGURE_BYTES];
 
 	if (picture->n_devices)
-		height += LEGEND_ROOM + 6;
+		height += LEGEND_SPACE + 6;
 	for (size_t i = 0; i < picture->n_devices; i++)
 		height += device_height(picture, report->devices[i]);
-	height += n_left_out ? MORE_ROOM : 0;
+	height += n_left_out ? MORE_SPACE : 0;
 	ts_svg_begin(&picture->svg, picture->width, height, "Timeline of GPUs and streams");
 	draw_title(picture);
 	if (!picture->n_devices)
 		return;
 	ts_picture_legend(&picture->svg, legend, sizeof(legend) / sizeof(*legend),
-			  TS_PICTURE_TITLE_ROOM + 10, picture->width);
-	picture->y = TS_PICTURE_TITLE_ROOM + LEGEND_ROOM + 6;
+			  TS_PICTURE_TITLE_SPACE + 10, picture->width);
+	picture->y = TS_PICTURE_TITLE_SPACE + LEGEND_SPACE + 6;
 	for (size_t i = 0; i < picture->n_devices; i++)
 		draw_device(picture, report->devices[i]);
 	if (n_left_out) {

@@ -229,7 +229,7 @@ static void unref(struct ts_tile_block *block)
 }
 
 /* Drops the least recently used blocks until n_bytes more fit. */
-static void make_room(struct ts_tile_cache *cache, uint64_t n_bytes)
+static void make_space(struct ts_tile_cache *cache, uint64_t n_bytes)
 {
 	while (cache->n && cache->n_bytes + n_bytes > CACHE_BYTES) {
 		size_t oldest = 0;
@@ -263,7 +263,7 @@ static struct ts_tile_block *find(struct ts_tile_cache *cache, uint64_t number)
 static void keep_block(struct ts_tile_cache *cache, struct ts_tile_block *block)
 {
 	pthread_mutex_lock(&cache->lock);
-	make_room(cache, block->n_bytes);
+	make_space(cache, block->n_bytes);
 	if (block->n_bytes <= CACHE_BYTES && !TS_GROW(cache->at, cache->capacity, cache->n + 1)) {
 		cache->at[cache->n++] = block;
 		cache->n_bytes += block->n_bytes;

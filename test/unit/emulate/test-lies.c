@@ -4,81 +4,12 @@
  * row for itself. Times are random or at the limits of their type. Every operation that can run
  * runs once, and the path covers all time.
  */
-#include "test/unit/harness.h"
+#include "test/unit/emulate/lies.h"
 
 #include "replay/emulate/emulate.h"
 
 #define N_TRACES 4000
 #define MAX_ROWS 300u
-
-static uint64_t seed;
-
-static unsigned int below(unsigned int n)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned int)(seed >> 33) % n;
-}
-
-union any_row {
-	struct ts_row_api api;
-	struct ts_row_kernel kernel;
-	struct ts_row_memcpy copy;
-	struct ts_row_memset set;
-	struct ts_row_sync sync;
-	struct ts_row_event event;
-	struct ts_row_stream_wait wait;
-	struct ts_row_graph_launch launch;
-	struct ts_row_stream stream;
-	uint64_t words[TS_ROW_MAX_BYTES / 8];
-};
-
-static const unsigned int types[] = {
-	TS_ROW_API,  TS_ROW_API,   TS_ROW_API,	       TS_ROW_KERNEL, TS_ROW_KERNEL,
-	TS_ROW_SYNC, TS_ROW_EVENT, TS_ROW_STREAM_WAIT, TS_ROW_MEMCPY, TS_ROW_MEMSET,
-	TS_ROW_SYNC, TS_ROW_EVENT, TS_ROW_STREAM_WAIT, TS_ROW_STREAM, TS_ROW_GRAPH_LAUNCH,
-};
-
-static uint64_t any_time(unsigned int how, uint64_t now_ns)
-{
-	switch (below(how ? 40 : 400)) {
-	case 0:
-		return UINT64_MAX - below(3);
-	case 1:
-		return below(3);
-	case 2:
-		return (uint64_t)below(1u << 30) << 30;
-	default:
-		return now_ns + below(100);
-	}
-}
-
-static void fill(const struct ts_row_schema *schema, union any_row *row, unsigned int how,
-		 uint64_t now_ns)
-{
-	memset(row, 0, sizeof(*row));
-	for (unsigned int i = 0; i < schema->n_columns; i++) {
-		const struct ts_column *column = &schema->columns[i];
-		uint8_t *at = (uint8_t *)row + column->offset;
-		uint64_t value = below(3);
-
-		if (column->role == TS_ROLE_TIME_START || column->role == TS_ROLE_TIME_END)
-			value = any_time(how, now_ns);
-		else if (column->role == TS_ROLE_OP)
-			value = below(60);
-		else if (column->role == TS_ROLE_STREAM || column->role == TS_ROLE_DEVICE)
-			value = below(20) ? below(3) : TS_NO_DEVICE;
-		else if (column->role == TS_ROLE_ENUM || column->role == TS_ROLE_FLAGS)
-			value = below(5);
-		else if (column->role == TS_ROLE_COUNT || column->role == TS_ROLE_BYTES)
-			value = below(4) ? below(2000) : UINT64_MAX;
-		memcpy(at, &value, column->width);
-	}
-	if (schema->type == TS_ROW_API && below(8))
-		row->api.flags = TS_API_EXPECTS_DEVICE;
-	/* Most rows are no nodes of a graph. */
-	if (schema->type == TS_ROW_KERNEL && below(4))
-		row->kernel.graph = 0, row->kernel.graph_node = 0;
-}
 
 static const char *name_of(void *user, uint32_t name)
 {
@@ -124,37 +55,38 @@ TS_TEST(rows_that_lie)
 		{"merge 0,1", "merge 1,2", "host=100000x"},
 		{"copy *=0.00001x", "multiprocessors=7", "graph=2"},
 	};
-	union any_row row;
+	union lie row;
 
-	seed = 3;
+	lie_seed = 3;
 	for (unsigned int i = 0; i < N_TRACES; i++) {
 		ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder = NULL;
 		ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program = NULL;
 		ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *recorded = NULL;
-		const struct ts_emulate_options options = {.has_ops = !below(4),
-							   .has_stream = !below(8),
-							   .stream = below(3),
-							   .first_op = below(30),
-							   .last_op = 30 + below(30)};
-		unsigned int n_rows = below(MAX_ROWS), how = below(2), which;
+		const struct ts_emulate_options options = {.has_ops = !lie_below(4),
+							   .has_stream = !lie_below(8),
+							   .stream = lie_below(3),
+							   .first_op = lie_below(30),
+							   .last_op = 30 + lie_below(30)};
+		unsigned int n_rows = lie_below(MAX_ROWS), how = lie_below(2), which;
 		uint64_t now_ns = 1000;
 
 		ts_check_int(ts_emulate_builder_new(NULL, &options, &builder), 0);
 		for (unsigned int k = 0; k < n_rows; k++) {
-			struct ts_sbt_row its = {.type = types[below(TS_ARRAY_LEN(types))],
-						 .session = 1 + below(2),
-						 .any = &row};
+			struct ts_sbt_row its = {
+				.type = lie_types[lie_below(TS_ARRAY_LEN(lie_types))],
+				.session = 1 + lie_below(2),
+				.any = &row};
 
 			its.schema = ts_row_schema(its.type);
-			fill(its.schema, &row, how, now_ns);
-			now_ns += below(50);
+			lie_fill(its.schema, &row, how, now_ns);
+			now_ns += lie_below(50);
 			ts_check_int(ts_emulate_builder_feed(builder, &its), 0);
 		}
 		ts_check_int(ts_emulate_builder_finish(builder, &program), 0);
 		ts_check_int(ts_emulate_recorded(program, &recorded), 0);
 		check_run(program, NULL, 0);
-		which = below(TS_ARRAY_LEN(texts));
-		check_run(program, texts[which], 1 + below(3));
+		which = lie_below(TS_ARRAY_LEN(texts));
+		check_run(program, texts[which], 1 + lie_below(3));
 	}
 }
 
@@ -207,12 +139,12 @@ TS_TEST(edits_that_are_none)
 		ts_check_int(ts_emulate_edit_parse(bad[i], &edit, message), -EINVAL);
 		ts_check(message[0]);
 	}
-	seed = 4;
+	lie_seed = 4;
 	for (unsigned int i = 0; i < 100000; i++) {
-		unsigned int n = below(sizeof(text) - 1);
+		unsigned int n = lie_below(sizeof(text) - 1);
 
 		for (unsigned int k = 0; k < n; k++)
-			text[k] = "kernel copysplitmerge=,x12.e-*?"[below(31)];
+			text[k] = "kernel copysplitmerge=,x12.e-*?"[lie_below(31)];
 		text[n] = '\0';
 		ts_emulate_edit_parse(text, &edit, message);
 	}

@@ -3,7 +3,7 @@
  * An emulation in windows equals an emulation of the whole trace: exactly without edits, and nearly
  * with edits. The traces are a generated training job and those of test/integration/golden.
  */
-#include "test/unit/harness.h"
+#include "test/unit/emulate/lies.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -171,7 +171,8 @@ TS_TEST(unedited_is_exact)
 }
 
 /* With edits, the length of the emulation differs by at most `most` of the recorded length. */
-static void check_edited(struct ts_sbt_reader *reader, const char *texts, double most)
+static void check_edited(struct ts_sbt_reader *reader, size_t n_items, const char *texts,
+			 double most)
 {
 	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program =
 		read_whole(reader);
@@ -188,7 +189,7 @@ static void check_edited(struct ts_sbt_reader *reader, const char *texts, double
 		ts_check_int(ts_emulate_edit_parse(text, &edits[n++], message), 0);
 	ts_check_int(ts_emulate_recorded(program, &recorded), 0);
 	ts_check_int(ts_emulate_run(program, edits, n, &names, &result, message), 0);
-	ts_check_int(run_windows(reader, 4000, edits, n, NULL, &sums, message), 0);
+	ts_check_int(run_windows(reader, n_items, edits, n, NULL, &sums, message), 0);
 	is = (double)(sums.to_ns - sums.from_ns);
 	was = (double)result->makespan_ns;
 	before = (double)recorded->makespan_ns;
@@ -201,17 +202,40 @@ TS_TEST(edited_is_near)
 {
 	struct ts_sbt_reader *reader = open_training();
 
-	check_edited(reader, "kernel *=2x", 0.01);
-	check_edited(reader, "kernel *=0.5x", 0.01);
-	check_edited(reader, "kernel *=0.02x", 0.01);
-	check_edited(reader, "host=2x", 0.01);
-	check_edited(reader, "host=2x;kernel *=3x", 0.01);
-	check_edited(reader, "copy *=0.1x", 0.01);
-	check_edited(reader, "launch-latency=0us", 0.01);
-	check_edited(reader, "call *=4x", 0.01);
-	check_edited(reader, "graph", 0.01);
-	check_edited(reader, "merge 7,13", 0.02);
+	check_edited(reader, 4000, "kernel *=2x", 0.01);
+	check_edited(reader, 4000, "kernel *=0.5x", 0.01);
+	check_edited(reader, 4000, "kernel *=0.02x", 0.01);
+	check_edited(reader, 4000, "host=2x", 0.01);
+	check_edited(reader, 4000, "host=2x;kernel *=3x", 0.01);
+	check_edited(reader, 4000, "copy *=0.1x", 0.01);
+	check_edited(reader, 4000, "launch-latency=0us", 0.01);
+	check_edited(reader, 4000, "call *=4x", 0.01);
+	check_edited(reader, 4000, "graph", 0.01);
+	check_edited(reader, 4000, "merge 7,13", 0.02);
 	ts_sbt_reader_free(reader);
+}
+
+/* Windows of some tens of calls and operations, with events, graphs and several threads. */
+TS_TEST(small_windows_are_near)
+{
+	static const char *const golden[] = {"train", "delays", "race"};
+	static const char *const edits[] = {"kernel *=0.1x", "host=3x", "call *=0.2x",
+					    "launch-latency=0us"};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(golden); i++) {
+		struct ts_sbt_reader *reader;
+		char path[512];
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%s.sbt", TEST_GOLDEN, golden[i]);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		ts_check(fd >= 0);
+		ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+		for (size_t k = 0; k < TS_ARRAY_LEN(edits); k++)
+			check_edited(reader, 40, edits[k], 0.01);
+		ts_sbt_reader_free(reader);
+		close(fd);
+	}
 }
 
 /* Returns the first operation whose call waits, by the edit that removes its wait. */
@@ -252,4 +276,71 @@ TS_TEST(an_edit_matches_somewhere)
 	ts_check(strstr(message, "nothing"));
 	ts_sbt_reader_free(reader);
 	close(fd);
+}
+
+/* Writes up to 400 rows that lie, in blocks of some tens. */
+static struct ts_sbt_reader *open_lies(void)
+{
+	int fd = memfd_create("lies", MFD_CLOEXEC);
+	const struct ts_row_session row = {.pid = 1, .start_ns = 900};
+	const struct ts_row_thread thread = {.tid = 5};
+	unsigned int n_rows = lie_below(400), how = lie_below(2), which;
+	struct ts_sbt_session_writer *session;
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_reader *reader;
+	uint64_t now_ns = 1000;
+	union lie lie;
+	uint32_t id;
+
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	for (int i = 0; i < 3; i++)
+		ts_check_int(ts_sbt_session_writer_add_thread(session, &thread, &id), 0);
+	for (unsigned int i = 0; i < n_rows; i++) {
+		which = lie_types[lie_below(TS_ARRAY_LEN(lie_types))];
+		now_ns += lie_below(20);
+		lie_fill(ts_row_schema(which), &lie, how, now_ns);
+		/* The writer refuses some lies. */
+		(void)ts_sbt_session_writer_add_row(session, which, &lie);
+		if (i % 40 == 39)
+			(void)ts_sbt_session_writer_seal(session, NULL, 0);
+	}
+	(void)ts_sbt_session_writer_seal(session, NULL, 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	close(fd);
+	return reader;
+}
+
+/* Each operation runs once in some window, whatever the rows are. */
+TS_TEST(rows_that_lie)
+{
+	static const char *const texts[] = {"kernel *=2x", "merge 1,2", "graph",
+					    "no-sync *",   "split 1=3", "h2d-engines=2",
+					    "host=100000x"};
+
+	lie_seed = 5;
+	for (unsigned int i = 0; i < 400; i++) {
+		struct ts_sbt_reader *reader = open_lies();
+		ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program =
+			read_whole(reader);
+		size_t n_items = 1 + lie_below(60), n_edits = lie_below(3);
+		struct ts_emulate_edit edits[2];
+		struct ts_emulate_doubts doubts;
+		struct ts_emulate_sums sums;
+		char message[TS_EMULATE_TEXT_BYTES] = "";
+		int r;
+
+		for (size_t k = 0; k < n_edits; k++)
+			ts_check_int(ts_emulate_edit_parse(texts[lie_below(TS_ARRAY_LEN(texts))],
+							   &edits[k], message),
+				     0);
+		r = run_windows(reader, n_items, edits, n_edits, NULL, &sums, message);
+		ts_check(!r || (r == -EINVAL && n_edits && message[0]));
+		ts_emulate_doubts(program, &doubts);
+		ts_check_int(sums.n_ops, doubts.n_ops);
+		ts_sbt_reader_free(reader);
+	}
 }

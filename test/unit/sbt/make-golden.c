@@ -235,6 +235,32 @@ static void make_samples(void)
 	dump_and_close(fd, "samples.txt");
 }
 
+/* Writes kernels by a clock that ticks, whose times are SCALED. */
+static void make_scaled(void)
+{
+	int fd = create("scaled.sbt");
+	struct made made = begin(fd);
+	struct ts_row_kernel row = {.context = 1, .stream = 7};
+
+	begin_session(&made, 1);
+	for (unsigned i = 0; i < 700; i++) {
+		uint64_t kind = test_random(&made.state) % 3;
+
+		row.start_ns = made.now += 32 * (30 + test_random(&made.state) % 8);
+		row.end_ns = row.start_ns + 32 * (100 << 2 * kind);
+		row.end_ns += 32 * (test_random(&made.state) % (UINT64_C(8) << 2 * kind)) + i % 2;
+		row.end_ns += i % 300 == 77 ? 1000000 : 0;
+		made.now = row.end_ns;
+		row.op_id = i + 1;
+		row.grid_x = 1 + (uint32_t)kind;
+		ts_check_int(ts_sbt_session_writer_add_row(made.session, TS_ROW_KERNEL, &row), 0);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(made.session, "where it was", 12), 0);
+	ts_sbt_session_writer_free(made.session);
+	end(&made);
+	dump_and_close(fd, "scaled.txt");
+}
+
 TS_TEST(make)
 {
 	dump_and_close(write_trace("every-type.sbt", 2, 2, WANTED), "every-type.txt");
@@ -244,6 +270,7 @@ TS_TEST(make)
 	make_appended();
 	make_parts();
 	make_samples();
+	make_scaled();
 }
 
 __attribute__((constructor)) static void take_directory(void)

@@ -57,7 +57,7 @@ static void meet(struct met *met, const struct ts_sbt_block_header *header, uint
 static void encode(const struct ts_row_schema *schema, const uint8_t *rows, uint32_t n,
 		   struct ts_sbt_block_header *ret_header, uint8_t **ret_raw)
 {
-	struct ts_encoder encoder = {0};
+	struct ts_encoder encoder = {.is_short = n % 3};
 	struct ts_builder *builder;
 	struct ts_buffer out = {0};
 	ZSTD_DCtx *zstd = ZSTD_createDCtx();
@@ -80,7 +80,7 @@ static void encode(const struct ts_row_schema *schema, const uint8_t *rows, uint
 	}
 	ts_check_int(ts_builder_encode(builder, &encoder, 1, &out), 0);
 	memcpy(ret_header, out.bytes, sizeof(*ret_header));
-	ts_check_int(ts_block_bytes(ret_header), out.n);
+	ts_check_int(ts_block_held_bytes(ret_header), out.n);
 	ts_check_int(ts_block_payload(zstd, ret_header, false, out.bytes + sizeof(*ret_header),
 				      ret_raw, &why),
 		     0);

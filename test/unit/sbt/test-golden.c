@@ -113,6 +113,7 @@ TS_TEST(short_files)
 	check_file("short-operations", true);
 	check_file("short-samples", true);
 	check_file("short-appended", true);
+	check_file("short-scaled", true);
 }
 
 TS_TEST(samples)

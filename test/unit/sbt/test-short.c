@@ -90,6 +90,8 @@ TS_TEST(directories)
 				.n_bytes = 5,
 			};
 
+			if (column.encoding == TS_SBT_SCALED)
+				column.width = 8;
 			if (column.encoding == TS_SBT_PLANES)
 				column.n_planes = (uint8_t)(test_random(&state) % 9);
 			if (column.encoding == TS_SBT_RAW)

@@ -147,7 +147,7 @@ static int add_text(struct ts_arrow_table *table, struct ts_arrow_column *column
 {
 	size_t n_bytes = strlen(text);
 	int32_t end;
-	uint8_t *room;
+	uint8_t *space;
 	uint32_t id;
 	bool is_new;
 	int r;
@@ -155,7 +155,7 @@ static int add_text(struct ts_arrow_table *table, struct ts_arrow_column *column
 	if (is_last(column, text, n_bytes))
 		return ts_buffer_append(&column->values, &column->last, sizeof(column->last));
 	r = clean_text(&table->clean, text);
-	r = r ? r : ts_buffer_reserve(&column->text_ends, sizeof(end), &room);
+	r = r ? r : ts_buffer_reserve(&column->text_ends, sizeof(end), &space);
 	if (!r && table->clean.n > TS_ARROW_FILE_TEXT_BYTES)
 		r = -E2BIG;
 	r = r ? r

@@ -41,7 +41,7 @@ struct ts_cupti_buffer {
 	bool full;
 	bool delivered;
 	/* For a record of a face whose records are shorter; used between reserve and commit. */
-	uint8_t room[LONGEST] __attribute__((aligned(RECORD_ALIGNMENT)));
+	uint8_t space[LONGEST] __attribute__((aligned(RECORD_ALIGNMENT)));
 };
 
 enum which {
@@ -259,8 +259,8 @@ static void place_record(uint32_t kind, size_t n_bytes, struct ts_cupti_slot *sl
 	slot->record = slot->buffer->data + slot->offset;
 	if (n_bytes >= n_full)
 		return;
-	memset(slot->buffer->room, 0, n_full);
-	slot->record = slot->buffer->room;
+	memset(slot->buffer->space, 0, n_full);
+	slot->record = slot->buffer->space;
 }
 
 bool ts_cupti_buffer_reserve(uint32_t kind, struct ts_cupti_slot *ret_slot)
@@ -298,8 +298,8 @@ void ts_cupti_buffer_commit(const struct ts_cupti_slot *slot, bool pending)
 	const struct ts_cupti_activity *record = slot->record;
 	const size_t n_bytes = ts_cupti_face_bytes(record->kind);
 
-	if (slot->record == buffer->room)
-		memcpy(buffer->data + slot->offset, buffer->room, n_bytes);
+	if (slot->record == buffer->space)
+		memcpy(buffer->data + slot->offset, buffer->space, n_bytes);
 	buffer->used += n_bytes;
 	buffer->n_records++;
 	if (pending)

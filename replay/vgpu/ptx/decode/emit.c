@@ -12,16 +12,16 @@
 
 int ts_ptx_reserve(void *array, uint32_t n, uint32_t *capacity, size_t element_bytes)
 {
-	size_t n_room = *capacity;
+	size_t n_space = *capacity;
 	char *p;
 
 	if (n < *capacity)
 		return 0;
-	if (ts_grow(array, &n_room, (size_t)n + 1, element_bytes) || n_room > UINT32_MAX)
+	if (ts_grow(array, &n_space, (size_t)n + 1, element_bytes) || n_space > UINT32_MAX)
 		return -ENOMEM;
 	memcpy(&p, array, sizeof(p));
-	memset(p + *capacity * element_bytes, 0, (n_room - *capacity) * element_bytes);
-	*capacity = (uint32_t)n_room;
+	memset(p + *capacity * element_bytes, 0, (n_space - *capacity) * element_bytes);
+	*capacity = (uint32_t)n_space;
 	return 0;
 }
 

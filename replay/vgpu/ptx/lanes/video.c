@@ -5,14 +5,14 @@
  */
 #include "replay/vgpu/ptx/run/ptx-exec.h"
 
-static int64_t video_part(uint32_t word, uint32_t i, uint32_t bits, bool is_signed)
+static int64_t signed_part(uint32_t word, uint32_t i, uint32_t bits, bool is_signed)
 {
 	int64_t v = (int64_t)(word >> i * bits & (uint32_t)(UINT64_MAX >> (64 - bits)));
 
 	return is_signed && v >> (bits - 1) & 1 ? v - (INT64_C(1) << bits) : v;
 }
 
-static int64_t video_clamp(int64_t v, uint32_t bits, bool is_signed)
+static int64_t clamp(int64_t v, uint32_t bits, bool is_signed)
 {
 	int64_t high = (INT64_C(1) << (is_signed ? bits - 1 : bits)) - 1;
 	int64_t low = is_signed ? -high - 1 : 0;
@@ -24,17 +24,17 @@ static int64_t video_clamp(int64_t v, uint32_t bits, bool is_signed)
  * Saturates a result as GPUs do: they emulate these instructions and clamp a 32-bit unsigned sum or
  * difference only from below.
  */
-static int64_t video_saturate(int64_t v, uint32_t bits, uint32_t aux)
+static int64_t saturate(int64_t v, uint32_t bits, uint32_t aux)
 {
 	uint32_t op = aux & TS_PTX_VIDEO_OP_MASK;
 
 	if (bits == 32 && !(aux & TS_PTX_VIDEO_SIGNED_D) &&
 	    (op == VIDEO_ADD || op == VIDEO_SUB || op == VIDEO_ABSDIFF))
 		return v < 0 ? 0 : v;
-	return video_clamp(v, bits, aux & TS_PTX_VIDEO_SIGNED_D);
+	return clamp(v, bits, aux & TS_PTX_VIDEO_SIGNED_D);
 }
 
-static bool video_compare(int64_t a, int64_t b, uint32_t cmp)
+static bool compare(int64_t a, int64_t b, uint32_t cmp)
 {
 	switch (cmp) {
 	case CMP_EQ:
@@ -52,7 +52,7 @@ static bool video_compare(int64_t a, int64_t b, uint32_t cmp)
 	}
 }
 
-static int64_t video_op(int64_t a, int64_t b, int64_t c, uint32_t aux)
+static int64_t first_operation(int64_t a, int64_t b, int64_t c, uint32_t aux)
 {
 	uint64_t count = (uint64_t)b;
 
@@ -75,14 +75,14 @@ static int64_t video_op(int64_t a, int64_t b, int64_t c, uint32_t aux)
 		return (aux & TS_PTX_VIDEO_OP_MASK) == VIDEO_SHL ? (int64_t)((uint64_t)a << count)
 								 : a >> count;
 	case VIDEO_SET:
-		return video_compare(a, b, aux >> TS_PTX_VIDEO_CMP_SHIFT & 7);
+		return compare(a, b, aux >> TS_PTX_VIDEO_CMP_SHIFT & 7);
 	default:
 		return (int64_t)((uint64_t)a * (uint64_t)b + (uint64_t)c) >>
 		       (aux >> TS_PTX_VIDEO_SCALE_SHIFT & 15);
 	}
 }
 
-static uint32_t video_second(int64_t v, uint32_t c, uint32_t aux)
+static uint32_t second_operation(int64_t v, uint32_t c, uint32_t aux)
 {
 	bool is_signed = aux & TS_PTX_VIDEO_SIGNED_D;
 	int64_t x = is_signed ? (int32_t)v : (int64_t)(uint32_t)v;
@@ -100,21 +100,21 @@ static uint32_t video_second(int64_t v, uint32_t c, uint32_t aux)
 	}
 }
 
-static uint32_t video_one(uint32_t a, uint32_t b, uint32_t c, uint32_t aux)
+static uint32_t compute_lane(uint32_t a, uint32_t b, uint32_t c, uint32_t aux)
 {
 	uint32_t parts = aux >> TS_PTX_VIDEO_PARTS_SHIFT & 7, bits = 32 / parts, d = 0;
 	bool sum = aux >> TS_PTX_VIDEO_SECOND_SHIFT;
 	int64_t addend = aux & TS_PTX_VIDEO_SIGNED_D ? (int32_t)c : (int64_t)c;
 
 	for (uint32_t i = 0; i < parts; i++) {
-		int64_t v =
-			video_op(video_part(a, i, bits, aux & TS_PTX_VIDEO_SIGNED_A),
-				 video_part(b, i, bits, aux & TS_PTX_VIDEO_SIGNED_B), addend, aux);
+		int64_t v = first_operation(signed_part(a, i, bits, aux & TS_PTX_VIDEO_SIGNED_A),
+					    signed_part(b, i, bits, aux & TS_PTX_VIDEO_SIGNED_B),
+					    addend, aux);
 
 		if (aux & TS_PTX_VIDEO_SAT)
-			v = video_saturate(v, bits, aux);
+			v = saturate(v, bits, aux);
 		if (parts == 1)
-			return video_second(v, c, aux);
+			return second_operation(v, c, aux);
 		if (sum)
 			d += (uint32_t)v;
 		else
@@ -123,7 +123,7 @@ static uint32_t video_one(uint32_t a, uint32_t b, uint32_t c, uint32_t aux)
 	return sum ? d + c : d;
 }
 
-static int video_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
+static int execute(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	const uint32_t *a = ts_ptx_slot(w, in->a), *b = ts_ptx_slot(w, in->b),
 		       *c = ts_ptx_slot(w, in->c);
@@ -132,12 +132,12 @@ static int video_insn(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint3
 	for (uint32_t left = m; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 
-		d[i] = video_one(a[i], b[i], c[i], in->aux);
+		d[i] = compute_lane(a[i], b[i], c[i], in->aux);
 	}
 	return 0;
 }
 
 void ts_ptx_fill_video(struct ts_ptx_optable *t)
 {
-	t->fn[F_VIDEO][TY_NONE] = video_insn;
+	t->fn[F_VIDEO][TY_NONE] = execute;
 }

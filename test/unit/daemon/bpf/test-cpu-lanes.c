@@ -22,24 +22,30 @@ struct expected {
 
 static void make_lanes(struct ts_bpf_lanes *lanes)
 {
-	int fd = memfd_create("lanes", MFD_CLOEXEC);
+	size_t n = N_LANES * ts_bpf_lane_events(N_LANES);
+	int fd = memfd_create("lanes", MFD_CLOEXEC),
+	    events_fd = memfd_create("events", MFD_CLOEXEC);
 
-	ts_check(fd >= 0);
+	ts_check(fd >= 0 && events_fd >= 0);
 	ts_check_int(ftruncate(fd, N_LANES * sizeof(struct ts_bpf_lane)), 0);
-	ts_check_int(ts_bpf_lanes_init(lanes, fd, N_LANES), 0);
+	ts_check_int(ftruncate(events_fd, (off_t)(n * sizeof(struct ts_bpf_off_cpu))), 0);
+	ts_check_int(ts_bpf_lanes_init(lanes, fd, events_fd, N_LANES), 0);
 	ts_check_int(lanes->n_lanes, N_LANES);
+	ts_check_int(lanes->lanes[1].n_events, ts_bpf_lane_events(N_LANES));
 	close(fd);
+	close(events_fd);
 }
 
 /* Adds an event as the program does. Returns false if the lane is full. */
-static bool put(struct ts_bpf_lane *lane, uint32_t cpu, uint64_t number)
+static bool put(struct ts_bpf_lanes *lanes, uint32_t cpu, uint64_t number)
 {
+	struct ts_bpf_lane *lane = &lanes->lanes[cpu];
 	uint64_t n = lane->n_written;
 	struct ts_bpf_off_cpu *event;
 
-	if (n - __atomic_load_n(&lane->n_read, __ATOMIC_ACQUIRE) >= TS_BPF_LANE_EVENTS)
+	if (n - __atomic_load_n(&lane->n_read, __ATOMIC_ACQUIRE) >= lane->n_events)
 		return false;
-	event = &lane->events[n % TS_BPF_LANE_EVENTS];
+	event = &lanes->events[cpu * lane->n_events + n % lane->n_events];
 	event->event.start_ns = number;
 	event->event.end_ns = ~number;
 	event->end_cpu = cpu;
@@ -70,14 +76,14 @@ TS_TEST(all_events_in_order_over_the_edge)
 	make_lanes(&lanes);
 	for (uint32_t round = 0; round < 50; round++) {
 		for (uint32_t cpu = 0; cpu < N_LANES; cpu++)
-			for (uint32_t i = 0; i < round * 37 * cpu % TS_BPF_LANE_EVENTS; i++)
-				ts_check(put(&lanes.lanes[cpu], cpu, n[cpu]++));
+			for (uint32_t i = 0; i < round * 137 * cpu % lanes.n_events; i++)
+				ts_check(put(&lanes, cpu, n[cpu]++));
 		ts_bpf_lanes_read(&lanes, take, &expected);
 		for (uint32_t cpu = 0; cpu < N_LANES; cpu++)
 			ts_check_int(expected.next[cpu], n[cpu]);
 	}
 	ts_check_int(n[0], 0);
-	ts_check(n[2] > 4 * TS_BPF_LANE_EVENTS);
+	ts_check(n[2] > 4 * lanes.n_events);
 	ts_bpf_lanes_deinit(&lanes);
 }
 
@@ -90,14 +96,23 @@ TS_TEST(a_full_lane_is_read_whole)
 	make_lanes(&lanes);
 	/* The counters go on after 2^64 events. */
 	lanes.lanes[1].n_written = lanes.lanes[1].n_read = UINT64_MAX - 100;
-	while (put(&lanes.lanes[1], 1, n))
+	while (put(&lanes, 1, n))
 		n++;
-	ts_check_int(n, TS_BPF_LANE_EVENTS);
+	ts_check_int(n, lanes.n_events);
 	ts_bpf_lanes_read(&lanes, take, &expected);
 	ts_check_int(expected.next[1], n);
 	ts_check_int(expected.n_calls, 2);
-	ts_check(put(&lanes.lanes[1], 1, n));
+	ts_check(put(&lanes, 1, n));
 	ts_bpf_lanes_deinit(&lanes);
+}
+
+TS_TEST(many_cpus_have_shorter_lanes)
+{
+	ts_check_int(ts_bpf_lane_events(1), 4096);
+	ts_check_int(ts_bpf_lane_events(16), 4096);
+	ts_check_int(ts_bpf_lane_events(64), 2048);
+	ts_check_int(ts_bpf_lane_events(256), 512);
+	ts_check_int(ts_bpf_lane_events(8192), 128);
 }
 
 TS_TEST(no_lanes)
@@ -105,20 +120,18 @@ TS_TEST(no_lanes)
 	struct expected expected = {0};
 	struct ts_bpf_lanes lanes;
 
-	ts_check_int(ts_bpf_lanes_init(&lanes, -1, 4), 0);
+	ts_check_int(ts_bpf_lanes_init(&lanes, -1, -1, 4), 0);
 	ts_bpf_lanes_read(&lanes, take, &expected);
 	ts_check_int(expected.n_calls, 0);
 	ts_bpf_lanes_deinit(&lanes);
 }
 
-#define N_EVENTS (20u * TS_BPF_LANE_EVENTS)
+#define N_EVENTS 50000u
 
 static void *write_events(void *data)
 {
-	struct ts_bpf_lane *lane = data;
-
 	for (uint64_t i = 0; i < N_EVENTS;)
-		if (put(lane, 2, i))
+		if (put(data, 2, i))
 			i++;
 		else
 			sched_yield();
@@ -132,7 +145,7 @@ TS_TEST(a_reader_beside_a_writer)
 	pthread_t thread;
 
 	make_lanes(&lanes);
-	ts_check_int(pthread_create(&thread, NULL, write_events, &lanes.lanes[2]), 0);
+	ts_check_int(pthread_create(&thread, NULL, write_events, &lanes), 0);
 	while (expected.next[2] < N_EVENTS)
 		ts_bpf_lanes_read(&lanes, take, &expected);
 	ts_check_int(pthread_join(thread, NULL), 0);

@@ -463,6 +463,11 @@ export class Studio implements Shell {
 		const lane = model.focusedLane;
 		if (lane === undefined || this.stepping)
 			return;
+		// Processes and groups have no rows, and the server knows no groups.
+		if (!model.lane(lane)?.rows) {
+			this.announce('no rows in this lane');
+			return;
+		}
 		const offset = model.offsetOf(lane);
 		const now = selection && selection.lane === lane ? selection : undefined;
 		const from = now ? now.start : Math.max(0, (model.cursor ?? model.view.from) - offset);
