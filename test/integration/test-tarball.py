@@ -8,6 +8,7 @@ The ordinary run moves the files of the build tree. The soak (TS_SOAK=1) makes t
 import glob
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,14 @@ def contents(path):
     """{name: digest} of the regular files."""
     with tarfile.open(path) as archive:
         return {entry.name: hashlib.sha256(archive.extractfile(entry).read()).hexdigest() for entry in archive if entry.isreg()}
+
+
+def linked(ninja):
+    """Debian's packages of the static libraries that a build's programs are linked with."""
+    with open(ninja, encoding='utf-8') as file:
+        lines = re.findall(r'^ LINK_ARGS = (.*)$', file.read(), re.M)
+    libraries = {os.path.normpath(word) for line in lines for word in line.split() if re.fullmatch(r'/usr/\S+\.a', word)}
+    return {harness.run(['dpkg', '-S', library]).out.split(':')[0] for library in libraries}
 
 
 class Moved(harness.Case):
@@ -170,6 +179,12 @@ class Archive(harness.Case):
         for part in ('bin/tsctl', 'bin/tracesmithd', 'lib/libtsinject.so', 'lib/tracesmith/libunwind.so.8', 'lib/tracesmith/vgpu/libcuda.so.1',
                      'libexec/tracesmith/tracesmith-studio', 'licenses/libmicrohttpd', 'licenses/SOURCES', 'README.md'):
             self.assertIn('%s/%s' % (name, part), {entry.name for entry in entries})
+        # Whose code is in the programs has its licence there. libmicrohttpd and libunwind are compiled here.
+        packages = linked(self.path('one', 'build', 'tarball', 'build', 'build.ninja'))
+        self.assertGreater(len(packages), 8)
+        with_licence = {entry.name.rsplit('/', 1)[1] for entry in entries if '/licenses/' in entry.name}
+        self.assertEqual({package[:-len('-dev')] if package.endswith('-dev') else package for package in packages} - with_licence, set())
+        self.assertLessEqual({'libmicrohttpd', 'libunwind', 'libgcc-12', 'tracesmith', 'LGPL-2.1', 'LGPL-3', 'SOURCES'}, with_licence)
         self.run_in_old_root(first, name)
 
     def old_root(self):

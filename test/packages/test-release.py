@@ -228,15 +228,16 @@ class Dist(unittest.TestCase):
     @unittest.skipUnless(os.path.exists(os.path.join(SOURCE, '.git')), 'the tree is no checkout')
     def test_archive_of_the_tree_twice(self):
         """From clones in two folders. tsctl is built from the archive, which has no git, and packages can be made of it."""
-        paths = []
+        paths, source = [], SOURCE
         for name in ('one', 'another/place'):
+            # The second is a clone of the first: a commit may come meanwhile.
             clone = os.path.join(self.folder, name)
-            self.run_in(self.folder, 'git', 'clone', '-q', '--no-local', SOURCE, clone)
+            self.run_in(self.folder, 'git', 'clone', '-q', '--no-local', source, clone)
             paths.append(self.archive(clone, '-Dtests=false', '-Dnvcc=disabled'))
+            source = clone
         self.assertEqual(digest(paths[0]), digest(paths[1]))
-        date = int(git('log', '-1', '--format=%ct').stdout)
-        names = self.check(paths[0], date)
-        self.assertEqual(names, set(git('ls-tree', '-r', '--name-only', '-z', 'HEAD').stdout.decode().split('\0')[:-1]))
+        names = self.check(paths[0], int(self.run_in(clone, 'git', 'log', '-1', '--format=%ct')))
+        self.assertEqual(names, set(self.run_in(clone, 'git', 'ls-tree', '-r', '--name-only', '-z', 'HEAD').split('\0')[:-1]))
         with tarfile.open(paths[0]) as archive:
             archive.extractall(self.folder)
         source = os.path.join(self.folder, os.path.basename(paths[0])[:-len('.tar.xz')])

@@ -245,6 +245,16 @@ class Panels(pages.Case):
         self.assertEqual(self.values(page, '#memory-held p .num'), [state['allocated_bytes'], len(state['allocations'])])
         self.assertEqual([row[0][1] for row in self.table(page, 'Largest allocations at the cursor')],
                          sorted((allocation['bytes'] for allocation in state['allocations']), reverse=True)[:30])
+        # Each has the whole stack of the call that allocated it.
+        stacks = {row['op_id']: row['stack'] for row in studio.rows(studio.golden('train'), '--stacks') if row['type'] == 'api' and row.get('stack')}
+        held = sorted(state['allocations'], key=lambda allocation: -allocation['bytes'])
+        self.assertEqual(page.run('document.querySelectorAll("#memory-held tbody details").length'), len(held[:30]))
+        page.click('#memory-held tbody summary')
+        names = self.frames(page, '#memory-held tbody tr')
+        wanted = [symbol['function'] for symbol in stacks[held[0]['op_id']]['symbols'] if 'function' in symbol]
+        self.assertTrue(wanted)
+        for function in wanted:
+            self.assertTrue([name for name in names if name.startswith(function)], (function, names))
 
     @THOROUGH
     def test_several_processes(self):

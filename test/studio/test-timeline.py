@@ -9,6 +9,7 @@ import time
 
 import pages
 import harness
+import hostile_names
 import studio
 from pages import IDLE, THOROUGH
 
@@ -20,6 +21,13 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
     if (this.canvas.id === 'canvas' && window.__texts.length < 100000) window.__texts.push([text, x, y, this.measureText(text).width]);
     return draw.call(this, text, x, y, ...more);
 };'''
+# One kernel, all of the trace.
+BUSY = '''
+import sys, tracesmith
+with tracesmith.SBTWriter(sys.argv[1]) as writer:
+    session = writer.session(pid=1, program='p', start_ns=1000)
+    session.emit('kernel', start_ns=1000, end_ns=1000 + int(sys.argv[2]), op_id=1, device=0, stream=7, context=1, name='long')
+'''
 # The colours of a picture at places.
 COLOURS = '''(async (picture, places) => {
     const image = await createImageBitmap(new Blob([Uint8Array.from(atob(picture), c => c.charCodeAt(0))], {type: 'image/png'}));
@@ -154,6 +162,23 @@ class Timeline(pages.Case):
         call, kernel = self.seen(page, 'name', places)
         self.assertNotEqual(call, kernel)
 
+    @THOROUGH
+    def test_correlation_needs_rows(self):
+        """Where a pixel has many launches, none has its colour."""
+        writer = os.path.join(harness.BUILD, 'test', 'bench', 'bench-large')
+        if not os.path.exists(writer):
+            self.skipTest('bench-large was not built')
+        path = self.path('large.sbt')
+        self.assertEqual(harness.run([writer, 'write', path, '100000']).status, 0)
+        page, server = self.open(path)
+        lane, duration = self.lane(server, 'compute'), server.get('trace')['duration_ns']
+        # Low in the lane, where each column is filled.
+        places = [(x, y + 6) for x, y in (self.place(page, server, lane['id'], duration * part / 7) for part in range(1, 7))]
+        grey = self.seen(page, 'cause', places)
+        self.assertEqual(len(set(grey)), 1, grey)
+        self.assertEqual(self.seen(page, 'correlation', places), grey)
+        self.assertNotIn(grey[0], self.seen(page, 'name', places))
+
     def test_names_where_there_is_room(self):
         server = self.server('pipeline')
         lane = self.lane(server, 'compute')
@@ -222,6 +247,20 @@ class Timeline(pages.Case):
         begin, end = self.settled(page)
         self.assertAlmostEqual((begin + end) / 2, 0.7 * length, delta=0.01 * length)
         self.assertAlmostEqual(end - begin, 0.1 * length, delta=0.01 * length)
+
+    @THOROUGH
+    def test_overview_has_no_holes(self):
+        """A GPU that is busy all the time is one bar, however wide the cells are."""
+        for duration in (1000000, 1300000, 1900000):
+            path = self.path('%d.sbt' % duration)
+            result = harness.run([sys.executable, '-c', BUSY, path, str(duration)], hostile_names.python_environment())
+            self.assertEqual(result.status, 0, result)
+            page, _ = self.open(path)
+            x, y, width, height = page.box('#overview')
+            # Between the frame of the view and the lower line.
+            places = [(x + at, y + height / 2) for at in range(4, int(width) - 4)]
+            colours = page.run(COLOURS % (json.dumps(self.picture(page)), json.dumps(places)))
+            self.assertEqual(len(set(map(tuple, colours))), 1, duration)
 
     @THOROUGH
     def test_critical_path_over_the_lanes(self):

@@ -69,7 +69,7 @@ interface Allocation {
 }
 
 const CURVE_HEIGHT = 96;
-const HELD = 30;
+const HELD = 30; // at first
 
 export class MemoryPanel extends Panel {
 	readonly id = 'memory';
@@ -79,6 +79,7 @@ export class MemoryPanel extends Panel {
 	private answer: MemoryAnswer | undefined;
 	private asked = false;
 	private heldAt: number | undefined;
+	private heldMost = HELD; // listed at the cursor
 
 	override readonly ofWhole = true;
 
@@ -249,6 +250,17 @@ export class MemoryPanel extends Panel {
 		}
 	}
 
+	/* The code that allocated; opened, its whole stack. */
+	private holder(allocation: Allocation, stack: Stack | undefined): HTMLElement {
+		const { op_id: op, session } = allocation;
+		const box = el('details', {}, el('summary', {}, clean(siteOf(stack) || (op ? 'operation ' + op : 'unknown code'), 160)));
+		if (stack)
+			box.append(stackList(stack));
+		if (op)
+			box.append(link('Show the call', '', () => void this.shell.goToOperation(op, this.trace, session)));
+		return box;
+	}
+
 	/* The allocations that are live at the cursor, with the stacks of the largest. */
 	private showHeld(at: number): void {
 		this.heldAt = at;
@@ -257,7 +269,7 @@ export class MemoryPanel extends Panel {
 			const state = await api.ask<{ allocations?: Allocation[]; allocated_bytes?: number }>('state',
 				{ at: { ns: at, from_start: true }, stacks: false }, this.trace, signal);
 			const list = (state.allocations || []).sort((a, b) => b.bytes - a.bytes);
-			const largest = list.slice(0, HELD);
+			const largest = list.slice(0, this.heldMost);
 			const stacks = new Map<string, Stack | undefined>();
 			const callOf = (allocation: Allocation): string => (allocation.session || 0) + '/' + allocation.op_id;
 			const calls = [...new Map(largest.filter((allocation) => allocation.op_id).map((allocation) => [callOf(allocation), allocation])).values()];
@@ -273,12 +285,13 @@ export class MemoryPanel extends Panel {
 					{ head: 'Bytes', class: 'number', cell: (a: Allocation) => number('bytes', a.bytes) },
 					{ head: 'Kind', class: 'short', cell: (a) => clean(a.kind || '', 20) },
 					{ head: 'Since', class: 'number', cell: (a) => formatInstant(this.model.relative(a.since_ns, this.trace)) },
-					{ head: 'Allocated by', cell: (a) => {
-						const site = siteOf(stacks.get(callOf(a))) || (a.op_id ? 'operation ' + a.op_id : 'unknown code');
-						return a.op_id ? link(clean(site, 160), 'Show the call', () => void this.shell.goToOperation(a.op_id as number, this.trace, a.session)) :
-							clean(site, 160);
-					} },
-				], largest)];
+					{ head: 'Allocated by', cell: (a) => this.holder(a, stacks.get(callOf(a))) },
+				], largest),
+				list.length > largest.length ? el('p', {}, 'and ', number('count', list.length - largest.length), ' smaller allocations, ',
+					number('bytes', list.slice(largest.length).reduce((sum, one) => sum + one.bytes, 0)), '. ', link('Show more', '', () => {
+						this.heldMost *= 4;
+						this.showHeld(at);
+					})) : undefined];
 		});
 	}
 }

@@ -29,7 +29,9 @@ export class Overview {
 	private chooseLanes(): void {
 		const all = [...this.model.tree.byId.values()].map((lane) => lane.info).filter((info) => info.rows > 0 && !info.trace);
 		const streams = all.filter((info) => info.kind === 'stream');
-		const chosen = streams.length ? streams : all.filter((info) => info.kind === 'thread');
+		const threads = all.filter((info) => info.kind === 'thread');
+		// A trace without a device's work may have ranges alone.
+		const chosen = streams.length ? streams : threads.length ? threads : all.filter((info) => info.kind === 'ranges');
 		this.lanes = chosen.sort((a, b) => b.rows - a.rows).slice(0, MAX_LANES).map((info) => info.id);
 	}
 
@@ -55,8 +57,12 @@ export class Overview {
 					continue;
 				for (let j = 0; j < CELLS; j++) {
 					const share = tile.words[4 * j + 2];
-					const x = Math.floor((i * CELLS + j) * cell / view.duration * width);
-					if (x < busy.length && (share || tile.words[4 * j]))
+					if (!share && !tile.words[4 * j])
+						continue;
+					// A cell may be a little wider than a pixel.
+					const at = (i * CELLS + j) * cell / view.duration * width;
+					const end = Math.min(busy.length, Math.max(Math.floor(at) + 1, Math.floor(at + cell / view.duration * width)));
+					for (let x = Math.floor(at); x < end; x++)
 						busy[x] = Math.max(busy[x], share / 1e6, 0.04);
 				}
 			}

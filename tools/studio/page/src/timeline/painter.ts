@@ -122,6 +122,8 @@ export class Painter {
 		case 'type':
 			return name.type ? fixedColour(name.type) : GREY;
 		case 'cause':
+		case 'correlation':
+			// A cell has rows of many launches; drawRows() has the colour of each.
 			return GREY;
 		default:
 			// A thread that sleeps does no work: it stays in the background.
