@@ -402,6 +402,7 @@ int main(int argc, char **argv)
 	struct progress first, last;
 	struct daemon daemon;
 	struct rusage usage;
+	char steady[32] = "null";
 	double seconds, cpu;
 	int pair[2];
 
@@ -433,13 +434,16 @@ int main(int argc, char **argv)
 	seconds = (double)(ts_clock_monotonic_ns() - start_ns) * 1e-9;
 	cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 	      (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+	/* A short run may have nothing between the start and the end. */
+	if (last.n_written > first.n_written)
+		snprintf(steady, sizeof(steady), "%.1f",
+			 (last.cpu_s - first.cpu_s) * 1e9 / (last.n_written - first.n_written));
 	printf("{\"name\": \"ring_to_file\", \"launches\": %" PRIu64
 	       ", \"sessions\": %u, \"seconds\": %.4f, \"daemon_cpu_seconds\": %.4f, "
-	       "\"steady_ns\": %.1f, "
+	       "\"steady_ns\": %s, "
 	       "\"launches_per_s\": %.0f, \"daemon_max_rss_kib\": %ld}\n",
-	       n, n_players, seconds, cpu,
-	       (last.cpu_s - first.cpu_s) * 1e9 / (last.n_written - first.n_written),
-	       (double)n / (seconds > cpu ? seconds : cpu), usage.ru_maxrss);
+	       n, n_players, seconds, cpu, steady, (double)n / (seconds > cpu ? seconds : cpu),
+	       usage.ru_maxrss);
 	free(players);
 	return 0;
 }

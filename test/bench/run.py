@@ -168,6 +168,8 @@ class Bench:
                         if found != n:
                             sys.exit('ingest: %d launches of %d sessions in, %d in the files' % (n, sessions, found))
                 pairs.append(pair)
+            if self.smoke:
+                continue
             ratio = statistics.median(one['steady_ns'] / many['steady_ns'] for one, many in pairs)
             one, many = ([pair[i] for pair in pairs] for i in (0, 1))
             self.say('  64 sessions, %s, against one, by processor time' % what, '%.2fx' % ratio,

@@ -134,7 +134,12 @@ static uint64_t hash_overview(struct ts_sbt_reader *reader)
 	MIX(&hash, overview.analysis->syncs);
 	mix(&hash, overview.analysis->groups,
 	    overview.analysis->n_groups * sizeof(*overview.analysis->groups));
-	mix(&hash, overview.launches, overview.n_launches * sizeof(*overview.launches));
+	for (size_t i = 0; i < overview.n_launches; i++) {
+		MIX(&hash, overview.launches[i].name);
+		MIX(&hash, overview.launches[i].stack);
+		MIX(&hash, overview.launches[i].count);
+		MIX(&hash, overview.launches[i].start_ns);
+	}
 	for (size_t i = 0; i < overview.occupancies->n_kernels; i++)
 		MIX(&hash, overview.occupancies->kernels[i].ns);
 	ts_overview_deinit(&overview);
