@@ -32,6 +32,7 @@ assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
 FAILING_PROGRAM = BEGIN + '''
 assert not cuda.cuMemHostAlloc(ctypes.byref(host), ctypes.c_size_t(1024), 0)
 assert not cuda.cuMemsetD8_v2(memory, ctypes.c_ubyte(1), ctypes.c_size_t(1024))
+assert not cuda.cuCtxSynchronize()
 assert cuda.cuMemFree_v2(ctypes.c_uint64(12345)) == 1
 '''
 KILLED_PROGRAM = BEGIN + '''
