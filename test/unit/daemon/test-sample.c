@@ -637,9 +637,13 @@ static int note_copy(void *data, const struct ts_thread_sample *sample, size_t *
 	return 0;
 }
 
-/* Works until a copy has that length. False: none within limit_ns of its processor time. */
-static bool reaches(struct ts_sampled_threads *threads, const struct ts_sampled_calls *calls,
-		    struct copied *copied, size_t n_bytes, uint64_t limit_ns)
+/*
+ * Works until a copy has that length. False: none within limit_ns of its processor time. ASan would
+ * put the array on the heap.
+ */
+__attribute__((noinline, no_sanitize("address"))) static bool reaches(
+	struct ts_sampled_threads *threads, const struct ts_sampled_calls *calls,
+	struct copied *copied, size_t n_bytes, uint64_t limit_ns)
 {
 	volatile uint8_t stack[20000];
 	uint64_t begun = thread_ns();
