@@ -421,6 +421,14 @@ static long n_descriptors(void)
 	return n;
 }
 
+/* Waits for it, because a thread of the shim may read a file of /proc at this moment. */
+static bool has_descriptors(long n)
+{
+	for (unsigned i = 0; i < 5000 && n_descriptors() != n; i++)
+		usleep(1000);
+	return n_descriptors() == n;
+}
+
 /*
  * Shared state of 16 threads that annotate at once, before the session exists and while the shim
  * adds CUPTI to it.
@@ -654,7 +662,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "descriptors")) {
 		launches(1);
 		launch_through_unknown_code();
-		return n_descriptors() == n_before ? 0 : 89;
+		return has_descriptors(n_before) ? 0 : 89;
 	} else if (!strcmp(what, "kill")) {
 		launches(n);
 		kill(getpid(), SIGKILL);
