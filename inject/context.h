@@ -118,7 +118,7 @@ struct ts_library {
 extern struct ts_library ts_library;
 #endif
 
-/* What belongs to the process, not to a session, but is not needed at load. */
+/* State of the process, not of a session. The constructor does not need it. */
 struct ts_loaded {
 	struct ts_hip_runtime hip;
 	struct ts_rocprofiler rocprofiler;

@@ -525,19 +525,6 @@ static int count_sample(void *data, const struct ts_thread_sample *sample, size_
 	return 0;
 }
 
-static void prompt_nothing(void *data, uint32_t tid, uint32_t inner_tid, uint64_t time_ns)
-{
-	(void)data;
-	(void)tid;
-	(void)inner_tid;
-	(void)time_ns;
-}
-
-static void before_nothing(void *data)
-{
-	(void)data;
-}
-
 static uint64_t thread_ns(void)
 {
 	struct timespec now;
@@ -632,8 +619,7 @@ static void add_trials(struct trials *trials, bool prompt, uint32_t stack_bytes)
 	if (trials->n_calls == TRIAL_CALLS || end_fd < 0)
 		return;
 	trials->n_calls++;
-	trial.calls = (struct ts_sampled_calls){count_sample, prompt_nothing, before_nothing,
-						&trial.n_samples};
+	trial.calls = (struct ts_sampled_calls){count_sample, NULL, NULL, &trial.n_samples};
 	while (compute(n_numbers) < TRIAL_SAMPLES * TRIAL_PERIOD_NS)
 		n_numbers *= 2;
 	if (ts_sampled_threads_new(getpid(), &options, &trial.threads))

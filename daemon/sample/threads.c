@@ -435,7 +435,9 @@ static void prompt(struct sampled *sampled, const struct ts_sampled_calls *calls
 			       bytes_at(sampled, sampled->seen + sizeof(header), space,
 					sizeof(sample)),
 			       sizeof(sample));
-			calls->prompted(calls->data, sampled->tid, sampled->inner_tid, sample.time);
+			if (calls->prompted)
+				calls->prompted(calls->data, sampled->tid, sampled->inner_tid,
+						sample.time);
 		}
 		sampled->seen += header.size;
 	}
@@ -570,7 +572,8 @@ static int take_ring(struct ts_sampled_threads *threads, struct sampled *sampled
 	 * below pairs with the kernel's read of data_tail.
 	 */
 	head = __atomic_load_n(&sampled->page->data_head, __ATOMIC_ACQUIRE);
-	calls->before(calls->data);
+	if (calls->before)
+		calls->before(calls->data);
 	if (threads->options.prompt) {
 		prompt(sampled, calls);
 		head = sampled->seen;

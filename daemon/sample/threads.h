@@ -60,7 +60,7 @@ struct ts_sampled_options {
 
 struct ts_sampled_calls {
 	ts_thread_sampled *sampled;
-	ts_thread_prompted *prompted;
+	ts_thread_prompted *prompted; /* NULL: not called; also for `before` */
 	/*
 	 * Called before samples are handled, when the last of them has come, so that the caller can
 	 * first read the data that belongs to these samples.

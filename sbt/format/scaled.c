@@ -451,7 +451,7 @@ static const uint8_t *get_scales(const uint8_t *p, const uint8_t *end, struct ts
 		if (*p > TS_SCALED_MAX_SHIFT)
 			return NULL;
 		scaled->scales[c].shift = *p++;
-		/* What is subtracted from the byte in the plane is subtracted here once. */
+		/* A row's byte counts from MIDDLE. Subtracted here, it costs no row anything. */
 		scaled->scales[c].centre -= MIDDLE << scaled->scales[c].shift;
 	}
 	return p;

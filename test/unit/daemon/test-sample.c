@@ -484,19 +484,6 @@ static int take_nothing(void *data, const struct ts_thread_sample *sample, size_
 	return 0;
 }
 
-static void prompt_nothing(void *data, uint32_t tid, uint32_t inner_tid, uint64_t time_ns)
-{
-	(void)data;
-	(void)tid;
-	(void)inner_tid;
-	(void)time_ns;
-}
-
-static void before_nothing(void *data)
-{
-	(void)data;
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -508,8 +495,7 @@ static uint64_t now_ns(void)
 TS_TEST(a_wait_ends_each_time)
 {
 	unsigned n_samples = 0;
-	const struct ts_sampled_calls calls = {take_nothing, prompt_nothing, before_nothing,
-					       &n_samples};
+	const struct ts_sampled_calls calls = {take_nothing, NULL, NULL, &n_samples};
 	struct ts_sampled_options options = {.period_ns = 5000000,
 					     .program_fd = -1,
 					     .wait_ms = 20,
@@ -588,8 +574,7 @@ static void work(struct ts_sampled_threads *threads, const struct ts_sampled_cal
 TS_TEST(samples_have_the_period_of_their_time)
 {
 	struct counted counted = {.first_ns = 1000000};
-	const struct ts_sampled_calls calls = {count_sample, prompt_nothing, before_nothing,
-					       &counted};
+	const struct ts_sampled_calls calls = {count_sample, NULL, NULL, &counted};
 	const struct ts_sampled_options options = {.period_ns = 1000000,
 						   .program_fd = -1,
 						   .wait_ms = 20,
@@ -662,7 +647,7 @@ __attribute__((noinline, no_sanitize("address"))) static bool reaches(
 TS_TEST(the_copied_stack_is_as_long_as_the_stacks_need)
 {
 	struct copied copied = {.depth_bytes = 1500};
-	const struct ts_sampled_calls calls = {note_copy, prompt_nothing, before_nothing, &copied};
+	const struct ts_sampled_calls calls = {note_copy, NULL, NULL, &copied};
 	const struct ts_sampled_options options = {.period_ns = 100000,
 						   .program_fd = -1,
 						   .wait_ms = 20,
