@@ -7,13 +7,12 @@
 
 #include "test/unit/harness.h"
 
-#include <dirent.h>
-#include <pthread.h>
 #include <sys/wait.h>
 
 #include "sbt/read/threads/jobs.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
+#include "test/unit/threads.h"
 
 #define N_ROUNDS     44
 #define ROUND_ROWS   8192u /* of each of two types: above the limit from which a thread pays */
@@ -67,34 +66,6 @@ static int make_trace(void)
 	return make_trace_of(2, N_ROUNDS, ROUND_ROWS);
 }
 
-static unsigned n_threads(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	unsigned n = 0;
-
-	ts_check(dir);
-	for (const struct dirent *entry; (entry = readdir(dir));)
-		n += entry->d_name[0] != '.';
-	closedir(dir);
-	return n;
-}
-
-static void *do_nothing(void *data)
-{
-	return data;
-}
-
-/* ThreadSanitizer starts a thread of its own at the first thread. */
-static unsigned count_first(void)
-{
-	pthread_t thread;
-
-	ts_check_int(pthread_create(&thread, NULL, do_nothing, NULL), 0);
-	ts_check_int(pthread_join(thread, NULL), 0);
-	usleep(10000);
-	return n_threads();
-}
-
 /* A thread that was joined stays in the list for a moment. */
 static void check_threads(unsigned n)
 {
@@ -130,7 +101,7 @@ static struct walk walk_in(int fd, const char *threads, uint64_t max_bytes)
 {
 	struct ts_sbt_reader *reader;
 	struct ts_sbt_cursor *cursor;
-	unsigned before = count_first();
+	unsigned before = count_first_threads();
 	struct walk walk = {0};
 	struct ts_sbt_row row;
 	int r;
@@ -322,7 +293,7 @@ static void read_some(struct ts_sbt_cursor *cursor)
 TS_TEST(a_reader_that_stops_leaves_no_thread)
 {
 	int fd = make_trace(), r = 0, status;
-	unsigned before = count_first();
+	unsigned before = count_first_threads();
 	volatile int cancel = 0;
 	struct ts_sbt_reader *reader;
 	struct ts_sbt_cursor *cursor;

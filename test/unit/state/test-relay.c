@@ -3,11 +3,7 @@
  * Passes behind a relay get all items in order, with any number of threads; the first error of the
  * earliest item ends the relay; a relay that is freed early leaves no thread.
  */
-#include "test/unit/harness.h"
-
-#include <dirent.h>
-#include <pthread.h>
-#include <unistd.h>
+#include "test/unit/threads.h"
 
 #include "replay/state/relay.h"
 
@@ -38,33 +34,6 @@ static int take(void *data, void *at)
 	pass->sum += item->number;
 	pass->n++;
 	return 0;
-}
-
-static void *do_nothing(void *data)
-{
-	return data;
-}
-
-/* ThreadSanitizer starts a thread of its own at the first thread. */
-static void start_first(void)
-{
-	pthread_t thread;
-
-	ts_check_int(pthread_create(&thread, NULL, do_nothing, NULL), 0);
-	ts_check_int(pthread_join(thread, NULL), 0);
-	usleep(10000);
-}
-
-static unsigned n_threads(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	unsigned n = 0;
-
-	ts_check(dir);
-	for (const struct dirent *entry; (entry = readdir(dir));)
-		n += entry->d_name[0] != '.';
-	closedir(dir);
-	return n;
 }
 
 /* Returns the relay's result; *ret_more is the number of threads that it started. */
@@ -98,7 +67,7 @@ TS_TEST(each_pass_gets_all_items_in_order)
 	static const char *const threads[] = {"1", "3", "4", "5", "16"};
 	unsigned n_more[5] = {0};
 
-	start_first();
+	(void)count_first_threads();
 	for (unsigned i = 0; i < 5; i++) {
 		struct pass passes[2] = {{.fails_at = UINT64_MAX},
 					 {.fails_at = UINT64_MAX, .is_slow = i % 2}};
