@@ -38,7 +38,11 @@ struct ts_relay {
 	size_t item_bytes;
 	uint64_t n_items; /* put so far */
 
-	/* The error of each pass, and the item at which it came. Owned by the pass's thread. */
+	/*
+	 * The error of each pass, and the item at which it came. The pass's thread stores them.
+	 * Later passes load the item of a pass with is_first, so it is atomic: UINT64_MAX means no
+	 * error.
+	 */
 	int errors[TS_RELAY_MAX_PASSES];
 	uint64_t error_items[TS_RELAY_MAX_PASSES];
 
@@ -69,7 +73,26 @@ static void take(struct ts_relay *relay, unsigned i, void *item, uint64_t number
 	if (!r)
 		return;
 	relay->errors[i] = r;
-	relay->error_items[i] = number;
+	/* Pairs with the load in first_incomplete(). */
+	__atomic_store_n(&relay->error_items[i], number, __ATOMIC_RELAXED);
+}
+
+/*
+ * Returns the number of the first item that a pass before pass i did not complete; UINT64_MAX: none
+ * so far. An item that those passes have read has its final answer: the lock, under which they
+ * count their chunks, orders the store before this load.
+ */
+static uint64_t first_incomplete(const struct ts_relay *relay, unsigned i)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (unsigned k = 0; k < i; k++) {
+		uint64_t item = __atomic_load_n(&relay->error_items[k], __ATOMIC_RELAXED);
+
+		if (relay->passes[k].is_first && item < first)
+			first = item;
+	}
+	return first;
 }
 
 /* ---- a thread -------------------------------------------------------------------------------- */
@@ -84,8 +107,11 @@ static bool read_chunk(struct worker *worker, uint64_t chunk)
 	bool has_failed = false;
 
 	for (unsigned pass = number; pass < end; pass++) {
+		const uint64_t incomplete = first_incomplete(relay, pass);
+
 		for (uint32_t i = 0; i < relay->counts[chunk % N_CHUNKS]; i++)
-			take(relay, pass, item_at(relay, chunk, i), begin + i);
+			if (begin + i < incomplete)
+				take(relay, pass, item_at(relay, chunk, i), begin + i);
 		has_failed |= relay->errors[pass] != 0;
 	}
 	return has_failed;
@@ -137,8 +163,10 @@ int ts_relay_new(size_t item_bytes, const struct ts_relay_pass *passes, unsigned
 
 	if (!relay)
 		return -ENOMEM;
-	for (unsigned i = 0; i < n_passes; i++)
+	for (unsigned i = 0; i < n_passes; i++) {
 		relay->passes[i] = passes[i];
+		relay->error_items[i] = UINT64_MAX;
+	}
 	relay->n_passes = n_passes;
 	relay->item_bytes = ts_align_up(item_bytes, TS_CACHE_LINE);
 	relay->items = aligned_alloc(TS_CACHE_LINE, N_CHUNKS * CHUNK_ITEMS * relay->item_bytes);
@@ -237,7 +265,8 @@ int ts_relay_put(struct ts_relay *relay)
 		return hand_over(relay) ? ts_relay_end(relay) : 0;
 	}
 	for (unsigned i = 0; i < relay->n_passes; i++)
-		take(relay, i, item, number);
+		if (number < first_incomplete(relay, i))
+			take(relay, i, item, number);
 	if (relay->n_items == FIRST_ITEMS)
 		start(relay);
 	return first_error(relay);

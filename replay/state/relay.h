@@ -21,7 +21,10 @@
 struct ts_relay_pass {
 	int (*take)(void *pass, void *item); /* returns 0 or an error */
 	void *pass;
-	/* The pass completes the item: the later passes get the item after it. */
+	/*
+	 * The pass completes the item: the later passes get the item after it. If the pass fails,
+	 * they do not get that item, and no later one.
+	 */
 	bool is_first;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Passes behind a relay get all items in order, with any number of threads; the first error of the
- * earliest item ends the relay; a relay that is freed early leaves no thread.
+ * earliest item ends the relay; passes get no item that a first pass did not complete; a relay that
+ * is freed early leaves no thread.
  */
 #include "test/unit/threads.h"
 
@@ -169,5 +170,45 @@ TS_TEST(a_first_pass_completes_the_items)
 		ts_relay_free(relay);
 		for (unsigned j = 0; j < 3; j++)
 			ts_check_int(passes[j].n, N_ITEMS);
+	}
+}
+
+/* As mark(), but fails without completing the item. */
+static int mark_or_fail(void *data, void *at)
+{
+	const struct item *item = at;
+	const struct pass *pass = data;
+
+	return item->number == pass->fails_at ? pass->error : mark(data, at);
+}
+
+TS_TEST(passes_get_no_item_that_a_first_pass_did_not_complete)
+{
+	static const char *const threads[] = {"1", "4", "5", "6"};
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct pass passes[3] = {{.fails_at = i % 2 ? 150000 : 150077, .error = -9},
+					 {.fails_at = UINT64_MAX, .is_slow = true},
+					 {.fails_at = UINT64_MAX}};
+		const struct ts_relay_pass all[] = {{mark_or_fail, &passes[0], true},
+						    {take_marked, &passes[1], false},
+						    {take_marked, &passes[2], false}};
+		struct ts_relay *relay;
+		int r = 0;
+
+		ts_check_int(setenv("TRACESMITH_THREADS", threads[i], 1), 0);
+		ts_check_int(ts_relay_new(sizeof(struct item), all, 3, &relay), 0);
+		for (uint64_t j = 0; !r && j < N_ITEMS; j++) {
+			struct item *item = ts_relay_item(relay);
+
+			item->number = j;
+			item->rest[0] = (uint8_t)(j * 3);
+			item->rest[71] = (uint8_t)j;
+			r = ts_relay_put(relay);
+		}
+		ts_check_int(ts_relay_end(relay), -9);
+		ts_relay_free(relay);
+		for (unsigned j = 0; j < 3; j++)
+			ts_check_int(passes[j].n, passes[0].fails_at);
 	}
 }
