@@ -575,7 +575,8 @@ static int prepare(struct simulation *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < program->n_queues; i++)
 		s->tails[i] = NONE;
-	for (size_t i = 0; i < program->n_engines; i++)
+	/* Items of earlier windows name engine 0 even if the program has no engine. */
+	for (size_t i = 0; i <= program->n_engines; i++)
 		s->engines[i].head = NONE;
 	for (uint32_t i = 0; i < program->n_threads; i++) {
 		uint32_t first = program->threads[i].first_call;

@@ -170,6 +170,48 @@ TS_TEST(unedited_is_exact)
 	}
 }
 
+/* A program that records events and whose device rows were lost. */
+static struct ts_sbt_reader *open_events(void)
+{
+	int fd = memfd_create("events", MFD_CLOEXEC);
+	const struct ts_row_session row = {.pid = 1, .start_ns = 900};
+	const struct ts_row_thread thread = {.tid = 5};
+	struct ts_row_event event = {.context = 1, .stream = 7};
+	struct ts_row_api call = {0};
+	struct ts_sbt_session_writer *session;
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_reader *reader;
+
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	ts_check_int(ts_sbt_session_writer_add_thread(session, &thread, &call.thread), 0);
+	for (uint64_t i = 1; i <= 200; i++) {
+		call.op_id = event.op_id = i;
+		call.start_ns = 1000 + 100 * i;
+		call.end_ns = call.start_ns + 50;
+		event.start_ns = call.start_ns + 20;
+		event.event = 0x100 + i % 3;
+		event.thread = call.thread;
+		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_API, &call), 0);
+		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_EVENT, &event), 0);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	close(fd);
+	return reader;
+}
+
+TS_TEST(windows_without_engines)
+{
+	struct ts_sbt_reader *reader = open_events();
+
+	check_unedited(reader, 20);
+	ts_sbt_reader_free(reader);
+}
+
 /* With edits, the length of the emulation differs by at most `most` of the recorded length. */
 static void check_edited(struct ts_sbt_reader *reader, size_t n_items, const char *texts,
 			 double most)
