@@ -95,7 +95,9 @@ static size_t compress_plane(struct ts_encoder *encoder, const struct ts_part *p
 	unsigned kind = TS_PLANE_REPEATS;
 	size_t n_noise, n_other;
 
-	if (plane->n_left && (plane->kind != TS_PLANE_EVEN || is_even(from, n))) {
+	/* The low bits of a SCALED column may have become too many to be stored in one frame. */
+	if (plane->n_left &&
+	    (plane->kind != TS_PLANE_EVEN || (n <= MAX_EVEN_BYTES && is_even(from, n)))) {
 		plane->n_left--;
 		return compress_kind(encoder, plane->kind, to, capacity, from, n);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The encoding SCALED: FORMAT.md's example has the bytes that are written, any residuals come
- * back, damaged columns are rejected or decoded, and a writer chooses the encoding where it is
- * smaller and never in a file of version 1.0.
+ * back, damaged columns are rejected or decoded, a writer chooses the encoding where it is smaller
+ * and never in a file of version 1.0, and its long sections leave the others compressed.
  */
 
 #include "test/unit/harness.h"
@@ -11,6 +11,7 @@
 
 #include "sbt/format/block-columns.h"
 #include "sbt/format/scaled.h"
+#include "sbt/write/compress.h"
 #include "test/unit/sbt/sbt-test.h"
 
 #define MAX_ROWS     3000u
@@ -183,6 +184,40 @@ TS_TEST(round_trip)
 	ts_buffer_deinit(&low);
 	ts_buffer_deinit(&exceptions);
 	free(numbers);
+}
+
+/*
+ * A part that was stored because its bytes are even may become longer than one frame stores. The
+ * other parts are still compressed.
+ */
+TS_TEST(many_even_bytes)
+{
+	enum {
+		ZEROS = 64 * 1024,
+		EVEN = 200 * 1024
+	};
+	struct ts_plane_choice choice = {.kind = TS_PLANE_EVEN, .n_left = 4};
+	size_t capacity = 2 * ZSTD_compressBound(ZEROS + EVEN), n;
+	struct ts_encoder encoder = {0};
+	uint8_t *bytes, *to = malloc(capacity), *back = malloc(ZEROS + EVEN);
+	uint64_t state = 3;
+
+	ts_check(to && back);
+	ts_check_int(ts_compress_begin(&encoder), 0);
+	ts_check_int(ts_buffer_reserve(&encoder.raw, ZEROS + EVEN, &bytes), 0);
+	encoder.raw.n = ZEROS + EVEN;
+	memset(bytes, 0, ZEROS);
+	for (size_t i = 0; i < EVEN; i++)
+		bytes[ZEROS + i] = (uint8_t)(test_random(&state) >> 32);
+	encoder.parts[encoder.n_parts++] = (struct ts_part){.end = ZEROS};
+	encoder.parts[encoder.n_parts++] = (struct ts_part){ZEROS + EVEN, &choice};
+	n = ts_compress_parts(&encoder, to, capacity);
+	ts_check(n > EVEN && n < EVEN + ZEROS / 2);
+	ts_check_int(ZSTD_decompress(back, ZEROS + EVEN, to, n), ZEROS + EVEN);
+	ts_check(!memcmp(back, bytes, ZEROS + EVEN));
+	ts_encoder_deinit(&encoder);
+	free(back);
+	free(to);
 }
 
 /* Kernels of 20 kinds, each with a duration and a spread of its own, by a clock that ticks. */
