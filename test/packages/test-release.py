@@ -3,8 +3,9 @@
 """The last release and this tree work with each other: shim with daemon, tsctl with daemon, files with readers, in both directions. And the
 archive of a release, which `meson dist` makes: all of it has the date of the commit, so two archives of a commit are the same bytes.
 
-The soak (TS_SOAK=1) builds the tree of the newest tag vX.Y.Z, or of the revision in $TS_RELEASE. Without a tag the test is skipped by
-name. `--old FOLDER` names a build of the old tree that exists. The versions must agree as packaging/README.md says (Versions).
+The soak (TS_SOAK=1) builds the tree of the last release: the newest tag vX.Y.Z; in a clone without tags, the commit before this one that
+wrote the head of an entry into CHANGELOG.md; or the revision in $TS_RELEASE. `--old FOLDER` names a build of the old tree that exists.
+The versions must agree as packaging/README.md says (Versions).
 """
 import glob
 import hashlib
@@ -30,15 +31,20 @@ SECONDS = 240
 SAME = ('format', 'duration_ns', 'lost', 'finished', 'truncated', 'bytes', 'start_ns', 'end_ns')
 
 
-def git(*arguments):
-    return subprocess.run(['git', '-C', SOURCE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+def git(source, *arguments):
+    return subprocess.run(['git', '-C', source, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding='utf-8',
+                          check=False).stdout.strip()
+
+
+def last_release(source):
+    """The newest tag, or the newest commit before this one that wrote the head of an entry into the CHANGELOG, or None."""
+    tag = git(source, 'describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*')
+    return tag or git(source, 'log', '-1', '--format=%H', '-G^## ', 'HEAD~', '--', 'packaging/CHANGELOG.md') or None
 
 
 def revision():
     """What is compared with, or None."""
-    if os.environ.get('TS_RELEASE'):
-        return os.environ['TS_RELEASE']
-    return git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*').stdout.decode().strip() or None
+    return os.environ.get('TS_RELEASE') or last_release(SOURCE)
 
 
 class Tree:
@@ -91,7 +97,7 @@ class Release(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if not cls.given and not revision():
-            raise unittest.SkipTest('there is no release yet: no tag vX.Y.Z')
+            raise unittest.SkipTest('there is no release yet: no tag vX.Y.Z, and no earlier head in CHANGELOG.md')
         cls.folder = tempfile.mkdtemp(prefix='ts-release-')
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.old, cls.new = Tree(cls.given or build(cls.folder), 'old'), Tree(BUILD, 'new')
@@ -180,6 +186,48 @@ def digest(path):
 SMALL = """project('small', version: '1.2')
 meson.add_dist_script(find_program('python3'), files('dist.py'))
 """
+
+
+@unittest.skipUnless(shutil.which('git'), 'git is not installed')
+class LastRelease(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='ts-release-')
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.run_git('init', '-q')
+        os.mkdir(os.path.join(self.folder, 'packaging'))
+
+    def run_git(self, *arguments):
+        subprocess.run(['git', '-C', self.folder, '-c', 'user.name=A', '-c', 'user.email=a@example.org', '-c', 'commit.gpgsign=false', *arguments],
+                       check=True)
+
+    def commit(self, path, text):
+        with open(os.path.join(self.folder, path), 'w', encoding='utf-8') as file:
+            file.write(text)
+        self.run_git('add', '.')
+        self.run_git('commit', '-qm', path)
+        return git(self.folder, 'rev-parse', 'HEAD')
+
+    def test_without_tags(self):
+        """The commit that wrote the head counts, not those that added lines, and never the newest one, which is compared with it."""
+        changes = os.path.join('packaging', 'CHANGELOG.md')
+        self.assertIsNone(last_release(self.folder))
+        self.commit('README.md', '## A head of another file\n')
+        self.assertIsNone(last_release(self.folder))
+        first = self.commit(changes, '# Changes\n\n## 0.1.0 - 2026-01-01\n\n- One.\n')
+        self.assertIsNone(last_release(self.folder))
+        self.commit(changes, '# Changes\n\n## 0.1.0 - 2026-01-01\n\n- One.\n- Two.\n')
+        self.assertEqual(last_release(self.folder), first)
+        second = self.commit(changes, '# Changes\n\n## 0.2.0 - 2026-02-02\n\n## 0.1.0 - 2026-01-01\n\n- One.\n- Two.\n')
+        self.assertEqual(last_release(self.folder), first)
+        self.commit('README.md', 'Text.\n')
+        self.assertEqual(last_release(self.folder), second)
+
+    def test_a_tag_comes_first(self):
+        self.commit('README.md', 'Text.\n')
+        self.run_git('tag', 'v0.1.0')
+        self.commit(os.path.join('packaging', 'CHANGELOG.md'), '## 0.2.0 - 2026-02-02\n')
+        self.commit('README.md', 'More.\n')
+        self.assertEqual(last_release(self.folder), 'v0.1.0')
 
 
 @unittest.skipUnless(shutil.which('meson') and shutil.which('git'), 'meson or git is not installed')
