@@ -96,7 +96,7 @@ static void *on_call(uint32_t id, void *record, const void *data, void *arg)
 bool ts_hip_activity_install(struct ts_shim *shim, const void *function)
 {
 	hipInitActivityCallback_fn *init = NULL;
-	bool (*enable)(uint32_t, bool) = NULL;
+	hipEnableActivityCallback_fn *enable = NULL;
 	hipRegisterActivityCallback_fn *trace = NULL;
 	void *library = ts_hip_library(function);
 

@@ -67,7 +67,7 @@ In a table of `interface hip` an entry is a function of libamdhip64. It has thes
                      refuses or has not
     since=V          the release that exported it first, if its node is older: AMD adds functions to old nodes
     until=V          the release that exports it no more
-    returns=TYPE     void, pointer (void **) or string (const char *); else int32_t
+    returns=TYPE     void, bool, pointer (void **) or string (const char *); else int32_t
     spt              the default stream is the thread's
     capture=CALL(ARGUMENTS)
                      captured as this call of cuda_driver.calls, with these arguments of its own, or numbers; other modes
@@ -92,7 +92,7 @@ FORMS = ('ptsz', 'ptds')
 TABLES = {'slot': 'HipDispatchTable', 'compiler': 'HipCompilerDispatchTable'}
 # The facade's functions that return what a place of its tables holds.
 PLACES = {'slot': 'runtime_slot', 'compiler': 'compiler_slot'}
-RESULTS = {'void': 'void ', 'pointer': 'void **', 'string': 'const char *', None: 'int32_t '}
+RESULTS = {'void': 'void ', 'bool': 'bool ', 'pointer': 'void **', 'string': 'const char *', None: 'int32_t '}
 LOCALS = ('params', 'next', 'frame', 'result')
 # The shim records no call of these classes.
 UNWATCHED = ('QUERY', 'OTHER')
@@ -500,7 +500,7 @@ def print_params(tables):
 def print_opening(interface, calls, what):
     """The opening of a header that declares these calls; it declares the facade's own structures."""
     print(banner('%s of the %s.' % (what, interface.word)))
-    print('#pragma once\n\n#include <stddef.h>\n#include <stdint.h>\n')
+    print('#pragma once\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n')
     print('#include "proto/abi/vendor/%s"\n' % interface.header)
     known = set()
     for call in calls:

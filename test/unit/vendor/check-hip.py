@@ -3,7 +3,7 @@
 """The table of HIP's functions and hip.h, against hip-facts.txt or against AMD's headers.
 
 usage: check-hip.py facts CALLS_PY HIP_CALLS FACTS -- CC ...      places, steps, version nodes, values and layouts
-       check-hip.py arguments CALLS_PY HIP_CALLS -- CC ...        the arguments of every function that the headers declare
+       check-hip.py arguments CALLS_PY HIP_CALLS -- CC ...        arguments and result of every function that the headers declare
 
 CC reads the tree's headers, and <hip/hip_runtime_api.h> for `arguments`, by the options that follow it.
 """
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-HEADERS = ('stddef.h', 'stdint.h', 'proto/abi/vendor/hip.h', 'proto/abi/vendor/hip_calls.h', 'proto/abi/vendor/hip_params.h',
+HEADERS = ('stdbool.h', 'stddef.h', 'stdint.h', 'proto/abi/vendor/hip.h', 'proto/abi/vendor/hip_calls.h', 'proto/abi/vendor/hip_params.h',
            'proto/abi/vendor/rocprofiler.h')
 
 
@@ -83,15 +83,27 @@ def check_facts(module, table, facts, compiler):
     return findings + compile_lines(compiler, lines), n_facts, 300
 
 
+# The vendor's headers; the second one has the calls of roctracer, and not every release has it.
+VENDOR = """#include <hip/hip_runtime_api.h>
+#if __has_include(<hip/amd_detail/hip_runtime_prof.h>)
+#include <hip/amd_detail/hip_runtime_prof.h>
+#endif
+"""
+# Results, and the word returns= for each.
+RESULTS = {'hipError_t': None, 'int': None, 'void': 'void', 'bool': 'bool', '_Bool': 'bool', 'const char*': 'string'}
+
+
 def declared(compiler):
-    """The types of the arguments of the functions that the headers declare."""
-    text = subprocess.run(compiler + ['-E', '-P', '-x', 'c', '-'], input='#include <hip/hip_runtime_api.h>\n', check=True,
-                          stdout=subprocess.PIPE, encoding='utf-8').stdout
+    """The results of the functions that the headers declare, and the types of their arguments."""
+    text = subprocess.run(compiler + ['-E', '-P', '-x', 'c', '-'], input=VENDOR, check=True, stdout=subprocess.PIPE,
+                          encoding='utf-8').stdout
     text = re.sub(r'__attribute__\s*\(\(.*?\)\)', ' ', text)
     found = {}
-    for name, arguments in re.findall(r'\bhipError_t\s+(hip\w+)\s*\(([^()]*)\)\s*;', text):
+    results = '|'.join(re.escape(result).replace(r'\ ', r'\s+').replace(r'\*', r'\s*\*') for result in RESULTS)
+    for result, name, arguments in re.findall(r'\b(%s)\s*\b(hip\w+)\s*\(([^()]*)\)\s*;' % results, text):
         arguments = arguments.strip()
-        found[name] = [] if arguments in ('', 'void') else [part.strip() for part in arguments.split(',')]
+        found[name] = (RESULTS[re.sub(r'\s*\*', '*', re.sub(r'\s+', ' ', result))],
+                       [] if arguments in ('', 'void') else [part.strip() for part in arguments.split(',')])
     return found
 
 
@@ -107,9 +119,11 @@ def type_of(declaration):
 def compare_arguments(calls, vendor, findings):
     """Yields lines of C that compile if each argument has the kind and size of the vendor's."""
     for number, call in enumerate(calls):
-        theirs = vendor.get(call.name)
-        if theirs is None:
+        if call.name not in vendor:
             continue
+        result, theirs = vendor[call.name]
+        if call.values.get('returns') != result:
+            findings.append('%s: %s: the vendor returns %s' % (call.place, call.name, result or 'hipError_t'))
         if len(theirs) != len(call.arguments):
             findings.append('%s: %s: the vendor has %s' % (call.place, call.name, theirs))
             continue
@@ -125,7 +139,7 @@ def compare_arguments(calls, vendor, findings):
 def check_arguments(module, table, compiler):
     findings = []
     calls = [call for call in module.read_table(table)[1] if call.arguments is not None]
-    lines = ['#include <%s>' % name for name in ('hip/hip_runtime_api.h',) + HEADERS]
+    lines = ['#include <%s>' % name for name in HEADERS] + VENDOR.splitlines()
     lines += compare_arguments(calls, declared(compiler), findings)
     n_compared = sum(line.startswith('_Static_assert') for line in lines)
     return findings + compile_lines(compiler, lines), n_compared, 1000

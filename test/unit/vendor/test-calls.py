@@ -56,7 +56,7 @@ hipFoo id=1 slot=1 node=4.2 MEMCPY certain memory=copy(dst,src,n)
 hipFoo_spt id=5 slot=3@2 node=5.2 STREAM spt effect=host (void *dst, void *stream) = foo
 hipBar id=2 slot=2 QUERY
 __hipBaz id=4 compiler=1 node=4.2 MODULE returns=pointer (const void *data) = hand
-hipTool node=5.3 OTHER
+hipTool node=5.3 OTHER returns=bool (uint32_t op, bool enable) = tool
 """
 
 BAD_HIP = (
@@ -96,11 +96,14 @@ MADE_HIP = (
     ('nodes', 'hip_5.2 {'),
     ('types', 'typedef int32_t hipFoo_spt_fn(void *dst, void *stream);'),
     ('types', 'typedef void **__hipBaz_fn(const void *data);'),
+    ('types', 'typedef bool hipTool_fn(uint32_t op, bool enable);'),
+    ('types', '#include <stdbool.h>'),
     ('functions', 'int32_t hipFoo_spt(void *dst, void *stream);'),
     ('facade', '\treturn HIP(hipFoo, 1, foo(dst, src, n, stream, false));'),
     ('facade', '\treturn HIP(hipFoo_spt, 5, foo(dst, per_thread(stream)));'),
     ('facade', '\tint32_t (*next)(void *, void *) = runtime_slot(3);'),
     ('facade', '\tvoid **(*next)(const void *) = compiler_slot(1);'),
+    ('facade', 'bool impl_hipTool(uint32_t op, bool enable)'),
 )
 
 

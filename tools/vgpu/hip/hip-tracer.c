@@ -229,7 +229,7 @@ static void attach_sink(void)
  */
 __attribute__((visibility("default"))) void ts_vgpu_trace_hip(void *fn);
 
-static int enable_activity(uint32_t op, int32_t enable)
+static bool enable_activity(uint32_t op, bool enable)
 {
 	if (enable)
 		attach_sink();

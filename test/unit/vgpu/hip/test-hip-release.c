@@ -422,8 +422,8 @@ TS_TEST(activity_callbacks)
 	ok(hipMalloc(&memory, 64));
 	hipInitActivityCallback((void *)(uintptr_t)on_command, (void *)(uintptr_t)on_finished,
 				&n_finished);
-	ts_check(hipEnableActivityCallback(TS_HIP_ACTIVITY_OP_COPY, 1));
-	ts_check(!hipEnableActivityCallback(3, 1));
+	ts_check(hipEnableActivityCallback(TS_HIP_ACTIVITY_OP_COPY, true));
+	ts_check(!hipEnableActivityCallback(3, true));
 	/* No call is traced yet: no times. */
 	ok(hipMemset(memory, 1, 64));
 	ok(hipDeviceSynchronize());
@@ -443,7 +443,7 @@ TS_TEST(activity_callbacks)
 	ok(hipDeviceSynchronize());
 	ts_check(n_finished == 3 && last_record.kind == TS_HIP_COMMAND_MARKER);
 	ok(hipRemoveActivityCallback(TS_HIP_API_ID_hipMemcpy));
-	ts_check(hipEnableActivityCallback(TS_HIP_ACTIVITY_OP_COPY, 0));
+	ts_check(hipEnableActivityCallback(TS_HIP_ACTIVITY_OP_COPY, false));
 	ok(hipMemset(memory, 1, 64));
 	ok(hipDeviceSynchronize());
 	ts_check_int(n_finished, 3);
