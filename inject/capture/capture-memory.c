@@ -3,14 +3,8 @@
  * Keeps the application's allocations in one array, sorted by address. Also keeps hash tables of
  * the driver's handles (functions, graphs, events, memory). The other files of inject/capture call
  * this file. Allocations are far rarer than launches, so inserting by memmove() is cheap enough.
- * The tables of handles do not use map.h, because map.h uses the heap: inside a CUDA call the shim
- * gets its memory by mmap() and never from the application's malloc().
  */
 #include "inject/capture/capture-memory.h"
-
-#include <sys/mman.h>
-
-#include "proto/abi/tablehash.h"
 
 static struct ts_memory_range *ranges_of(const struct ts_memory_map *map)
 {
@@ -106,52 +100,17 @@ bool ts_memory_map_remove(struct ts_memory_map *map, uint64_t start)
 	return true;
 }
 
-struct slot {
-	uint64_t handle;
-	uint32_t number;
-	uint32_t used;
-};
-
-static struct slot *slot_of(const struct ts_handles *handles, uint64_t handle)
-{
-	struct slot *slots = (void *)handles->pages.at;
-	uint64_t i = ts_hash_key(handle >> 4) >> 20;
-
-	for (;; i++) {
-		struct slot *slot = &slots[i & (handles->n_slots - 1)];
-
-		if (!slot->used || slot->handle == handle)
-			return slot;
-	}
-}
-
-static bool grow_handles(struct ts_handles *handles)
-{
-	struct ts_handles before = *handles, after = {.n_slots = 2 * before.n_slots ?: 1024};
-	const struct slot *old = (void *)before.pages.at;
-
-	if (!ts_pages_grow(&after.pages, after.n_slots * sizeof(*old)))
-		return false;
-	for (size_t i = 0; i < before.n_slots; i++)
-		if (old[i].used)
-			*slot_of(&after, old[i].handle) = old[i];
-	after.n = before.n;
-	if (before.pages.at)
-		munmap(before.pages.at, before.pages.n_bytes);
-	*handles = after;
-	return true;
-}
-
 uint32_t *ts_handles_get(struct ts_handles *handles, uint64_t handle)
 {
-	struct slot *slot;
+	struct ts_unlocked_slot *slot =
+		ts_unlocked_table_find(&handles->table, sizeof(*slot), handle);
 
-	if (handles->n >= handles->n_slots / 2 && !grow_handles(handles))
-		return NULL;
-	slot = slot_of(handles, handle);
-	if (!slot->used) {
-		*slot = (struct slot){.handle = handle, .used = 1};
-		handles->n++;
-	}
-	return &slot->number;
+	if (ts_unlikely(!slot))
+		slot = ts_unlocked_table_add(&handles->table, sizeof(*slot), handle);
+	return slot ? &slot->number : NULL;
+}
+
+void ts_handles_deinit(struct ts_handles *handles)
+{
+	ts_unlocked_table_deinit(&handles->table, sizeof(struct ts_unlocked_slot));
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "inject/capture/lane.h"
+#include "inject/ring/unlocked-table.h"
 
 struct ts_memory_range {
 	uint64_t start;
@@ -50,9 +51,7 @@ void ts_memory_map_leave(struct ts_memory_map *map, uint32_t context);
 
 /* Maps a handle to a number of the caller's choice, above 0. */
 struct ts_handles {
-	struct ts_pages pages;
-	size_t n_slots;
-	size_t n;
+	struct ts_unlocked_table table;
 };
 
 /*
@@ -60,3 +59,4 @@ struct ts_handles {
  * is 0. Returns NULL if there is no memory. Valid until the next call.
  */
 uint32_t *ts_handles_get(struct ts_handles *handles, uint64_t handle);
+void ts_handles_deinit(struct ts_handles *handles);

@@ -238,12 +238,12 @@ struct order {
 
 static void free_order(struct order *order)
 {
-	struct ts_pages *all[] = {&order->handles, &order->from,	&order->to,
-				  &order->places,  &order->n_before,	&order->first,
-				  &order->next,	   &order->number.pages};
+	struct ts_pages *all[] = {&order->handles,  &order->from,  &order->to,	&order->places,
+				  &order->n_before, &order->first, &order->next};
 
 	for (size_t i = 0; i < TS_ARRAY_LEN(all); i++)
 		ts_pages_free(all[i]);
+	ts_handles_deinit(&order->number);
 }
 
 static bool ask_edges(const struct ts_capture_graph_driver *ask, void *graph, struct order *order)

@@ -159,7 +159,7 @@ static struct ts_record fill_record(uint32_t type, uint32_t n_bytes, uint32_t n_
 				  .type = (uint16_t)type};
 }
 
-/* The table uses pages of mmap(), not map.h: see capture-memory.c. */
+/* The table uses pages of mmap(), not map.h: see unlocked-table.h. */
 static struct known *find_known(struct ts_lane *lane, const struct ts_hash128 *hash,
 				uint32_t n_bytes)
 {

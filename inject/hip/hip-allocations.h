@@ -8,10 +8,10 @@
 
 #include <pthread.h>
 
-#include "proto/abi/base.h"
+#include "inject/ring/unlocked-table.h"
 
 struct ts_hip_allocation {
-	uint64_t address; /* 0: a free slot */
+	uint64_t address; /* 0: none */
 	uint64_t bytes;
 	uint32_t kind;	 /* CUPTI's memory kind */
 	uint32_t device; /* HIP's ordinal */
@@ -19,8 +19,7 @@ struct ts_hip_allocation {
 
 struct ts_hip_memory {
 	pthread_mutex_t lock;
-	struct ts_hip_allocation *slots; /* NULL: empty */
-	size_t n_slots, n_used;
+	struct ts_unlocked_table table;
 };
 
 /* Stores an allocation. Without memory it is not stored, and its free lacks kind and size. */

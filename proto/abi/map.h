@@ -95,6 +95,46 @@ TS_SLOTS_INLINE bool ts_slots_lack(const struct ts_slots *slots, size_t n_more)
 	return ts_unlikely(n_more > slots->n_slots / 2 - slots->n);
 }
 
+/* Returns the number of slots of the table for n_more slots; 0: more than memory can have. */
+TS_SLOTS_INLINE size_t ts_slots_wanted(const struct ts_slots *slots, size_t slot_bytes,
+				       size_t n_more)
+{
+	struct ts_slots grown = *slots;
+
+	while (ts_slots_lack(&grown, n_more)) {
+		if (grown.n_slots > SIZE_MAX / 2 / slot_bytes)
+			return 0;
+		grown.n_slots = grown.n_slots ? 2 * grown.n_slots : TS_SLOTS_FIRST;
+	}
+	return grown.n_slots;
+}
+
+/*
+ * Moves the table to the memory `all`, which has n_slots zeroed slots. Returns the former memory,
+ * which the caller frees.
+ */
+TS_SLOTS_INLINE void *ts_slots_move(struct ts_slots *slots, size_t slot_bytes,
+				    TS_SLOTS_HASH_OF(hash_of), void *all, size_t n_slots)
+{
+	struct ts_slots before = *slots;
+	uint64_t hash;
+
+	slots->all = all;
+	slots->n_slots = n_slots;
+	for (size_t i = 0; i < before.n_slots; i++) {
+		const void *slot = ts_slots_at(&before, slot_bytes, i);
+		size_t to;
+
+		if (!hash_of(slots, slot, &hash))
+			continue;
+		to = ts_slots_home(slots, hash);
+		while (hash_of(slots, ts_slots_at(slots, slot_bytes, to), NULL))
+			to = ts_slots_next(slots, to);
+		memcpy(ts_slots_at(slots, slot_bytes, to), slot, slot_bytes);
+	}
+	return before.all;
+}
+
 /*
  * Grows the table for n_more slots. Returns 0 or -ENOMEM. The function is inlined, so that the
  * compiler knows `hash_of`. Call it from one function that is not inlined, so that its code exists
@@ -103,32 +143,14 @@ TS_SLOTS_INLINE bool ts_slots_lack(const struct ts_slots *slots, size_t n_more)
 TS_SLOTS_INLINE int ts_slots_grow(struct ts_slots *slots, size_t slot_bytes,
 				  TS_SLOTS_HASH_OF(hash_of), size_t n_more)
 {
-	struct ts_slots grown = *slots;
-	uint64_t hash;
+	size_t n_slots = ts_slots_wanted(slots, slot_bytes, n_more);
+	void *all = n_slots ? calloc(n_slots, slot_bytes) : NULL;
 
-	while (ts_slots_lack(&grown, n_more)) {
-		if (grown.n_slots > SIZE_MAX / 2 / slot_bytes)
-			return -ENOMEM;
-		grown.n_slots = grown.n_slots ? 2 * grown.n_slots : TS_SLOTS_FIRST;
-	}
-	grown.all = calloc(grown.n_slots, slot_bytes);
-	if (!grown.all)
+	if (!all)
 		return -ENOMEM;
-	if (!grown.seeds[0])
-		ts_slots_draw(&grown);
-	for (size_t i = 0; i < slots->n_slots; i++) {
-		const void *slot = ts_slots_at(slots, slot_bytes, i);
-		size_t to;
-
-		if (!hash_of(&grown, slot, &hash))
-			continue;
-		to = ts_slots_home(&grown, hash);
-		while (hash_of(&grown, ts_slots_at(&grown, slot_bytes, to), NULL))
-			to = ts_slots_next(&grown, to);
-		memcpy(ts_slots_at(&grown, slot_bytes, to), slot, slot_bytes);
-	}
-	free(slots->all);
-	*slots = grown;
+	if (!slots->seeds[0])
+		ts_slots_draw(slots);
+	free(ts_slots_move(slots, slot_bytes, hash_of, all, n_slots));
 	return 0;
 }
 
