@@ -190,6 +190,8 @@ enum ts_capture_mode {
 enum ts_capture_mode ts_capture_mode(uint32_t cbid);
 /* unsupported.c: returns the mode of a call that capture-calls.c does not capture. */
 enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid);
+/* The mode that a call's class gives it, if nothing else is known about the call. */
+enum ts_capture_mode ts_capture_class_mode(uint32_t api, uint32_t id);
 /* Puts an UNSUPPORTED operation that names `what`, in model's stream. */
 void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,
 			    const char *what);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Classifies calls that capture-calls.c does not capture, and names them as unsupported.
- * capture-calls.c calls this file; the other files of this folder call ts_capture_unsupported(),
- * which puts the operation with the name.
+ * capture-calls.c calls this file; hip/hip-capture-calls.c takes the classes from it; the other
+ * files of this folder call ts_capture_unsupported(), which puts the operation with the name.
  *
  * In the classes that do work, each call is unsupported unless it is known to be harmless. In the
  * other classes, a call is unsupported if it gives kernels memory or a shape that no captured call
@@ -61,11 +61,9 @@ static bool is_lacked(uint32_t cbid)
 	}
 }
 
-enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid)
+enum ts_capture_mode ts_capture_class_mode(uint32_t api, uint32_t id)
 {
-	if (is_lacked(cbid))
-		return TS_CAPTURE_UNSUPPORTED;
-	switch (ts_call_table_class(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid)) {
+	switch (ts_call_table_class(api, id)) {
 	case TS_CUPTI_CLASS_LAUNCH:
 	case TS_CUPTI_CLASS_MEMCPY:
 	case TS_CUPTI_CLASS_MEMSET:
@@ -75,12 +73,21 @@ enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid)
 	case TS_CUPTI_CLASS_EVENT:
 	case TS_CUPTI_CLASS_MODULE:
 	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
-		return is_harmless(cbid) ? TS_CAPTURE_NOT : TS_CAPTURE_UNSUPPORTED;
+		return TS_CAPTURE_UNSUPPORTED;
 	default:
-		return ts_call_table_stream_capture(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid)
-			       ? TS_CAPTURE_OF_STREAM
-			       : TS_CAPTURE_NOT;
+		return ts_call_table_stream_capture(api, id) ? TS_CAPTURE_OF_STREAM
+							     : TS_CAPTURE_NOT;
 	}
+}
+
+enum ts_capture_mode ts_capture_mode_of_class(uint32_t cbid)
+{
+	enum ts_capture_mode mode;
+
+	if (is_lacked(cbid))
+		return TS_CAPTURE_UNSUPPORTED;
+	mode = ts_capture_class_mode(TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+	return mode == TS_CAPTURE_UNSUPPORTED && is_harmless(cbid) ? TS_CAPTURE_NOT : mode;
 }
 
 void ts_capture_unsupported(struct ts_capture *capture, const struct ts_record_operation *model,

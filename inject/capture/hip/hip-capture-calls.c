@@ -45,21 +45,7 @@ enum ts_capture_mode ts_hip_capture_mode(uint32_t id)
 	default:
 		break;
 	}
-	switch (ts_call_table_class(TS_API_HIP, id)) {
-	case TS_CUPTI_CLASS_LAUNCH:
-	case TS_CUPTI_CLASS_MEMCPY:
-	case TS_CUPTI_CLASS_MEMSET:
-	case TS_CUPTI_CLASS_ALLOC:
-	case TS_CUPTI_CLASS_FREE:
-	case TS_CUPTI_CLASS_STREAM:
-	case TS_CUPTI_CLASS_EVENT:
-	case TS_CUPTI_CLASS_MODULE:
-	case TS_CUPTI_CLASS_GRAPH_LAUNCH:
-		return TS_CAPTURE_UNSUPPORTED;
-	default:
-		return ts_call_table_stream_capture(TS_API_HIP, id) ? TS_CAPTURE_OF_STREAM
-								    : TS_CAPTURE_NOT;
-	}
+	return ts_capture_class_mode(TS_API_HIP, id);
 }
 
 enum ts_capture_work ts_hip_capture_work(uint32_t id)
