@@ -11,12 +11,11 @@
 #include "sbt/append.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 
 #include "sbt/intern.h"
 #include "sbt/read/reader-internal.h"
+#include "sbt/rewrite/in-place.h"
 #include "sbt/write/writer-internal.h"
 
 #define STRING_BLOCK_BYTES (1024u * 1024)
@@ -60,38 +59,6 @@ struct ts_sbt_append {
 	struct items items[N_ITEMS];
 };
 
-static int set_error(struct ts_sbt_error *error, int code, uint64_t off, const char *text)
-{
-	if (error) {
-		*error = (struct ts_sbt_error){.code = code, .off = off};
-		snprintf(error->text, sizeof(error->text), "%s", text);
-	}
-	return code;
-}
-
-static int set_lock(int fd, short type)
-{
-	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
-
-	/* If the file system has no locks, continue without a lock, as the writer does. */
-	return fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES) ? -EBUSY
-											 : 0;
-}
-
-static int check_fd(int fd, struct ts_sbt_error *ret_error)
-{
-	int flags = fcntl(fd, F_GETFL);
-	struct stat st;
-
-	if (flags < 0 || fstat(fd, &st) < 0)
-		return set_error(ret_error, -errno, 0, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return set_error(ret_error, -EINVAL, 0, "not a regular file");
-	if ((flags & O_ACCMODE) != O_RDWR)
-		return set_error(ret_error, -EBADF, 0, "not open for reading and writing");
-	return 0;
-}
-
 /* Finds the end of the blocks before the index, and the highest string id. */
 static int look_at_blocks(struct ts_sbt_append *append)
 {
@@ -116,23 +83,22 @@ int ts_sbt_append_new(int fd, struct ts_sbt_append **ret_append, struct ts_sbt_e
 {
 	ts_cleanup(ts_sbt_append_freep) struct ts_sbt_append *append = NULL;
 	uint64_t seed = 0;
-	int r = check_fd(fd, ret_error);
+	int r;
 
-	if (r)
-		return r;
 	append = calloc(1, sizeof(*append));
 	if (!append)
-		return set_error(ret_error, -ENOMEM, 0, strerror(ENOMEM));
+		return ts_in_place_fail(ret_error, -ENOMEM, 0, strerror(ENOMEM));
 	append->fd = fd;
-	if (set_lock(fd, F_WRLCK))
-		return set_error(ret_error, -EBUSY, 0, "it is still being written");
+	r = ts_in_place_lock(fd, ret_error);
+	if (r)
+		return r;
 	append->locked = true;
 	r = ts_sbt_reader_open(fd, &append->reader, ret_error);
 	if (r)
 		return r;
 	if (append->reader->state != TS_SBT_FINISHED || !append->reader->has_index)
-		return set_error(ret_error, TS_SBT_E_CORRUPT, append->reader->whole_bytes,
-				 "its end is missing; `tsctl repair` writes it");
+		return ts_in_place_fail(ret_error, TS_SBT_E_CORRUPT, append->reader->whole_bytes,
+					"its end is missing; `tsctl repair` writes it");
 	r = look_at_blocks(append);
 	append->first_pending = append->last_string + 1;
 	if (getrandom(&seed, sizeof(seed), 0) < 0)
@@ -143,7 +109,7 @@ int ts_sbt_append_new(int fd, struct ts_sbt_append **ret_append, struct ts_sbt_e
 	r = r ?: ts_builder_new(ts_row_schema(TS_ROW_IMAGE), &append->images);
 	r = r ?: ts_builder_new(ts_row_schema(TS_ROW_SYMBOL), &append->symbols);
 	if (r)
-		return set_error(ret_error, r, 0, strerror(-r));
+		return ts_in_place_fail(ret_error, r, 0, strerror(-r));
 	*ret_append = ts_take_ptr(append);
 	return 0;
 }
@@ -153,7 +119,7 @@ void ts_sbt_append_free(struct ts_sbt_append *append)
 	if (!append)
 		return;
 	if (append->locked)
-		set_lock(append->fd, F_UNLCK);
+		ts_in_place_unlock(append->fd);
 	ts_sbt_reader_free(append->reader);
 	ts_buffer_deinit(&append->kept);
 	ts_intern_deinit(&append->strings);
@@ -343,5 +309,5 @@ int ts_sbt_append_commit(struct ts_sbt_append *append, struct ts_sbt_error *ret_
 			r = -errno;
 	}
 	ts_buffer_deinit(&new);
-	return r ? set_error(ret_error, r, append->end, strerror(-r)) : 0;
+	return r ? ts_in_place_fail(ret_error, r, append->end, strerror(-r)) : 0;
 }

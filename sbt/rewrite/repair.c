@@ -6,14 +6,11 @@
  * the file: if whole blocks follow the damage, a cut would lose them, so repair changes nothing and
  * returns the offset of the damage.
  */
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
+#include "sbt/repair.h"
 
 #include "sbt/format/summary.h"
 #include "sbt/read/reader-internal.h"
-#include "sbt/repair.h"
+#include "sbt/rewrite/in-place.h"
 #include "sbt/write/writer-internal.h"
 
 /*
@@ -22,39 +19,6 @@
  */
 #define SUMMARY_BYTES	  (128u * 1024)
 #define MAX_SUMMARY_BYTES (64u * 1024 * 1024)
-
-static int set_error(struct ts_sbt_error *error, int code, uint64_t off, const char *text)
-{
-	if (error) {
-		*error = (struct ts_sbt_error){.code = code, .off = off};
-		snprintf(error->text, sizeof(error->text), "%s", text);
-	}
-	return code;
-}
-
-static int set_lock(int fd, short type)
-{
-	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
-
-	/* If the file system has no locks, continue without a lock, as the writer does. */
-	if (fcntl(fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
-		return -EBUSY;
-	return 0;
-}
-
-static int check_fd(int fd, struct ts_sbt_error *ret_error)
-{
-	int flags = fcntl(fd, F_GETFL);
-	struct stat st;
-
-	if (flags < 0 || fstat(fd, &st) < 0)
-		return set_error(ret_error, -errno, 0, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return set_error(ret_error, -EINVAL, 0, "not a regular file");
-	if ((flags & O_ACCMODE) != O_RDWR)
-		return set_error(ret_error, -EBADF, 0, "not open for reading and writing");
-	return 0;
-}
 
 /*
  * Returns the number of blocks before the first index block. An index without end marker is written
@@ -189,14 +153,15 @@ static int rebuild(int fd, struct ts_sbt_reader *reader, struct ts_sbt_repair_re
 	ts_sbt_search_init(&search, fd, reader->is_short, reader->file_bytes);
 	r = ts_sbt_search_block(&search, reader->whole_bytes, reader->n_blocks, &found);
 	if (!r)
-		return set_error(ret_error, TS_SBT_E_CORRUPT, reader->whole_bytes,
-				 "the damage lies before whole blocks, so the file is not cut");
+		return ts_in_place_fail(
+			ret_error, TS_SBT_E_CORRUPT, reader->whole_bytes,
+			"the damage lies before whole blocks, so the file is not cut");
 	if (r == TS_SBT_E_LIMIT)
-		return set_error(
+		return ts_in_place_fail(
 			ret_error, r, reader->whole_bytes,
 			"the damage lies before too many candidates for blocks, so the file is not cut");
 	if (r < 0)
-		return set_error(ret_error, r, reader->whole_bytes, strerror(-r));
+		return ts_in_place_fail(ret_error, r, reader->whole_bytes, strerror(-r));
 	r = make_end(reader, n, end, &made);
 	if (!r && ftruncate(fd, (off_t)end) < 0)
 		r = -errno;
@@ -214,19 +179,17 @@ static int rebuild(int fd, struct ts_sbt_reader *reader, struct ts_sbt_repair_re
 		report->file_bytes = end + made.n;
 	}
 	ts_buffer_deinit(&made);
-	return r ? set_error(ret_error, r, end, strerror(-r)) : 0;
+	return r ? ts_in_place_fail(ret_error, r, end, strerror(-r)) : 0;
 }
 
 int ts_sbt_repair(int fd, struct ts_sbt_repair_report *ret_report, struct ts_sbt_error *ret_error)
 {
 	ts_cleanup(ts_sbt_reader_freep) struct ts_sbt_reader *reader = NULL;
 	struct ts_sbt_repair_report report = {0};
-	int r = check_fd(fd, ret_error);
+	int r = ts_in_place_lock(fd, ret_error);
 
 	if (r)
 		return r;
-	if (set_lock(fd, F_WRLCK))
-		return set_error(ret_error, -EBUSY, 0, "it is still being written");
 	r = ts_sbt_reader_open(fd, &reader, ret_error);
 	if (!r && reader->state == TS_SBT_FINISHED && reader->has_index) {
 		report.was_finished = true;
@@ -238,7 +201,7 @@ int ts_sbt_repair(int fd, struct ts_sbt_repair_report *ret_report, struct ts_sbt
 	} else if (!r) {
 		r = rebuild(fd, reader, &report, ret_error);
 	}
-	set_lock(fd, F_UNLCK);
+	ts_in_place_unlock(fd);
 	if (!r)
 		*ret_report = report;
 	return r;
