@@ -19,47 +19,12 @@ import time
 
 import studio
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'integration'))
+import wire
+
 BUCKETS = 2048
 LEAST_LEVEL = 8
 LIMIT_S = 3600
-
-
-def varint(value):
-    """A protobuf varint."""
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out + bytes([value]))
-
-
-def read_varint(data, at):
-    """The value, and the offset behind it."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    """(number, value) of each field of a message: an integer, or bytes."""
-    at = 0
-    while at < len(data):
-        key, at = read_varint(data, at)
-        if key & 7 == 0:
-            value, at = read_varint(data, at)
-        elif key & 7 == 1:
-            value, at = data[at:at + 8], at + 8
-        elif key & 7 == 5:
-            value, at = data[at:at + 4], at + 4
-        else:
-            size, at = read_varint(data, at)
-            value, at = data[at:at + size], at + size
-        yield key >> 3, value
 
 
 class TraceProcessor:
@@ -90,17 +55,17 @@ class TraceProcessor:
     def query(self, sql):
         """The integers of the answer, row by row; its bytes."""
         text = sql.encode()
-        self.connection.request('POST', '/query', b'\x0a' + varint(len(text)) + text, {'Content-Type': 'application/x-protobuf'})
+        self.connection.request('POST', '/query', b'\x0a' + wire.number(len(text)) + text, {'Content-Type': 'application/x-protobuf'})
         body = self.connection.getresponse().read()
         numbers = []
-        for number, value in fields(body):
+        for number, value in wire.fields(body):
             if number == 2:
                 raise ValueError('%s: %s' % (sql, value.decode()))
             if number == 3:
-                for inner, cells in fields(value):
+                for inner, cells in wire.fields(value):
                     at = 0
                     while inner == 2 and at < len(cells):
-                        one, at = read_varint(cells, at)
+                        one, at = wire.varint(cells, at)
                         numbers.append(one)
         return numbers, len(body)
 

@@ -5,6 +5,8 @@ import struct
 import time
 
 import harness
+import wire
+from wire import number
 
 HEADER = struct.Struct('<IHBBIIII')
 MAGIC, VERSION, REQUEST, ANSWER = 0x50525354, 1, 1, 2
@@ -15,40 +17,13 @@ MORE = 1
 SILENT_S = 30
 
 
-def number(value):
-    """A protobuf varint."""
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out + bytes([value]))
-
-
 def field(key, data):
     return number(key << 3 | 2) + number(len(data)) + data
 
 
 def fields(data):
     """{number: value} of a message; varints and bytes."""
-    found, at = {}, 0
-
-    def varint():
-        nonlocal at
-        value, shift = 0, 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-    while at < len(data):
-        key = varint()
-        value = varint()
-        if key & 7 == 2:
-            value, at = data[at:at + value], at + value
-        found[key >> 3] = value
-    return found
+    return dict(wire.fields(data))
 
 
 class Control:

@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wire format of protobuf, for those who check files of it without the code that wrote them."""
+"""The wire format of protobuf, for tests that check messages without the code that wrote them."""
 
-VARINT, FIXED64, BYTES = 0, 1, 2
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 class Invalid(Exception):
     pass
 
 
+def number(value):
+    """A varint."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
 def varint(data, at):
+    """The value of a varint, and the offset behind it."""
     value = shift = 0
     while True:
         if at >= len(data) or shift > 63:
@@ -22,23 +32,25 @@ def varint(data, at):
 
 
 def fields(data):
-    """(number, value): an int, or bytes, those of a FIXED64 too."""
+    """(key, value) of each field: an int, or bytes, those of a FIXED64 or FIXED32 too."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
-        number, kind = tag >> 3, tag & 7
+        key, kind = tag >> 3, tag & 7
         if kind == VARINT:
             value, at = varint(data, at)
         elif kind == FIXED64:
             value, at = data[at:at + 8], at + 8
+        elif kind == FIXED32:
+            value, at = data[at:at + 4], at + 4
         elif kind == BYTES:
             n, at = varint(data, at)
             value, at = data[at:at + n], at + n
         else:
-            raise Invalid('field %d is of kind %d: none such is used' % (number, kind))
+            raise Invalid('field %d is of kind %d: none such is used' % (key, kind))
         if at > len(data):
-            raise Invalid('field %d is cut off' % number)
-        yield number, value
+            raise Invalid('field %d is cut off' % key)
+        yield key, value
 
 
 def signed(value):
