@@ -36,6 +36,14 @@ class Document:
         raise commands.Wrong('%s has no section %s' % (self.path, title))
 
 
+def read_installed(source, headers, include, documents):
+    """Reads text/installed.md: what pages call files of the source tree."""
+    for _, _, inside in Document(source, 'packaging/man/text/installed.md').sections:
+        for block in inside:
+            if block.kind == 'table':
+                markdown.read_installed(block.value[1], headers, include, documents)
+
+
 class Variables(dict):
     """The variables of the environment and their meanings, from the tables of the guides and of text/variables.md."""
 

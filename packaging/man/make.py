@@ -13,6 +13,7 @@ import sys
 
 import commands
 import documents
+import markdown
 import roff
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -56,7 +57,8 @@ def main():
     parser.add_argument('--daemon-help', help='none in a build of the readers alone')
     parser.add_argument('--source', required=True)
     parser.add_argument('--version', required=True)
-    parser.add_argument('--include', required=True)
+    parser.add_argument('--include', required=True, help='folder of the installed headers')
+    parser.add_argument('--documents', required=True, help='folder of the installed documents')
     parser.add_argument('--header', action='append', default=[])
     parser.add_argument('--without-vgpu', action='store_true')
     parser.add_argument('--output', required=True)
@@ -73,6 +75,7 @@ def main():
     unknown = set(text('commands.md').commands) - set(names) - {''}
     if unknown:
         raise commands.Wrong('text/commands.md: tsctl has no command %s' % ', '.join(sorted(unknown)))
+    documents.read_installed(arguments.source, arguments.header, arguments.include, arguments.documents)
     guides = ['%s/%s.md' % (documents.GUIDES_FOLDER, name) for name in documents.GUIDES]
     variables = documents.Variables(guides + ['packaging/man/text/variables.md'], arguments.source)
     for name in arguments.pages:
@@ -88,5 +91,5 @@ def main():
 if __name__ == '__main__':
     try:
         sys.exit(main())
-    except commands.Wrong as wrong:
+    except (commands.Wrong, markdown.Unknown) as wrong:
         sys.exit('make.py: %s' % wrong)

@@ -5,6 +5,7 @@ Blocks are headings, paragraphs, lists, indented code and tables. In a line ther
 else is text.
 """
 import collections
+import os
 import re
 
 import roff
@@ -17,6 +18,15 @@ ITEM = re.compile(r'( *)([-*]|\d+\.) +')
 LABEL = re.compile(r'\[([^\]]+)\]: (\S+)$')
 INLINE = re.compile(r'(`+)(?P<code>.+?)\1|\*\*(?P<bold>.+?)\*\*|(?<![\w*])\*(?P<italic>[^*\s][^*]*?)\*(?![\w*])'
                     r'|\[(?P<name>[^\]]+)\](?:\((?P<to>[^)\s]+)\))?')
+
+# A file of the source tree, as the documents name it.
+SOURCE = re.compile(r'(?:proto|inject|daemon|sbt|replay|tools|test|packaging)/[\w./-]+|[\w./-]*[A-Z]\.md')
+# What a page calls such a file, because its reader has no source tree: text in Markdown by the code of the documents.
+installed = {}
+
+
+class Unknown(Exception):
+    """A page would name a file of the source tree."""
 
 
 def blocks(text):
@@ -109,18 +119,37 @@ def inline(text, links=None):
     for match in INLINE.finditer(text):
         out.append(roff.escape(text[at:match.start()]))
         at = match.end()
+        is_start = not text[:match.start()].strip() or text[:match.start()].rstrip().endswith('.')
         if match['code']:
-            out.append(roff.bold(match['code'].strip()))
+            out.append(code(match['code'].strip(), is_start))
         elif match['bold']:
             out.append(r'\fB%s\fR' % re.sub(r'\\f[BIR]', '', inline(match['bold'], links)))
         elif match['italic']:
             out.append(r'\fI%s\fR' % re.sub(r'\\f[BIR]', '', inline(match['italic'], links)))
         else:
-            is_start = not text[:match.start()].strip() or text[:match.start()].rstrip().endswith('.')
             linked = (links or plain_link)(match['name'], match['to'])
             out.append(linked[:1].upper() + linked[1:] if is_start else linked)
     out.append(roff.escape(text[at:]))
     return ''.join(out)
+
+
+def code(text, is_start):
+    """Code as roff. The words for a file of the source tree may begin a sentence."""
+    if text not in installed:
+        if SOURCE.fullmatch(text):
+            raise Unknown('text/installed.md has no words for %s' % text)
+        return roff.bold(text)
+    words = inline(installed[text])
+    return words[:1].upper() + words[1:] if is_start else words
+
+
+def read_installed(rows, headers, include, documents):
+    """Fills `installed` from the rows of text/installed.md and the names of the installed headers."""
+    installed.update((header, '`<%s>`' % header) for header in headers)
+    for names, words in rows:
+        for name in re.findall('`([^`]+)`', names):
+            installed[name] = words.replace('{name}', os.path.basename(name)).replace('{include}', include) \
+                .replace('{documents}', documents)
 
 
 def plain_link(name, address):

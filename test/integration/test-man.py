@@ -36,6 +36,13 @@ def tables():
         return json.load(file)
 
 
+def install_destinations():
+    """The paths that `meson install` makes, with meson's words for their folders."""
+    with open(os.path.join(harness.BUILD, 'meson-info', 'intro-install_plan.json'), encoding='utf-8') as file:
+        plan = json.load(file)
+    return {entry['destination'] for kind in plan.values() for entry in kind.values()}
+
+
 # Another name of `tsctl record`: the page refers to that command's page.
 ALIAS = 'tsctl-profile.1'
 
@@ -124,9 +131,7 @@ class Pages(unittest.TestCase):
         self.assertGreaterEqual(len(tables()['commands']), 29)
 
     def test_pages_are_installed(self):
-        with open(os.path.join(harness.BUILD, 'meson-info', 'intro-install_plan.json'), encoding='utf-8') as file:
-            plan = json.load(file)
-        installed = {entry['destination'] for kind in plan.values() for entry in kind.values()}
+        installed = install_destinations()
         for name in page_names() + [ALIAS]:
             self.assertTrue([path for path in installed if path.endswith('/man%s/%s' % (name[-1], name))], name)
 
@@ -157,6 +162,33 @@ class Pages(unittest.TestCase):
         # Only builders of packages set a date.
         found = [line for line in result.stdout.decode().splitlines() if 'missing date' not in line]
         self.assertEqual(found, [])
+
+    @unittest.skipIf(not MAN, 'man is not here')
+    def test_pages_name_installed_files(self):
+        """A page's reader has no source tree: no page names a file of it, and the headers and documents that pages name are installed."""
+        folders = '|'.join(sorted(entry.name for entry in os.scandir(harness.SOURCE) if entry.is_dir() and re.match(r'\w+$', entry.name)))
+        installed = install_destinations()
+        n_named = 0
+        for name, (text, _) in all_rendered().items():
+            # man breaks the line in an address, too.
+            text = words(re.sub('⟨[^⟩]*⟩', lambda address: re.sub(r'\s', '', address.group()), text))
+            paths = re.findall(r'(?<![\w/<.-])(?:%s)/[\w./-]*\w' % folders, text)
+            self.assertEqual([path for path in paths if os.path.exists(os.path.join(harness.SOURCE, path))], [], name)
+            self.assertEqual(re.findall(r'[\w./-]*[A-Z]\.md\b', text), [], name)
+            for folder, path in re.findall(r'/(include|share/doc)(/tracesmith/[\w./-]*\w)', text):
+                n_named += 1
+                self.assertIn({'include': '{includedir}', 'share/doc': '{datadir}/doc'}[folder] + path, installed, name)
+        self.assertGreater(n_named, 20)
+
+    def test_a_file_of_the_tree_without_words_is_refused(self):
+        sys.path.insert(0, SOURCES)
+        try:
+            import markdown
+        finally:
+            sys.path.remove(SOURCES)
+        for text in ('`test/apps/new.c`', '`NEW.md`', '`daemon/new/README.md`'):
+            with self.assertRaisesRegex(markdown.Unknown, 'installed.md has no words for ' + text.strip('`')):
+                markdown.inline('See %s.' % text)
 
     @unittest.skipIf(not MAN, 'man is not here')
     def test_references_exist(self):
@@ -292,8 +324,11 @@ class Generator(harness.Case):
             json.dump(changed, file)
         command = [sys.executable, '-B', os.path.join(SOURCES, 'make.py'), '--tables', self.path('tables.json'),
                    '--source', harness.SOURCE, '--version', '9.9',
-                   '--include', '/usr/include/tracesmith', '--output', self.folder, *options]
+                   '--include', '/usr/include/tracesmith', '--documents', '/usr/share/doc/tracesmith', '--output', self.folder, *options]
         command += ['--daemon-help', os.path.join(PAGES, 'tracesmithd.help')] if has_daemon else []
+        headers = [path.replace('{includedir}/tracesmith/', '') for path in sorted(install_destinations())]
+        # Those that the build makes have no comment of their own.
+        command += sum((['--header', header] for header in headers if header.endswith('.h') and os.path.exists(os.path.join(harness.SOURCE, header))), [])
         command += names or page_names() + [ALIAS]
         return harness.run(command, env=env)
 
