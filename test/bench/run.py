@@ -770,7 +770,8 @@ class Bench:
         for _ in range(self.repeats):
             out = subprocess.run([program, n], stdout=subprocess.PIPE, check=True, timeout=300).stdout
             runs.append([json.loads(line) for line in out.decode().splitlines()])
-        for kernel, goal in ('arithmetic', 'at least 1000 M/s'), ('divergent', 'at least 300 M/s'):
+        for kernel, goal in (('arithmetic', 'at least 1000 M/s'), ('divergent', 'at least 300 M/s'), ('vectors', ''), ('flushing', ''),
+                             ('lanes', ''), ('barriers', ''), ('calls', ''), ('atomics', '')):
             rates = {}
             for line in (line for run in runs for line in run if line['kernel'] == kernel):
                 rates.setdefault(line['isa'], []).append(line['thread_instructions_per_s'])

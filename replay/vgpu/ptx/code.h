@@ -35,6 +35,7 @@ typedef int (*ts_ptx_fn)(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, ui
 
 enum ts_ptx_insn_kind {
 	KIND_OP,	 /* fn does all the work */
+	KIND_ALWAYS,	 /* as KIND_OP, without a guard */
 	KIND_COLLECTIVE, /* fn runs when all lanes of the member mask (operand c) have reached it */
 	KIND_JOIN,	 /* diverged lanes may reconverge here */
 	KIND_BRA,
@@ -68,8 +69,9 @@ struct ts_ptx_insn {
 	uint8_t kind;
 	uint8_t space; /* address space of a memory access; for F_ROUND: the rounding modes */
 	uint8_t flags;
-	uint8_t n;    /* elements of a vector access */
-	uint32_t aux; /* data of fn: sizes, modes, offset into the operand list */
+	uint8_t n; /* elements of a vector access */
+	/* data of fn: sizes, modes, offset into the operand list; of KIND_BRA: target - index */
+	uint32_t aux;
 	union {
 		uint64_t imm;
 		struct {

@@ -247,12 +247,22 @@ static void *keep(struct ts_ptx_image *image, const void *from, size_t n)
 	return p;
 }
 
+/* Prepares an instruction at its final place for the lane loop. */
+static void place(struct ts_ptx_insn *in, uint32_t i)
+{
+	in->index = i;
+	if (in->kind == KIND_OP && in->guard == TS_PTX_FRAME_TRUE && !in->guard_xor)
+		in->kind = KIND_ALWAYS;
+	if (in->kind == KIND_BRA)
+		in->aux = in->target - i;
+}
+
 static int finish(struct ts_ptx_decoder *d)
 {
 	struct ts_ptx_code *c = d->code;
 
 	for (uint32_t i = 0; i < d->n_insns; i++)
-		d->insns[i].index = i;
+		place(&d->insns[i], i);
 	c->insns = keep(d->image, d->insns, d->n_insns * sizeof(*d->insns));
 	c->origins = keep(d->image, d->origins, d->n_insns * sizeof(*d->origins));
 	c->operands = keep(d->image, d->operands, d->n_operands * sizeof(*d->operands));

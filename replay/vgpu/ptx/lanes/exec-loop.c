@@ -8,25 +8,44 @@
 static int loop(struct ts_ptx_warp *w)
 {
 	const struct ts_ptx_insn *pc = w->pc;
+	uint32_t act = w->act, n_act = (uint32_t)__builtin_popcount(act);
 	uint64_t n_warp = 0, n_thread = 0;
-	uint32_t act = w->act;
+	/*
+	 * Instructions since w->slice was last charged. Functions of instructions may charge
+	 * w->slice, too.
+	 */
+	int64_t n = 0;
 	int r;
 
 	for (;;) {
 		const struct ts_ptx_insn *in = pc;
-		uint32_t m = act & (*ts_ptx_pred(w, in->guard) ^ in->guard_xor);
+		uint32_t m;
 
-		n_warp++;
+		n++;
+		if (in->kind == KIND_ALWAYS) {
+			n_thread += n_act;
+			if (n > w->slice) {
+				r = STOP_SLICE;
+				break;
+			}
+			pc++;
+			if (in->fn(w, in, act)) {
+				pc = in;
+				r = STOP_FAULT;
+				break;
+			}
+			continue;
+		}
+		m = act & (*ts_ptx_pred(w, in->guard) ^ in->guard_xor);
 		n_thread += (uint32_t)__builtin_popcount(m);
-		if (--w->slice < 0) {
-			w->pc = pc;
+		if (n > w->slice) {
 			r = STOP_SLICE;
 			break;
 		}
 		if (in->kind == KIND_OP) {
 			pc++;
 			if (m && in->fn(w, in, m)) {
-				w->pc = in;
+				pc = in;
 				r = STOP_FAULT;
 				break;
 			}
@@ -38,7 +57,7 @@ static int loop(struct ts_ptx_warp *w)
 				continue;
 			}
 			if (m == act) {
-				pc = ts_ptx_frame_of(w)->code->insns + in->target;
+				pc = in + (int32_t)in->aux;
 				continue;
 			}
 		} else if (in->kind == KIND_JOIN) {
@@ -51,16 +70,22 @@ static int loop(struct ts_ptx_warp *w)
 				continue;
 			}
 		}
+		n_warp += (uint64_t)n;
+		w->slice -= n;
+		n = 0;
 		w->pc = pc;
 		r = ts_ptx_control(w, in);
+		pc = w->pc;
 		if (r) {
 			r--;
 			break;
 		}
-		pc = w->pc;
 		act = w->act;
+		n_act = (uint32_t)__builtin_popcount(act);
 	}
-	w->n_warp_insns += n_warp;
+	w->pc = pc;
+	w->slice -= n;
+	w->n_warp_insns += n_warp + (uint64_t)n;
 	w->n_thread_insns += n_thread;
 	return r;
 }

@@ -42,55 +42,101 @@ static inline void order(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 	}
 
 /*
- * Moves `bytes` of each lane, aligned to their size, between the array `lanes` and AT, lane i's
- * place in memory.
+ * Form of an access. The functions that take a form are inlined with a constant one, so that each
+ * form has its own loops.
  */
-#define MOVE_TO(T, lanes, at)	TS_PTX_MOVE(T, lanes, at)
-#define MOVE_FROM(T, lanes, at) TS_PTX_MOVE(T, at, lanes)
-#define MOVE_TO_16(lanes, at)	TS_PTX_MOVE_16(lanes, at)
-#define MOVE_FROM_16(lanes, at) TS_PTX_MOVE_16(at, lanes)
-#define MOVE_LANES(MOVE, m, AT, lanes, bytes)                          \
-	switch (bytes) {                                               \
-	case 2:                                                        \
-		EACH_LANE(m, MOVE(uint16_t, (lanes) + 2 * i, AT))      \
-		break;                                                 \
-	case 4:                                                        \
-		EACH_LANE(m, MOVE(uint32_t, (lanes) + 4 * i, AT))      \
-		break;                                                 \
-	case 8:                                                        \
-		EACH_LANE(m, MOVE(uint64_t, (lanes) + 8 * i, AT))      \
-		break;                                                 \
-	case 16:                                                       \
-		EACH_LANE(m, MOVE##_16((lanes) + 16 * i, AT))          \
-		break;                                                 \
-	default:                                                       \
-		EACH_LANE(m, MOVE##_16((lanes) + 32 * i, AT);          \
-			  MOVE##_16((lanes) + 32 * i + 16, (AT) + 16)) \
-	}
+struct form {
+	uint32_t bytes; /* of an element in memory */
+	bool is_signed; /* A load extends the sign. */
+	bool wide;	/* The lane of a slot has 64 bits. */
+	bool is_store;
+};
 
-/* Defines a function that moves the vectors of an access between memory and `lanes`. */
-#define MOVE_VECTORS(name, MOVE, write)                                                      \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,     \
-			uint32_t bytes, uint8_t *lanes)                                      \
-	{                                                                                    \
-		const uint32_t total = TS_PTX_LANES * bytes;                                 \
-		uint8_t *p[TS_PTX_LANES], *at = NULL;                                        \
-		uint64_t first;                                                              \
-                                                                                             \
-		if (ts_ptx_shape_of(w, in, m, bytes, &first) == TS_PTX_FLAT)                 \
-			at = ts_ptx_span(w, in, first, total, bytes, total, write);          \
-		if (at) {                                                                    \
-			MOVE_LANES(MOVE, UINT32_MAX, at + (unsigned)i * bytes, lanes, bytes) \
-			return 0;                                                            \
-		}                                                                            \
-		if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, write, p))                  \
-			return STOP_FAULT;                                                   \
-		MOVE_LANES(MOVE, m, p[i], lanes, bytes)                                      \
-		return 0;                                                                    \
-	}
+/* Moves a lane's vector, aligned to its size, between the array `lane` and memory. */
+static TS_PTX_INLINE void move_vector(uint8_t *lane, uint8_t *at, uint32_t bytes, bool is_store)
+{
+	uint8_t *to = is_store ? at : lane, *from = is_store ? lane : at;
 
-MOVE_VECTORS(gather, MOVE_TO, false)
-MOVE_VECTORS(scatter, MOVE_FROM, true)
+	switch (bytes) {
+	case 2:
+		TS_PTX_MOVE(uint16_t, to, from);
+		break;
+	case 4:
+		TS_PTX_MOVE(uint32_t, to, from);
+		break;
+	case 8:
+		TS_PTX_MOVE(uint64_t, to, from);
+		break;
+	case 16:
+		TS_PTX_MOVE_16(to, from);
+		break;
+	default:
+		TS_PTX_MOVE_16(to, from);
+		TS_PTX_MOVE_16(to + 16, from + 16);
+	}
+}
+
+/* Moves the vectors of lanes. flat: their consecutive memory; NULL: lane i's memory is at p[i]. */
+static TS_PTX_INLINE void move_lanes(uint32_t m, uint8_t *lanes, uint8_t *flat, uint8_t *const *p,
+				     uint32_t bytes, bool is_store)
+{
+	EACH_LANE(m, move_vector(lanes + (unsigned)i * bytes,
+				 flat ? flat + (unsigned)i * bytes : p[i], bytes, is_store))
+}
+
+/* Chooses the loop of move_lanes() for a size. */
+static TS_PTX_INLINE void move_vectors(uint32_t m, uint8_t *lanes, uint8_t *flat, uint8_t *const *p,
+				       uint32_t bytes, bool is_store)
+{
+	switch (bytes) {
+	case 2:
+		move_lanes(m, lanes, flat, p, 2, is_store);
+		break;
+	case 4:
+		move_lanes(m, lanes, flat, p, 4, is_store);
+		break;
+	case 8:
+		move_lanes(m, lanes, flat, p, 8, is_store);
+		break;
+	case 16:
+		move_lanes(m, lanes, flat, p, 16, is_store);
+		break;
+	default:
+		move_lanes(m, lanes, flat, p, 32, is_store);
+	}
+}
+
+/* Checks the addresses of a vector access, and moves the vectors. */
+static TS_PTX_INLINE int access_vectors(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+					uint32_t m, uint32_t bytes, uint8_t *lanes, bool is_store)
+{
+	const uint32_t total = TS_PTX_LANES * bytes;
+	uint8_t *p[TS_PTX_LANES], *flat = NULL;
+	uint64_t first;
+
+	if (ts_ptx_shape_of(w, in, m, bytes, &first) == TS_PTX_FLAT)
+		flat = ts_ptx_span(w, in, first, total, bytes, total, is_store);
+	if (flat) {
+		move_vectors(UINT32_MAX, lanes, flat, NULL, bytes, is_store);
+		return 0;
+	}
+	if (ts_ptx_resolve_lanes(w, in, m, bytes, bytes, is_store, p))
+		return STOP_FAULT;
+	move_vectors(m, lanes, NULL, p, bytes, is_store);
+	return 0;
+}
+
+static int gather(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, uint32_t bytes,
+		  uint8_t *lanes)
+{
+	return access_vectors(w, in, m, bytes, lanes, false);
+}
+
+static int scatter(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, uint32_t bytes,
+		   uint8_t *lanes)
+{
+	return access_vectors(w, in, m, bytes, lanes, true);
+}
 
 /*
  * Computes the offsets of the lanes in one stretch, with the stride. Returns false if an address is
@@ -115,223 +161,230 @@ static inline bool offsets_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 	return true;
 }
 
-/* A load of vectors. */
-#define LOAD_VECTOR(name, D, T)                                                          \
+/* Reads an element. `once`: by one access, which keeps the compiler from vectorising a loop. */
+static TS_PTX_INLINE uint64_t read_element(const void *at, struct form f, bool once)
+{
+#define READ(T) (once ? *(const volatile T *)at : *(const T *)at)
+	switch (f.bytes) {
+	case 1:
+		return f.is_signed ? (uint64_t)(int8_t)READ(uint8_t) : READ(uint8_t);
+	case 2:
+		return f.is_signed ? (uint64_t)(int16_t)READ(uint16_t) : READ(uint16_t);
+	case 4:
+		return f.is_signed ? (uint64_t)(int32_t)READ(uint32_t) : READ(uint32_t);
+	default:
+		return READ(uint64_t);
+	}
+#undef READ
+}
+
+static TS_PTX_INLINE void write_element(void *at, struct form f, bool once, uint64_t v)
+{
+#define WRITE(T) ((void)(once ? (*(volatile T *)at = (T)v) : (*(T *)at = (T)v)))
+	switch (f.bytes) {
+	case 1:
+		WRITE(uint8_t);
+		break;
+	case 2:
+		WRITE(uint16_t);
+		break;
+	case 4:
+		WRITE(uint32_t);
+		break;
+	default:
+		WRITE(uint64_t);
+	}
+#undef WRITE
+}
+
+static TS_PTX_INLINE void set_lane(void *slot, int i, struct form f, uint64_t v)
+{
+	if (f.wide)
+		((uint64_t *)slot)[i] = v;
+	else
+		((uint32_t *)slot)[i] = (uint32_t)v;
+}
+
+/* Moves lane i between its slot and memory. */
+static TS_PTX_INLINE void move_element(void *slot, int i, void *at, struct form f, bool once)
+{
+	if (!f.is_store)
+		set_lane(slot, i, f, read_element(at, f, once));
+	else if (f.wide)
+		write_element(at, f, once, ((const uint64_t *)slot)[i]);
+	else
+		write_element(at, f, once, ((const uint32_t *)slot)[i]);
+}
+
+/* Returns the slot of an access that is no vector. */
+static TS_PTX_INLINE void *value_of(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				    struct form f)
+{
+	return f.is_store ? ts_ptx_slot(w, in->b) : ts_ptx_result(w, in);
+}
+
+/* Accesses vectors. The slots are a list of operands. */
+static TS_PTX_INLINE int access_vector(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				       uint32_t m, struct form f)
+{
+	uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64)));
+	const uint32_t n = in->n;
+	uint64_t unused[TS_PTX_LANES];
+	void *slot[8];
+
+	if (!f.is_store && gather(w, in, m, f.bytes * n, lanes))
+		return STOP_FAULT;
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t ref = ts_ptx_operands(w, in)[k];
+
+		slot[k] = ref == TS_PTX_NONE ? unused : ts_ptx_slot(w, ref);
+	}
+#define MOVE(k, n) move_element(slot[k], i, lanes + ((unsigned)i * (n) + (k)) * f.bytes, f, false)
+	if (n == 2) {
+		EACH_LANE(m, MOVE(0, 2); MOVE(1, 2))
+	} else if (n == 4) {
+		EACH_LANE(m, MOVE(0, 4); MOVE(1, 4); MOVE(2, 4); MOVE(3, 4))
+	} else {
+		for (uint32_t k = 0; k < n; k++)
+			EACH_LANE(m, MOVE(k, n))
+	}
+#undef MOVE
+	if (f.is_store)
+		return scatter(w, in, m, f.bytes * n, lanes);
+	order(w, in);
+	return 0;
+}
+
+/* Accesses unordered addresses. */
+static TS_PTX_INLINE int access_apart(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				      uint32_t m, struct form f)
+{
+	void *slot = value_of(w, in, f);
+	uint64_t offset[TS_PTX_LANES];
+	uint8_t *start, *p[TS_PTX_LANES];
+
+	if (offsets_of(w, in, m, f.bytes, f.is_store, offset, &start)) {
+		EACH_LANE(m, move_element(slot, i, start + offset[i], f, true))
+	} else {
+		if (ts_ptx_resolve_lanes(w, in, m, f.bytes, f.bytes, f.is_store, p))
+			return STOP_FAULT;
+		EACH_LANE(m, move_element(slot, i, p[i], f, true))
+	}
+	if (!f.is_store)
+		order(w, in);
+	return 0;
+}
+
+/* Accesses one offset in the local memory of all lanes. False: it is not in this memory. */
+static TS_PTX_INLINE bool access_own(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				     uint64_t first, struct form f)
+{
+	void *slot = value_of(w, in, f);
+	uint64_t stride;
+	uint8_t *at = ts_ptx_own(w, in, first, f.bytes, f.is_store, &stride);
+
+	for (int i = 0; at && i < TS_PTX_LANES; i++)
+		move_element(slot, i, at + (unsigned)i * stride, f, false);
+	return at;
+}
+
+/* Accesses consecutive addresses. False: they are not in one stretch. */
+static TS_PTX_INLINE bool access_flat(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				      uint64_t first, struct form f)
+{
+	const uint32_t total = f.bytes * TS_PTX_LANES;
+	void *slot = value_of(w, in, f);
+	uint8_t *at = ts_ptx_span(w, in, first, total, f.bytes, total, f.is_store);
+
+	if (!at)
+		return false;
+	TS_PTX_FOR_LANES
+	move_element(slot, i, at + (unsigned)i * f.bytes, f, false);
+	if (!f.is_store)
+		order(w, in);
+	return true;
+}
+
+/* Loads one address for all lanes. False: it is not in a stretch. */
+static TS_PTX_INLINE bool load_same(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+				    uint64_t first, struct form f)
+{
+	void *slot = value_of(w, in, f);
+	const uint8_t *at =
+		ts_ptx_span(w, in, first, f.bytes, f.bytes, f.bytes * TS_PTX_LANES, false);
+	uint64_t v;
+
+	if (!at)
+		return false;
+	v = read_element(at, f, true);
+	TS_PTX_FOR_LANES
+	set_lane(slot, i, f, v);
+	order(w, in);
+	return true;
+}
+
+/* Accesses one element of each lane in one of the patterns of addresses. False: in none of them. */
+static TS_PTX_INLINE bool access_pattern(struct ts_ptx_warp *w, const struct ts_ptx_insn *in,
+					 uint32_t m, struct form f)
+{
+	uint64_t first;
+
+	switch (ts_ptx_shape_of(w, in, m, f.bytes, &first)) {
+	case TS_PTX_OWN:
+		return access_own(w, in, first, f);
+	case TS_PTX_FLAT:
+		return access_flat(w, in, first, f);
+	case TS_PTX_SAME:
+		return !f.is_store && load_same(w, in, first, f);
+	default:
+		return false;
+	}
+}
+
+/* Defines an access. Its rare parts are functions of their own, because they need much stack. */
+#define ACCESS(name, ...)                                                                \
+	static __attribute__((noinline)) int name##_vector(struct ts_ptx_warp *w,        \
+							   const struct ts_ptx_insn *in, \
+							   uint32_t m)                   \
+	{                                                                                \
+		return access_vector(w, in, m, (struct form){__VA_ARGS__});              \
+	}                                                                                \
+	static __attribute__((noinline)) int name##_apart(struct ts_ptx_warp *w,         \
+							  const struct ts_ptx_insn *in,  \
+							  uint32_t m)                    \
+	{                                                                                \
+		return access_apart(w, in, m, (struct form){__VA_ARGS__});               \
+	}                                                                                \
 	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
 	{                                                                                \
-		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64))); \
-		const T *e = (const T *)(const void *)lanes;                             \
-		const uint32_t n = in->n;                                                \
-		D unused[TS_PTX_LANES], *d[8];                                           \
+		const struct form f = {__VA_ARGS__};                                     \
                                                                                          \
-		if (gather(w, in, m, (uint32_t)sizeof(T) * n, lanes))                    \
-			return STOP_FAULT;                                               \
-		for (uint32_t k = 0; k < n; k++) {                                       \
-			uint32_t slot = ts_ptx_operands(w, in)[k];                       \
-                                                                                         \
-			d[k] = slot == TS_PTX_NONE ? unused : ts_ptx_slot(w, slot);      \
-		}                                                                        \
-		if (n == 2) {                                                            \
-			EACH_LANE(m, d[0][i] = (D)e[2 * i]; d[1][i] = (D)e[2 * i + 1])   \
-		} else if (n == 4) {                                                     \
-			EACH_LANE(m, d[0][i] = (D)e[4 * i]; d[1][i] = (D)e[4 * i + 1];   \
-				  d[2][i] = (D)e[4 * i + 2]; d[3][i] = (D)e[4 * i + 3])  \
-		} else {                                                                 \
-			for (uint32_t k = 0; k < n; k++)                                 \
-				EACH_LANE(m, d[k][i] = (D)e[(uint32_t)i * n + k])        \
-		}                                                                        \
-		order(w, in);                                                            \
-		return 0;                                                                \
-	}
-
-/* A load with unordered addresses. */
-#define LOAD_APART(name, D, T)                                                                     \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)           \
-	{                                                                                          \
-		uint64_t offset[TS_PTX_LANES];                                                     \
-		uint8_t *start, *p[TS_PTX_LANES];                                                  \
-		D *d = ts_ptx_result(w, in);                                                       \
-                                                                                                   \
-		if (offsets_of(w, in, m, sizeof(T), false, offset, &start)) {                      \
-			EACH_LANE(m, d[i] = (D) *                                                  \
-					    (const volatile T *)(const void *)(start + offset[i])) \
-		} else {                                                                           \
-			if (ts_ptx_resolve_lanes(w, in, m, sizeof(T), sizeof(T), false, p))        \
-				return STOP_FAULT;                                                 \
-			EACH_LANE(m, d[i] = (D) * (const volatile T *)(const void *)p[i])          \
-		}                                                                                  \
-		order(w, in);                                                                      \
-		return 0;                                                                          \
-	}
-
-/* Defines a function that loads all lanes at one offset in their local memory. */
-#define LOAD_OWN(name, apart, D, T)                                                      \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
-			uint64_t first)                                                  \
-	{                                                                                \
-		D *d = ts_ptx_result(w, in);                                             \
-		uint64_t stride;                                                         \
-		const uint8_t *s = ts_ptx_own(w, in, first, sizeof(T), false, &stride);  \
-                                                                                         \
-		if (!s)                                                                  \
-			return apart(w, in, m);                                          \
-		for (uint64_t i = 0; i < TS_PTX_LANES; i++)                              \
-			d[i] = (D) * (const T *)(const void *)(s + i * stride);          \
-		return 0;                                                                \
-	}
-
-/*
- * Defines the functions of a load: of vectors, consecutive lanes, one address, local memory, or
- * unordered addresses.
- */
-#define LOAD(name, D, T)                                                                       \
-	LOAD_VECTOR(name##_vector, D, T)                                                       \
-	LOAD_APART(name##_apart, D, T)                                                         \
-	LOAD_OWN(name##_own, name##_apart, D, T)                                               \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)       \
-	{                                                                                      \
-		const uint32_t bytes = sizeof(T), total = bytes * TS_PTX_LANES;                \
-		D *d = ts_ptx_result(w, in);                                                   \
-		enum ts_ptx_shape shape;                                                       \
-		uint64_t first;                                                                \
-		const T *s;                                                                    \
-                                                                                               \
-		if (in->n > 1)                                                                 \
-			return name##_vector(w, in, m);                                        \
-		shape = ts_ptx_shape_of(w, in, m, bytes, &first);                              \
-		if (shape == TS_PTX_APART)                                                     \
-			return name##_apart(w, in, m);                                         \
-		if (shape == TS_PTX_OWN)                                                       \
-			return name##_own(w, in, m, first);                                    \
-		s = (const T *)(const void *)ts_ptx_span(w, in, first,                         \
-							 shape == TS_PTX_FLAT ? total : bytes, \
-							 bytes, total, false);                 \
-		if (!s)                                                                        \
-			return name##_apart(w, in, m);                                         \
-		if (shape == TS_PTX_FLAT) {                                                    \
-			TS_PTX_FOR_LANES                                                       \
-			d[i] = (D)s[i];                                                        \
-		} else {                                                                       \
-			const D v = (D) * (const volatile T *)s;                               \
-                                                                                               \
-			TS_PTX_FOR_LANES                                                       \
-			d[i] = v;                                                              \
-		}                                                                              \
-		order(w, in);                                                                  \
-		return 0;                                                                      \
-	}
-
-LOAD(ld_u8, uint32_t, uint8_t)
-LOAD(ld_s8, uint32_t, int8_t)
-LOAD(ld_u16, uint32_t, uint16_t)
-LOAD(ld_s16, uint32_t, int16_t)
-LOAD(ld_u32, uint32_t, uint32_t)
-LOAD(ld_u8_64, uint64_t, uint8_t)
-LOAD(ld_s8_64, uint64_t, int8_t)
-LOAD(ld_u16_64, uint64_t, uint16_t)
-LOAD(ld_s16_64, uint64_t, int16_t)
-LOAD(ld_u32_64, uint64_t, uint32_t)
-LOAD(ld_s32_64, uint64_t, int32_t)
-LOAD(ld_u64, uint64_t, uint64_t)
-
-/* The value of a store is operand b, or a list for vectors. */
-#define STORE_VECTOR(name, S, T)                                                         \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
-	{                                                                                \
-		uint8_t lanes[TS_PTX_LANES * VECTOR_BYTES] __attribute__((aligned(64))); \
-		T *e = (T *)(void *)lanes;                                               \
-		const uint32_t n = in->n;                                                \
-		const S *s[8];                                                           \
-                                                                                         \
-		for (uint32_t k = 0; k < n; k++)                                         \
-			s[k] = ts_ptx_slot(w, ts_ptx_operands(w, in)[k]);                \
-		if (n == 2) {                                                            \
-			EACH_LANE(m, e[2 * i] = (T)s[0][i]; e[2 * i + 1] = (T)s[1][i])   \
-		} else if (n == 4) {                                                     \
-			EACH_LANE(m, e[4 * i] = (T)s[0][i]; e[4 * i + 1] = (T)s[1][i];   \
-				  e[4 * i + 2] = (T)s[2][i]; e[4 * i + 3] = (T)s[3][i])  \
-		} else {                                                                 \
-			for (uint32_t k = 0; k < n; k++)                                 \
-				EACH_LANE(m, e[(uint32_t)i * n + k] = (T)s[k][i])        \
-		}                                                                        \
-		return scatter(w, in, m, (uint32_t)sizeof(T) * n, lanes);                \
-	}
-
-/* A store with unordered addresses. */
-#define STORE_APART(name, S, T)                                                            \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)   \
-	{                                                                                  \
-		const S *s = ts_ptx_slot(w, in->b);                                        \
-		uint64_t offset[TS_PTX_LANES];                                             \
-		uint8_t *start, *p[TS_PTX_LANES];                                          \
-                                                                                           \
-		if (offsets_of(w, in, m, sizeof(T), true, offset, &start)) {               \
-			EACH_LANE(m, *(volatile T *)(void *)(start + offset[i]) = (T)s[i]) \
-			return 0;                                                          \
-		}                                                                          \
-		if (ts_ptx_resolve_lanes(w, in, m, sizeof(T), sizeof(T), true, p))         \
-			return STOP_FAULT;                                                 \
-		EACH_LANE(m, *(volatile T *)(void *)p[i] = (T)s[i])                        \
-		return 0;                                                                  \
-	}
-
-/* Defines a function that stores all lanes at one offset in their local memory. */
-#define STORE_OWN(name, apart, S, T)                                                     \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m, \
-			uint64_t first)                                                  \
-	{                                                                                \
-		const S *s = ts_ptx_slot(w, in->b);                                      \
-		uint64_t stride;                                                         \
-		uint8_t *d = ts_ptx_own(w, in, first, sizeof(T), true, &stride);         \
-                                                                                         \
-		if (!d)                                                                  \
-			return apart(w, in, m);                                          \
-		for (uint64_t i = 0; i < TS_PTX_LANES; i++)                              \
-			*(T *)(void *)(d + i * stride) = (T)s[i];                        \
-		return 0;                                                                \
-	}
-
-/*
- * Defines the functions of a store of type T: NAME_vector stores vectors, NAME_own stores to local
- * memory, and NAME_apart stores to unordered addresses. NAME calls one of these, or stores to
- * consecutive addresses itself.
- */
-#define STORE(name, S, T)                                                                \
-	STORE_VECTOR(name##_vector, S, T)                                                \
-	STORE_APART(name##_apart, S, T)                                                  \
-	STORE_OWN(name##_own, name##_apart, S, T)                                        \
-	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m) \
-	{                                                                                \
-		const uint32_t bytes = sizeof(T), total = bytes * TS_PTX_LANES;          \
-		enum ts_ptx_shape shape;                                                 \
-		const S *s;                                                              \
-		uint64_t first;                                                          \
-		T *d;                                                                    \
-                                                                                         \
-		order(w, in);                                                            \
+		if (f.is_store)                                                          \
+			order(w, in);                                                    \
 		if (in->n > 1)                                                           \
 			return name##_vector(w, in, m);                                  \
-		shape = ts_ptx_shape_of(w, in, m, bytes, &first);                        \
-		if (shape == TS_PTX_OWN)                                                 \
-			return name##_own(w, in, m, first);                              \
-		if (shape != TS_PTX_FLAT)                                                \
-			return name##_apart(w, in, m);                                   \
-		d = (T *)(void *)ts_ptx_span(w, in, first, total, bytes, total, true);   \
-		if (!d)                                                                  \
-			return name##_apart(w, in, m);                                   \
-		s = ts_ptx_slot(w, in->b);                                               \
-		TS_PTX_FOR_LANES                                                         \
-		d[i] = (T)s[i];                                                          \
-		return 0;                                                                \
+		return access_pattern(w, in, m, f) ? 0 : name##_apart(w, in, m);         \
 	}
 
-STORE(st_8, uint32_t, uint8_t)
-STORE(st_16, uint32_t, uint16_t)
-STORE(st_32, uint32_t, uint32_t)
-STORE(st_8_64, uint64_t, uint8_t)
-STORE(st_16_64, uint64_t, uint16_t)
-STORE(st_32_64, uint64_t, uint32_t)
-STORE(st_64, uint64_t, uint64_t)
+ACCESS(ld_u8, .bytes = 1)
+ACCESS(ld_s8, .bytes = 1, .is_signed = true)
+ACCESS(ld_u16, .bytes = 2)
+ACCESS(ld_s16, .bytes = 2, .is_signed = true)
+ACCESS(ld_u32, .bytes = 4)
+ACCESS(ld_u8_64, .bytes = 1, .wide = true)
+ACCESS(ld_s8_64, .bytes = 1, .wide = true, .is_signed = true)
+ACCESS(ld_u16_64, .bytes = 2, .wide = true)
+ACCESS(ld_s16_64, .bytes = 2, .wide = true, .is_signed = true)
+ACCESS(ld_u32_64, .bytes = 4, .wide = true)
+ACCESS(ld_s32_64, .bytes = 4, .wide = true, .is_signed = true)
+ACCESS(ld_u64, .bytes = 8, .wide = true)
+ACCESS(st_8, .bytes = 1, .is_store = true)
+ACCESS(st_16, .bytes = 2, .is_store = true)
+ACCESS(st_32, .bytes = 4, .is_store = true)
+ACCESS(st_8_64, .bytes = 1, .wide = true, .is_store = true)
+ACCESS(st_16_64, .bytes = 2, .wide = true, .is_store = true)
+ACCESS(st_32_64, .bytes = 4, .wide = true, .is_store = true)
+ACCESS(st_64, .bytes = 8, .wide = true, .is_store = true)
 
 /*
  * Defines a function that loads a kernel parameter at a fixed offset, equal in all lanes. The

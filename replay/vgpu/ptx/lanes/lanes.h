@@ -21,6 +21,8 @@
 #else
 #define TS_PTX_IVDEP _Pragma("GCC ivdep")
 #endif
+/* A function whose constant arguments decide its code. */
+#define TS_PTX_INLINE	 inline __attribute__((always_inline))
 #define TS_PTX_FOR_LANES TS_PTX_IVDEP for (int i = 0; i < TS_PTX_LANES; i++)
 
 /*

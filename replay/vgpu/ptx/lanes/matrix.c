@@ -35,18 +35,15 @@ static int ldmatrix(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	for (uint32_t k = 0; k < in->n; k++) {
 		uint32_t *d = ts_ptx_slot(w, list[k]);
 
-		for (uint32_t lane = 0; lane < TS_PTX_LANES; lane++) {
+		/* A row of 16 bytes is four lanes. */
+		for (uint32_t row = 0; !trans && row < 8; row++)
+			memcpy(d + 4 * row, rows[8 * k + row], 16);
+		for (uint32_t lane = 0; trans && lane < TS_PTX_LANES; lane++) {
 			uint32_t row = lane >> 2, column = (lane & 3) * 2;
 			uint16_t lo, hi;
 
-			memcpy(&lo,
-			       trans ? rows[8 * k + column] + 2 * row
-				     : rows[8 * k + row] + 2 * column,
-			       2);
-			memcpy(&hi,
-			       trans ? rows[8 * k + column + 1] + 2 * row
-				     : rows[8 * k + row] + 2 * (column + 1),
-			       2);
+			memcpy(&lo, rows[8 * k + column] + 2 * row, 2);
+			memcpy(&hi, rows[8 * k + column + 1] + 2 * row, 2);
 			d[lane] = lo | (uint32_t)hi << 16;
 		}
 	}
@@ -64,16 +61,14 @@ static int stmatrix(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	for (uint32_t k = 0; k < in->n; k++) {
 		const uint32_t *s = ts_ptx_slot(w, list[k]);
 
-		for (uint32_t lane = 0; lane < TS_PTX_LANES; lane++) {
+		for (uint32_t row = 0; !trans && row < 8; row++)
+			memcpy(rows[8 * k + row], s + 4 * row, 16);
+		for (uint32_t lane = 0; trans && lane < TS_PTX_LANES; lane++) {
 			uint32_t row = lane >> 2, column = (lane & 3) * 2;
 			uint16_t lo = (uint16_t)s[lane], hi = (uint16_t)(s[lane] >> 16);
 
-			memcpy(trans ? rows[8 * k + column] + 2 * row
-				     : rows[8 * k + row] + 2 * column,
-			       &lo, 2);
-			memcpy(trans ? rows[8 * k + column + 1] + 2 * row
-				     : rows[8 * k + row] + 2 * (column + 1),
-			       &hi, 2);
+			memcpy(rows[8 * k + column] + 2 * row, &lo, 2);
+			memcpy(rows[8 * k + column + 1] + 2 * row, &hi, 2);
 		}
 	}
 	return 0;

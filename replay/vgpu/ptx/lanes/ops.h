@@ -367,15 +367,16 @@ int ts_ptx_link_isa(struct ts_ptx_module *const *modules, size_t n_modules, cons
 		    struct ts_ptx_image **ret_image, struct ts_ptx_error *error);
 
 /* Fill functions, one per file and instruction set. */
-#define TS_PTX_DECLARE_ISA(isa)                                 \
-	void ts_ptx_fill_int_##isa(struct ts_ptx_optable *);    \
-	void ts_ptx_fill_set_##isa(struct ts_ptx_optable *);    \
-	void ts_ptx_fill_float_##isa(struct ts_ptx_optable *);  \
-	void ts_ptx_fill_half_##isa(struct ts_ptx_optable *);   \
-	void ts_ptx_fill_mma_##isa(struct ts_ptx_optable *);    \
-	void ts_ptx_fill_matrix_##isa(struct ts_ptx_optable *); \
-	void ts_ptx_fill_cvt_##isa(struct ts_ptx_optable *);    \
-	void ts_ptx_fill_mem_##isa(struct ts_ptx_optable *);    \
+#define TS_PTX_DECLARE_ISA(isa)                                     \
+	void ts_ptx_fill_int_##isa(struct ts_ptx_optable *);        \
+	void ts_ptx_fill_set_##isa(struct ts_ptx_optable *);        \
+	void ts_ptx_fill_float_##isa(struct ts_ptx_optable *);      \
+	void ts_ptx_fill_half_##isa(struct ts_ptx_optable *);       \
+	void ts_ptx_fill_mma_##isa(struct ts_ptx_optable *);        \
+	void ts_ptx_fill_matrix_##isa(struct ts_ptx_optable *);     \
+	void ts_ptx_fill_cvt_##isa(struct ts_ptx_optable *);        \
+	void ts_ptx_fill_mem_##isa(struct ts_ptx_optable *);        \
+	void ts_ptx_fill_collective_##isa(struct ts_ptx_optable *); \
 	void ts_ptx_fill_loop_##isa(struct ts_ptx_optable *);
 TS_PTX_DECLARE_ISA(base)
 TS_PTX_DECLARE_ISA(v3)
@@ -384,7 +385,6 @@ TS_PTX_DECLARE_ISA(v4)
 /* Fill the table with the functions of the files that are compiled once. */
 void ts_ptx_fill_approx(struct ts_ptx_optable *);
 void ts_ptx_fill_atom(struct ts_ptx_optable *);
-void ts_ptx_fill_collective(struct ts_ptx_optable *);
 void ts_ptx_fill_misc(struct ts_ptx_optable *);
 void ts_ptx_fill_async(struct ts_ptx_optable *);
 void ts_ptx_fill_video(struct ts_ptx_optable *);

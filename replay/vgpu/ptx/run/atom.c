@@ -3,7 +3,8 @@
  * Atomics, which the lane loop runs through the optable. Lanes run in ascending order, starting at
  * the lane that a scheduler chooses (schedule.c). A block runs on one host thread at a time, so
  * atomics on its shared memory need no host atomics. In device memory every atomic is a
- * sequentially consistent compare-and-swap, which satisfies any .sem at any .scope.
+ * sequentially consistent one of the host, which satisfies any .sem at any .scope. Atomics of
+ * several lanes at one address are one atomic of the host.
  */
 #include "replay/vgpu/ptx/lanes/half.h"
 #include "replay/vgpu/ptx/run/ptx-exec.h"
@@ -116,6 +117,18 @@ static uint64_t atom_apply(uint64_t old, uint64_t v, uint32_t aux)
 	}
 }
 
+/* True if the operation adds integers. */
+static bool is_integer_add(uint32_t aux)
+{
+	char class = ts_ptx_types[TS_PTX_ATOM_TYPE(aux)].klass;
+
+	return TS_PTX_ATOM_OP(aux) == ATOM_ADD && class != 'f' && class != 'h';
+}
+
+/*
+ * swap_T: one lane's atomic. swap_all_T: atomics of n lanes at one address, in the order of `v`, by
+ * one atomic of the host; old[k] receives the value before lane k's. cas_T: compare-and-swap.
+ */
 #define SWAP_LOOP(T)                                                                            \
 	static uint64_t swap_##T(void *at, uint64_t v, uint32_t aux, bool shared)               \
 	{                                                                                       \
@@ -126,11 +139,27 @@ static uint64_t atom_apply(uint64_t old, uint64_t v, uint32_t aux)
 			*p = (T)atom_apply(old, v, aux);                                        \
 			return old;                                                             \
 		}                                                                               \
+		if (is_integer_add(aux))                                                        \
+			return __atomic_fetch_add(p, (T)v, __ATOMIC_SEQ_CST);                   \
 		old = __atomic_load_n(p, __ATOMIC_RELAXED);                                     \
 		while (!__atomic_compare_exchange_n(p, &old, (T)atom_apply(old, v, aux), true,  \
 						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))        \
 			continue;                                                               \
 		return old;                                                                     \
+	}                                                                                       \
+	static void swap_all_##T(void *at, const uint64_t *v, uint32_t n, uint32_t aux,         \
+				 uint64_t *old)                                                 \
+	{                                                                                       \
+		T *p = at, before = __atomic_load_n(p, __ATOMIC_RELAXED), now;                  \
+                                                                                                \
+		do {                                                                            \
+			now = before;                                                           \
+			for (uint32_t k = 0; k < n; k++) {                                      \
+				old[k] = now;                                                   \
+				now = (T)atom_apply(now, v[k], aux);                            \
+			}                                                                       \
+		} while (!__atomic_compare_exchange_n(p, &before, now, true, __ATOMIC_SEQ_CST,  \
+						      __ATOMIC_RELAXED));                       \
 	}                                                                                       \
 	static uint64_t cas_##T(void *at, uint64_t expected, uint64_t v)                        \
 	{                                                                                       \
@@ -167,6 +196,36 @@ static void atom_answer(const struct ts_ptx_warp *w, const struct ts_ptx_insn *i
 		((uint32_t *)ts_ptx_result(w, in))[i] = (uint32_t)old;
 }
 
+/* True if all lanes of m have the host pointer of the first one. */
+static bool is_one_place(uint8_t *const p[TS_PTX_LANES], uint32_t m)
+{
+	const uint8_t *first = p[__builtin_ctz(m)];
+
+	for (m &= m - 1; m; m &= m - 1)
+		if (p[__builtin_ctz(m)] != first)
+			return false;
+	return true;
+}
+
+/* Runs the atomics of the lanes at one address of device memory, in ascending order. */
+static void atom_together(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m,
+			  uint32_t bytes, uint8_t *p)
+{
+	uint64_t v[TS_PTX_LANES], old[TS_PTX_LANES];
+	uint32_t n = 0;
+
+	for (uint32_t left = m; left; left &= left - 1)
+		v[n++] = atom_value(w, in->b, bytes, (uint32_t)__builtin_ctz(left));
+	if (bytes == 8)
+		swap_all_uint64_t(p, v, n, in->aux, old);
+	else if (bytes == 4)
+		swap_all_uint32_t(p, v, n, in->aux, old);
+	else
+		swap_all_uint16_t(p, v, n, in->aux, old);
+	for (uint32_t left = m, k = 0; left; left &= left - 1, k++)
+		atom_answer(w, in, bytes, (uint32_t)__builtin_ctz(left), old[k]);
+}
+
 static int atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
 	uint32_t bytes = ts_ptx_types[TS_PTX_ATOM_TYPE(in->aux)].bytes;
@@ -179,6 +238,10 @@ static int atom_op(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t
 	w->worker->stats.atomics += (uint32_t)__builtin_popcount(m);
 	w->slice -= TS_PTX_SYNC_COST / 4;
 	w->n_watched++;
+	if (!first && (m & (m - 1)) && is_one_place(p, m) && !is_shared(w, p[__builtin_ctz(m)])) {
+		atom_together(w, in, m, bytes, p[__builtin_ctz(m)]);
+		return 0;
+	}
 	for (uint32_t left = m; left; left &= ~(1u << ts_ptx_next_lane(left, first))) {
 		uint32_t i = ts_ptx_next_lane(left, first);
 		uint64_t v = atom_value(w, in->b, bytes, i);

@@ -57,6 +57,9 @@ static bool barrier_full(const struct ts_ptx_block *block, const struct ts_ptx_b
 {
 	if (b->n_needed)
 		return b->n_arrived >= b->n_needed;
+	/* Each lane that has arrived was counted, so fewer than the live ones are not all. */
+	if (b->n_arrived < block->n_live)
+		return false;
 	for (uint32_t k = 0; k < block->n_warps; k++)
 		if (block->warps[k].live & ~b->arrived[k])
 			return false;
@@ -99,6 +102,7 @@ static int cluster_barrier(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, 
 	w->block->barriers_used |= 1u << TS_PTX_CLUSTER_BARRIER;
 	observe_arrival(w, TS_PTX_CLUSTER_BARRIER, m, true);
 	b->arrived[w->index] |= m;
+	b->n_arrived += (uint32_t)__builtin_popcount(m);
 	if (barrier_full(w->block, b))
 		barrier_complete(w->block, TS_PTX_CLUSTER_BARRIER);
 	return 0;

@@ -33,6 +33,12 @@ void ts_ptx_split_store(struct ts_ptx_warp *w)
 
 bool ts_ptx_warp_choose(struct ts_ptx_warp *w, bool rotate)
 {
+	if (w->n_splits == 1) {
+		if (w->splits[0].state != SPLIT_READY)
+			return false;
+		ts_ptx_split_load(w, 0);
+		return true;
+	}
 	for (uint32_t k = 0; k < w->n_splits; k++) {
 		uint32_t i = rotate ? (w->current + 1 + k) % w->n_splits : w->n_splits - 1 - k;
 
@@ -156,26 +162,57 @@ void ts_ptx_warp_drop(struct ts_ptx_warp *w)
 	w->base = NULL;
 }
 
-static void copy_value(struct ts_ptx_warp *w, uint32_t lane, const struct ts_ptx_frame *to,
-		       const struct ts_ptx_code_param *p, const struct ts_ptx_frame *from,
-		       const uint32_t *place, bool back)
-{
-	struct ts_ptx_block *b = w->block;
-	uint8_t *local = b->local + (size_t)(w->index * TS_PTX_LANES + lane) * b->local_stride;
-	uint8_t *bank[2] = {(uint8_t *)(uintptr_t)from->regs, w->bank[1]};
-	uint32_t bytes = p->bytes < place[2] ? p->bytes : place[2];
-	uint8_t *outer = place[0] == TS_PTX_PLACE_LOCAL
-				 ? local + from->local_base + place[1]
-				 : bank[place[1] & 1] + (place[1] & ~1u) +
-					   lane * (place[0] == TS_PTX_PLACE_REG64 ? 8u : 4u);
-	uint8_t *inner = p->reg == TS_PTX_NONE ? local + to->local_base + p->offset
-					       : (uint8_t *)(uintptr_t)to->regs + p->reg +
-							 lane * (p->is_64 ? 8u : 4u);
+/* A value of each lane: lane i's bytes are at start + i * stride. */
+struct values {
+	uint8_t *start;
+	size_t stride;
+};
 
-	if (back)
-		memcpy(outer, inner, bytes);
-	else
-		memcpy(inner, outer, bytes);
+static struct values local_values(const struct ts_ptx_warp *w, uint32_t offset)
+{
+	const struct ts_ptx_block *b = w->block;
+
+	return (struct values){b->local + (size_t)w->index * TS_PTX_LANES * b->local_stride +
+				       offset,
+			       b->local_stride};
+}
+
+/* Returns the values of a call's operand in the caller. */
+static struct values outer_values(const struct ts_ptx_warp *w, const struct ts_ptx_frame *caller,
+				  const uint32_t *place)
+{
+	uint8_t *bank[2] = {(uint8_t *)(uintptr_t)caller->regs, w->bank[1]};
+
+	if (place[0] == TS_PTX_PLACE_LOCAL)
+		return local_values(w, caller->local_base + place[1]);
+	return (struct values){bank[place[1] & 1] + (place[1] & ~1u),
+			       place[0] == TS_PTX_PLACE_REG64 ? 8 : 4};
+}
+
+/* Returns the values of a parameter in the callee. */
+static struct values inner_values(const struct ts_ptx_warp *w, const struct ts_ptx_frame *callee,
+				  const struct ts_ptx_code_param *p)
+{
+	if (p->reg == TS_PTX_NONE)
+		return local_values(w, callee->local_base + p->offset);
+	return (struct values){(uint8_t *)(uintptr_t)callee->regs + p->reg, p->is_64 ? 8 : 4};
+}
+
+/* Copies values of lanes. The common sizes are constants, so that a copy is one move. */
+static void copy_lanes(struct values to, struct values from, uint32_t lanes, uint32_t bytes)
+{
+	for (; lanes; lanes &= lanes - 1) {
+		size_t i = (size_t)__builtin_ctz(lanes);
+		uint8_t *d = to.start + i * to.stride;
+		const uint8_t *s = from.start + i * from.stride;
+
+		if (bytes == 4)
+			memcpy(d, s, 4);
+		else if (bytes == 8)
+			memcpy(d, s, 8);
+		else
+			memcpy(d, s, bytes);
+	}
 }
 
 /*
@@ -191,10 +228,17 @@ static void copy_values(struct ts_ptx_warp *w, const struct ts_ptx_insn *call,
 	uint32_t first = back ? 0 : code->n_returns;
 	uint32_t last = back ? code->n_returns : code->n_params;
 
-	for (uint32_t k = first; k < last; k++)
-		for (uint32_t left = lanes; left; left &= left - 1)
-			copy_value(w, (uint32_t)__builtin_ctz(left), callee, &code->params[k],
-				   caller, places + 3 * k, back);
+	for (uint32_t k = first; k < last; k++) {
+		const struct ts_ptx_code_param *p = &code->params[k];
+		struct values outer = outer_values(w, caller, places + 3 * k);
+		struct values inner = inner_values(w, callee, p);
+		uint32_t bytes = p->bytes < places[3 * k + 2] ? p->bytes : places[3 * k + 2];
+
+		if (back)
+			copy_lanes(outer, inner, lanes, bytes);
+		else
+			copy_lanes(inner, outer, lanes, bytes);
+	}
 }
 
 /* Walks up the chain and finishes each join whose expected lanes have all arrived. */
@@ -348,6 +392,12 @@ static int no_memory(struct ts_ptx_warp *w, const struct ts_ptx_insn *in)
 				 "the host has no memory left"));
 }
 
+static bool is_join_at(const struct ts_ptx_join *j, const struct ts_ptx_insn *pc,
+		       const struct ts_ptx_frame *frame)
+{
+	return j && j->pc == pc && j->frame == frame && !j->callee;
+}
+
 /*
  * Returns the join for lanes that diverge at the current instruction. If the paths do not
  * reconverge, returns the split's join, which may be NULL. If memory is short, sets *ret_failed.
@@ -363,7 +413,7 @@ static struct ts_ptx_join *diverge(struct ts_ptx_warp *w, uint32_t reconverge, b
 	if (reconverge == TS_PTX_NONE)
 		return s->join;
 	pc = s->frame->code->insns + reconverge;
-	if (s->join && s->join->pc == pc && s->join->frame == s->frame && !s->join->callee)
+	if (is_join_at(s->join, pc, s->frame))
 		return s->join;
 	j = join_new(w, pc, w->act);
 	*ret_failed = !j;
@@ -374,24 +424,54 @@ static struct ts_ptx_join *diverge(struct ts_ptx_warp *w, uint32_t reconverge, b
 static void send_lanes(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc, uint32_t mask,
 		       struct ts_ptx_frame *frame, struct ts_ptx_join *j)
 {
-	if (j && j->pc == pc && j->frame == frame && !j->callee)
+	if (is_join_at(j, pc, frame))
 		j->arrived |= mask;
 	else
 		split_add(w, pc, mask, frame, j);
 }
 
+/* Sends the running split, which is the last one, to a pc under a join. */
+static int go_on_as(struct ts_ptx_warp *w, const struct ts_ptx_insn *pc, uint32_t mask,
+		    struct ts_ptx_join *j)
+{
+	struct ts_ptx_split *s = &w->splits[w->n_splits - 1];
+
+	s->pc = pc;
+	s->mask = mask;
+	s->join = j;
+	w->current = w->n_splits - 1;
+	w->pc = pc;
+	w->act = mask;
+	return GO_ON;
+}
+
 static int branch(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t taken)
 {
 	struct ts_ptx_frame *frame = w->splits[w->current].frame;
+	const struct ts_ptx_insn *target = frame->code->insns + in->target;
 	uint32_t rest = w->act & ~taken;
+	bool failed, is_last = w->current == w->n_splits - 1;
 	struct ts_ptx_join *j;
-	bool failed;
 
 	j = diverge(w, in->reconverge, &failed);
 	if (failed)
 		return no_memory(w, in);
+	/*
+	 * The running split is nearly always the last one. It becomes one of the two that the
+	 * general case below adds in its place, so that it need not be copied.
+	 */
+	if (is_last && !is_join_at(j, in + 1, frame)) {
+		if (is_join_at(j, target, frame)) {
+			j->arrived |= taken;
+			return go_on_as(w, in + 1, rest, j);
+		}
+		(void)go_on_as(w, target, taken, j);
+		split_add(w, in + 1, rest, frame, j);
+		ts_ptx_split_load(w, w->n_splits - 1);
+		return GO_ON;
+	}
 	split_remove(w, w->current);
-	send_lanes(w, frame->code->insns + in->target, taken, frame, j);
+	send_lanes(w, target, taken, frame, j);
 	send_lanes(w, in + 1, rest, frame, j);
 	if (j && !j->callee && j->arrived == j->expected)
 		settle(w, j, j);
@@ -441,11 +521,19 @@ static int arrive(struct ts_ptx_warp *w)
 	struct ts_ptx_split *s = &w->splits[w->current];
 	struct ts_ptx_join *j = s->join;
 
-	if (!j || j->pc != w->pc || j->frame != s->frame || j->callee) {
+	if (!is_join_at(j, w->pc, s->frame)) {
 		w->pc++;
 		return GO_ON;
 	}
 	j->arrived |= w->act;
+	/* As below, without a copy of the split. */
+	if (j->arrived == j->expected && w->current == w->n_splits - 1) {
+		struct ts_ptx_join *parent = j->parent;
+		uint32_t lanes = j->arrived;
+
+		join_free(w->worker, j);
+		return go_on_as(w, w->pc, lanes, parent);
+	}
 	split_remove(w, w->current);
 	settle(w, j, j);
 	return CHOOSE(w);

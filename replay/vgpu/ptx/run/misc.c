@@ -210,25 +210,25 @@ static struct ts_ptx_optable ts_ptx_tables[3];
 static uint32_t ts_ptx_n_tables;
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
-#define FILL(set)                            \
-	do {                                 \
-		t->isa = #set;               \
-		ts_ptx_fill_int_##set(t);    \
-		ts_ptx_fill_set_##set(t);    \
-		ts_ptx_fill_float_##set(t);  \
-		ts_ptx_fill_half_##set(t);   \
-		ts_ptx_fill_mma_##set(t);    \
-		ts_ptx_fill_matrix_##set(t); \
-		ts_ptx_fill_cvt_##set(t);    \
-		ts_ptx_fill_mem_##set(t);    \
-		ts_ptx_fill_loop_##set(t);   \
+#define FILL(set)                                \
+	do {                                     \
+		t->isa = #set;                   \
+		ts_ptx_fill_int_##set(t);        \
+		ts_ptx_fill_set_##set(t);        \
+		ts_ptx_fill_float_##set(t);      \
+		ts_ptx_fill_half_##set(t);       \
+		ts_ptx_fill_mma_##set(t);        \
+		ts_ptx_fill_matrix_##set(t);     \
+		ts_ptx_fill_cvt_##set(t);        \
+		ts_ptx_fill_mem_##set(t);        \
+		ts_ptx_fill_collective_##set(t); \
+		ts_ptx_fill_loop_##set(t);       \
 	} while (0)
 
 static void fill_common(struct ts_ptx_optable *t)
 {
 	ts_ptx_fill_approx(t);
 	ts_ptx_fill_atom(t);
-	ts_ptx_fill_collective(t);
 	ts_ptx_fill_misc(t);
 	ts_ptx_fill_async(t);
 	ts_ptx_fill_video(t);
