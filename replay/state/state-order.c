@@ -284,7 +284,7 @@ static void find_before(const struct ts_state_order *order, struct ts_state_orde
 
 		if (group->op_id >= op_id)
 			continue;
-		/* Nodes of launches before the cut may be missing, so the history may be shorter. */
+		/* Nodes of launches before the cut may be missing in the history. */
 		found->lack.is_wrong |= order->is_cut && i > TS_STATE_HISTORY / 2;
 		dependency.op_id = group->op_id;
 		dependency.number = group->number;

@@ -43,7 +43,7 @@ struct recent {
 /* The last operation of a stream. */
 struct last {
 	uint64_t op_id, end_ns;
-	/* In a segment: all operations known so far ended by old_ns, so this may be an older one. */
+	/* In a segment: no known operation ends after old_ns, so the last one may be older. */
 	bool is_open;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a trace in segments: see segments.h. overview/ calls this file; this file feeds state
- * machines, and plan.c makes the plan.
+ * machines, and borders.c makes the plan.
  *
  * A segment's machine begins with rows that lie some ten thousand rows before the segment, the
  * warm-up. It lacks the facts of earlier rows. Their operation ids are lower than those of the
@@ -33,7 +33,7 @@
 #include <time.h>
 
 #include "proto/abi/grow.h"
-#include "replay/state/segments/plan.h"
+#include "replay/state/segments/borders.h"
 #include "replay/state/state-order.h"
 #include "sbt/reader-threads.h"
 
@@ -49,7 +49,7 @@
 #define MAX_STREAMS (TS_MAX_STREAMS / 2)
 #define MAX_ORPHANS 32768u
 
-/* What a segment's end knows of a stream for the next segment. */
+/* Facts about a stream that the check of the next segment needs. */
 struct fact {
 	uint32_t context, stream;
 	bool is_fresh;	 /* the facts of the segments before still count */
@@ -94,7 +94,7 @@ struct run {
 	size_t n_joined;
 	unsigned n_threads;
 
-	/* Of the caller's thread: the segments joined so far. */
+	/* The caller's thread sums up the segments joined so far. */
 	struct ts_state_map fact_by_stream;
 	struct fact *facts;
 	size_t n_facts, n_facts_allocated;
@@ -598,7 +598,8 @@ static int join_all(struct run *run)
 
 		r = wait_for(run, segment);
 		r = r ? r : check(run, segment);
-		count_carried(run, segment);
+		if (!r)
+			count_carried(run, segment);
 		r = r ? r : add_facts(run, segment);
 		r = r ? r : run->consumer->join(run->data, segment->consumer, &segment->counts);
 		if (r)

@@ -18,7 +18,7 @@
 
 /* Facts about a segment besides its operations. */
 struct ts_segments_counts {
-	/* As in struct ts_doubts. The first count may be negative: the sum of all segments counts. */
+	/* As in struct ts_doubts. The first count may be negative: only the sum counts. */
 	int64_t n_unanswered;
 	uint64_t n_twice;
 	/* Dependencies that ended by this time may be missing. The segment begins later. */
@@ -59,7 +59,7 @@ struct ts_segments_options {
 	uint64_t types;	  /* for row(), besides those of the machine */
 	/* take() must know whether an operation has dependencies by the legacy default stream. */
 	bool needs_legacy;
-	/* For tests: rows of a segment at least, and rows before it that are repeated. 0: default. */
+	/* For tests: least rows of a segment, and rows of its warm-up. 0: default. */
 	uint64_t n_rows, n_warm_rows;
 };
 

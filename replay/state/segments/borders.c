@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the plan of segments from the list of blocks: see plan.h. segments.c calls this file. The
- * borders are times at which blocks begin. Blocks are short compared to a segment, so the rows of a
- * block count at its begin. A warm-up is shorter than a block: it counts rows as if they were spread
- * evenly over their blocks.
+ * Makes the plan of segments from the list of blocks: see borders.h. segments.c calls this file.
+ * The borders are times at which blocks begin. Blocks are short compared to a segment, so all rows
+ * of a block count at its begin. A warm-up is shorter than a block, so its rows are estimated: as
+ * if the rows of a block had equal distances.
  */
-#include "replay/state/segments/plan.h"
+#include "replay/state/segments/borders.h"
 
 #include <errno.h>
 #include <stdlib.h>
