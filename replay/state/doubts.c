@@ -21,6 +21,18 @@ void ts_doubts_finish(struct ts_doubts *doubts, const struct ts_state_machine *m
 	doubts->n_twice = ts_state_machine_n_twice(machine);
 }
 
+void ts_doubts_join(struct ts_doubts *doubts, const struct ts_doubts *more)
+{
+	doubts->n_ops += more->n_ops;
+	doubts->n_no_call += more->n_no_call;
+	doubts->n_overlaps += more->n_overlaps;
+	doubts->n_backwards += more->n_backwards;
+	doubts->n_unknown += more->n_unknown;
+	doubts->n_never += more->n_never;
+	doubts->n_unanswered += more->n_unanswered;
+	doubts->n_twice += more->n_twice;
+}
+
 void ts_doubts_cut(struct ts_doubts *doubts)
 {
 	doubts->n_no_call = doubts->n_unanswered = 0;

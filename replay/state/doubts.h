@@ -49,6 +49,8 @@ static inline void ts_doubts_add(struct ts_doubts *doubts, const struct ts_state
 
 /* Adds the machine's own counts. Call it after the last row. */
 void ts_doubts_finish(struct ts_doubts *doubts, const struct ts_state_machine *machine);
+/* Adds the doubts of other operations. */
+void ts_doubts_join(struct ts_doubts *doubts, const struct ts_doubts *more);
 /*
  * For a window: drops the counts of missing calls and missing device rows, because those may lie
  * outside the window.

@@ -126,8 +126,17 @@ bool ts_occupancy_of(const struct ts_row_device *device, const struct ts_row_ker
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
+/*
+ * A sum of products of a number and a weight. Fractions count in units of 2^-62, so the order of
+ * the additions does not change the sum.
+ */
+struct weighted {
+	unsigned __int128 whole, fraction;
+};
+
 struct group {
-	struct ts_occupancy_sum sum;
+	struct ts_occupancy_sum sum; /* without `share` and `waves` */
+	struct weighted share, waves;
 	struct ts_row_kernel last;
 	struct ts_occupancy occupancy;
 	uint32_t session; /* of `last` */
@@ -216,11 +225,26 @@ static bool is_configured_alike(const struct ts_row_kernel *a, const struct ts_r
 	       a->registers_per_thread == b->registers_per_thread;
 }
 
-static void add(struct ts_occupancy_sum *sum, const struct ts_occupancy *occupancy, bool is_known,
+static void add_weighted(struct weighted *to, double number, uint64_t weight)
+{
+	uint64_t whole = number < 0x1p63 ? (uint64_t)number : UINT64_C(1) << 63;
+	uint64_t fraction = number < 0x1p63 ? (uint64_t)((number - (double)whole) * 0x1p62) : 0;
+
+	to->whole += (unsigned __int128)whole * weight;
+	to->fraction += (unsigned __int128)fraction * weight;
+}
+
+static double sum_of(const struct weighted *sum)
+{
+	return (double)sum->whole + (double)sum->fraction * 0x1p-62;
+}
+
+static void add(struct group *group, const struct ts_occupancy *occupancy, bool is_known,
 		uint64_t ns)
 {
+	struct ts_occupancy_sum *sum = &group->sum;
 	/* A kernel of length 0 has weight 1, the smallest time that the clock resolves. */
-	double weight = ns ? (double)ns : 1;
+	uint64_t weight = ns ? ns : 1;
 
 	sum->count++;
 	sum->ns += ns;
@@ -228,9 +252,9 @@ static void add(struct ts_occupancy_sum *sum, const struct ts_occupancy *occupan
 		return;
 	sum->known_count++;
 	sum->known_ns += ns;
-	sum->share += occupancy->share * weight;
-	sum->waves += occupancy->waves * weight;
-	sum->limit_ns[occupancy->limit] += weight;
+	add_weighted(&group->share, occupancy->share, weight);
+	add_weighted(&group->waves, occupancy->waves, weight);
+	sum->limit_ns[occupancy->limit] += (double)weight;
 	if (occupancy->share < sum->share_min)
 		sum->share_min = occupancy->share;
 	if (occupancy->share > sum->share_max)
@@ -260,9 +284,48 @@ int ts_occupancy_pass_take(struct ts_occupancy_pass *pass, uint32_t session,
 		kernel->session = session;
 		kernel->has_last = true;
 	}
-	add(&kernel->sum, &kernel->occupancy, kernel->is_known, ns);
-	add(&device->sum, &kernel->occupancy, kernel->is_known, ns);
+	add(kernel, &kernel->occupancy, kernel->is_known, ns);
+	add(device, &kernel->occupancy, kernel->is_known, ns);
 	return 0;
+}
+
+static int join_groups(struct groups *all, const struct groups *groups, bool is_kernel)
+{
+	for (size_t i = 0; i < groups->n; i++) {
+		const struct group *group = &groups->groups[i];
+		const struct ts_occupancy_sum *sum = &group->sum;
+		struct group *to;
+		int r = find_group(all, is_kernel ? 0 : sum->session,
+				   is_kernel ? sum->name : sum->device, &to);
+
+		if (r || !to)
+			return r ? r : TS_SEGMENTS_NONE;
+		to->sum.name = sum->name;
+		to->sum.session = sum->session;
+		to->sum.device = sum->device;
+		to->sum.count += sum->count;
+		to->sum.ns += sum->ns;
+		to->sum.known_count += sum->known_count;
+		to->sum.known_ns += sum->known_ns;
+		to->share.whole += group->share.whole;
+		to->share.fraction += group->share.fraction;
+		to->waves.whole += group->waves.whole;
+		to->waves.fraction += group->waves.fraction;
+		for (uint32_t limit = 0; limit < TS_OCCUPANCY_LIMITS; limit++)
+			to->sum.limit_ns[limit] += sum->limit_ns[limit];
+		if (sum->share_min < to->sum.share_min)
+			to->sum.share_min = sum->share_min;
+		if (sum->share_max > to->sum.share_max)
+			to->sum.share_max = sum->share_max;
+	}
+	return 0;
+}
+
+int ts_occupancy_pass_join(struct ts_occupancy_pass *all, const struct ts_occupancy_pass *pass)
+{
+	int r = join_groups(&all->kernels, &pass->kernels, true);
+
+	return r ? r : join_groups(&all->devices, &pass->devices, false);
 }
 
 struct kernel_reader {
@@ -338,8 +401,8 @@ static int take(struct groups *groups, int (*compare)(const void *, const void *
 			if (sums[i].limit_ns[limit] > sums[i].limit_ns[sums[i].limit])
 				sums[i].limit = limit;
 		}
-		sums[i].share = weight > 0 ? sums[i].share / weight : 0;
-		sums[i].waves = weight > 0 ? sums[i].waves / weight : 0;
+		sums[i].share = weight > 0 ? sum_of(&groups->groups[i].share) / weight : 0;
+		sums[i].waves = weight > 0 ? sum_of(&groups->groups[i].waves) / weight : 0;
 		if (!sums[i].known_count)
 			sums[i].share_min = 0;
 	}

@@ -130,11 +130,9 @@ int ts_state_calls_add(struct ts_state_calls *calls, const struct ts_call *call)
 
 	if (r)
 		return r;
-	other = ts_state_calls_at_place(calls,
-					ts_state_calls_place(calls, call->session, call->op_id));
+	other = ts_state_calls_find_at(calls, call->session, call->op_id, calls->next + 1);
 	if (other)
-		calls->n_twice += ts_state_calls_at(calls, other)->op_id == call->op_id &&
-				  ts_state_calls_at(calls, other)->session == call->session;
+		calls->n_twice += ts_state_calls_at(calls, other)->op_id == call->op_id;
 	*ts_state_calls_at(calls, calls->next) = *call;
 	r = name(calls, calls->next);
 	if (r)

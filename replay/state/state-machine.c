@@ -71,6 +71,11 @@ uint64_t ts_state_machine_n_twice(const struct ts_state_machine *machine)
 	return machine->calls.n_twice;
 }
 
+struct ts_state_order *ts_state_machine_order_of(struct ts_state_machine *machine)
+{
+	return &machine->order;
+}
+
 int ts_state_machine_event(struct ts_state_machine *machine, uint32_t session, uint64_t event,
 			   struct ts_state_dependency ret[TS_STATE_MAX_DEPENDENCIES],
 			   uint64_t *ret_host_op_id, uint64_t *ret_host_over_ns)
@@ -119,6 +124,7 @@ static int feed_call(struct ts_state_machine *machine, uint32_t session,
 		.context = row->context,
 		.domain = row->domain,
 		.cbid = row->cbid,
+		.answered_at = (uint32_t)machine->calls.next,
 		.is_awaited = row->flags & TS_API_EXPECTS_DEVICE,
 		.may_begin_early = row->flags & TS_API_MAY_BEGIN_EARLY,
 	};
@@ -242,8 +248,8 @@ static int join_device(struct ts_state_machine *machine, const struct ts_sbt_row
 	} else {
 		struct ts_call *call = ts_state_calls_at(&machine->calls, number);
 
-		machine->calls.n_awaited -= call->is_awaited;
-		call->is_awaited = false;
+		if (call->is_awaited)
+			ts_state_calls_answer(&machine->calls, call);
 		copy_call(call, op);
 	}
 	return r ? r : 1;

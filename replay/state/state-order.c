@@ -44,6 +44,8 @@
 #define MAX_LOOKS   16384u /* waits, including waits for unknown events */
 #define MAX_DEPTH   16u
 #define MAX_MARKERS (1u << 20)
+/* With `is_cut`: a limit on streams of a context, far below MAX_VISITS. */
+#define MAX_CUT_STREAMS 512u
 
 void ts_state_order_deinit(struct ts_state_order *order)
 {
@@ -222,9 +224,55 @@ static void find_passed(const struct ts_state_order_stream *stream, uint64_t op_
 	}
 }
 
+/* ---- segments (is_cut) ----------------------------------------------------------------------- */
+
+bool ts_state_order_is_fresh(const struct ts_state_order *order,
+			     const struct ts_state_order_stream *stream)
+{
+	uint64_t n = stream->n_groups < TS_STATE_HISTORY ? stream->n_groups : TS_STATE_HISTORY;
+
+	for (uint64_t i = 1; i <= n; i++)
+		if (stream->history[(stream->n_groups - i) % TS_STATE_HISTORY].op_id >
+		    order->floor_id)
+			return false;
+	return order->is_cut;
+}
+
+/* The answer depends on the stream's waits and points. Some of them may lie before the cut. */
+static void ask(const struct ts_state_order *order, struct ts_state_order_stream *stream,
+		struct ts_state_order_found *found)
+{
+	if (!order->is_cut || !ts_state_order_is_fresh(order, stream))
+		return;
+	if (order->is_exact)
+		stream->is_asked = true;
+	else
+		found->lack.is_wrong = true;
+}
+
+static void add_lack(struct ts_state_order_lack *lack, const struct ts_state_order_lack *more)
+{
+	lack->n_old += more->n_old;
+	lack->is_wrong |= more->is_wrong;
+}
+
+/* Checks the dependencies of an operation. */
+static void check_lack(struct ts_state_order *order, uint32_t n,
+		       const struct ts_state_order_lack *lack)
+{
+	if (!order->is_exact)
+		return;
+	order->is_doubtful |= lack->is_wrong;
+	order->is_doubtful |= n + lack->n_old >= TS_STATE_MAX_DEPENDENCIES &&
+			      (lack->n_old || order->has_lost_node);
+}
+
+/* ---- dependencies ---------------------------------------------------------------------------- */
+
 /* Adds the last group of the stream that was issued before `op_id`. */
-static void find_before(const struct ts_state_order_stream *stream, uint64_t op_id,
-			const struct ts_state_dependency *as, struct ts_state_order_found *found)
+static void find_before(const struct ts_state_order *order, struct ts_state_order_stream *stream,
+			uint64_t op_id, const struct ts_state_dependency *as,
+			struct ts_state_order_found *found)
 {
 	struct ts_state_dependency dependency = *as;
 	uint64_t n = stream->n_groups < TS_STATE_HISTORY ? stream->n_groups : TS_STATE_HISTORY;
@@ -236,6 +284,8 @@ static void find_before(const struct ts_state_order_stream *stream, uint64_t op_
 
 		if (group->op_id >= op_id)
 			continue;
+		/* Nodes of launches before the cut may be missing in the history. */
+		found->lack.is_wrong |= order->is_cut && i > TS_STATE_HISTORY / 2;
 		dependency.op_id = group->op_id;
 		dependency.number = group->number;
 		dependency.end_ns = group->end_ns;
@@ -245,6 +295,11 @@ static void find_before(const struct ts_state_order_stream *stream, uint64_t op_
 	}
 	if (stream->n_groups > n)
 		found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+	if (!order->is_cut)
+		return;
+	stream->is_missed |= as->kind == TS_STATE_BY_LEGACY && order->floor_id < UINT64_MAX;
+	found->lack.n_old++;
+	found->lack.is_wrong |= stream->n_groups == TS_STATE_HISTORY;
 }
 
 struct visit {
@@ -277,6 +332,7 @@ static void find_waits(struct visit *visit, struct ts_state_order_stream *stream
 {
 	if (stream->has_dropped_wait)
 		found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
+	ask(visit->order, stream, found);
 	for (size_t i = 0; i < stream->n_waits; i++) {
 		struct ts_state_order_wait *wait = &stream->waits[i];
 		struct ts_state_order_marker *marker;
@@ -290,6 +346,9 @@ static void find_waits(struct visit *visit, struct ts_state_order_stream *stream
 			continue;
 		if (wait->marker == TS_STATE_ORDER_HOST)
 			visit_host(visit, wait->op_id, &wait->over_ns, found);
+		/* The event may have been recorded before the cut. */
+		if (visit->order->is_cut && wait->marker == NONE)
+			found->lack.is_wrong = true;
 		if (wait->marker >= TS_STATE_ORDER_HOST || visit->n_visits >= MAX_VISITS ||
 		    visit->depth >= MAX_DEPTH) {
 			found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
@@ -307,6 +366,7 @@ static void find_waits(struct visit *visit, struct ts_state_order_stream *stream
 			visit->depth--;
 			continue;
 		}
+		add_lack(&found->lack, &marker->lack);
 		if (marker->host_op_id)
 			visit_host(visit, marker->host_op_id, &marker->host_over_ns, found);
 		for (uint32_t j = 0; j < marker->n_found; j++) {
@@ -343,11 +403,19 @@ static uint64_t last_point(const struct ts_state_order_stream *stream, uint64_t 
 	return point;
 }
 
+bool ts_state_order_has_point(const struct ts_state_order_stream *stream)
+{
+	return last_point(stream, UINT64_MAX);
+}
+
 /* Adds the operations of all other blocking streams that a point of the legacy stream waits for. */
 static void find_blocking(struct visit *visit, const struct ts_state_order_context *context,
 			  uint64_t op_id, const struct ts_state_dependency *as,
 			  struct ts_state_order_found *found)
 {
+	visit->order->has_asked_all = true;
+	if (visit->order->is_cut && context->n_streams > MAX_CUT_STREAMS)
+		found->lack.is_wrong = true;
 	for (size_t i = 0; i < context->n_streams; i++) {
 		struct ts_state_order_stream *its = &visit->order->streams[context->streams[i]];
 
@@ -359,7 +427,7 @@ static void find_blocking(struct visit *visit, const struct ts_state_order_conte
 		}
 		if (!its->kind.is_known && its->n_groups)
 			found->unsure |= TS_STATE_UNSURE_STREAM;
-		find_before(its, op_id, as, found);
+		find_before(visit->order, its, op_id, as, found);
 		find_waits(visit, its, op_id, as, found);
 	}
 }
@@ -373,7 +441,7 @@ static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 	struct ts_state_dependency legacy = *as;
 	uint64_t point;
 
-	find_before(stream, op_id, as, found);
+	find_before(visit->order, stream, op_id, as, found);
 	find_waits(visit, stream, op_id, as, found);
 	if (context->unsure)
 		found->unsure |= TS_STATE_UNSURE_DEPENDENCY;
@@ -390,7 +458,7 @@ static void find_point(struct visit *visit, uint32_t index, uint64_t op_id,
 	 * the other streams have reached their own points.
 	 */
 	its = &visit->order->streams[context->legacy];
-	find_before(its, op_id, &legacy, found);
+	find_before(visit->order, its, op_id, &legacy, found);
 	find_waits(visit, its, op_id, &legacy, found);
 	point = last_point(its, op_id);
 	if (point)
@@ -409,6 +477,7 @@ static void settle(struct ts_state_order *order, struct ts_state_order_marker *m
 	as.event = marker->event;
 	find_point(&visit, marker->stream, marker->op_id, &as, &found);
 	marker->n_found = found.n;
+	marker->lack = found.lack;
 	marker->unsure |= found.unsure & TS_STATE_UNSURE_DEPENDENCY;
 	marker->host_op_id = found.host_op_id;
 	marker->host_over_ns = began_ns < found.host_over_ns ? began_ns : found.host_over_ns;
@@ -615,7 +684,8 @@ static void stand(struct ts_state_order *order, struct ts_state_order_stream *st
  * Adds the previous group in the stream, even if its id is higher. If threads share a stream, ids
  * may be out of order.
  */
-static void find_previous(const struct ts_state_order_stream *stream, uint64_t op_id,
+static void find_previous(const struct ts_state_order *order,
+			  const struct ts_state_order_stream *stream, uint64_t op_id,
 			  struct ts_state_order_found *found)
 {
 	uint64_t n = stream->n_groups;
@@ -625,8 +695,10 @@ static void find_previous(const struct ts_state_order_stream *stream, uint64_t o
 
 	if (n && stream->history[(n - 1) % TS_STATE_HISTORY].op_id == op_id)
 		n--;
-	if (!n)
+	if (!n) {
+		found->lack.n_old += order->is_cut;
 		return;
+	}
 	group = &stream->history[(n - 1) % TS_STATE_HISTORY];
 	dependency.op_id = group->op_id;
 	dependency.number = group->number;
@@ -643,7 +715,7 @@ static void find_all(struct ts_state_order *order, uint32_t index, uint64_t op_i
 	struct visit visit = {.order = order, .began_ns = began_ns};
 
 	settle_before(order, stream, op_id, began_ns);
-	find_previous(stream, op_id, found);
+	find_previous(order, stream, op_id, found);
 	find_point(&visit, index, op_id, &by_stream, found);
 }
 
@@ -684,6 +756,7 @@ static void find_for_launch(struct ts_state_order *order, struct ts_state_order_
 	find_all(order, launch->stream, launch->op_id, began_ns, &found);
 	launch->n_found = found.n;
 	launch->unsure = found.unsure;
+	launch->lack = found.lack;
 	launch->host_op_id = found.host_op_id;
 	launch->host_over_ns = found.host_over_ns;
 	launch->has_found = true;
@@ -731,6 +804,7 @@ static int order_node(struct ts_state_order *order, struct ts_state_op *op, uint
 	}
 	if (launch->stream == NONE) {
 		find_all(order, index, op->op_id, op->start_ns, &found);
+		check_lack(order, found.n, &found.lack);
 		op->n_dependencies = found.n;
 		op->unsure |= found.unsure;
 		op->host_op_id = found.host_op_id;
@@ -742,6 +816,7 @@ static int order_node(struct ts_state_order *order, struct ts_state_op *op, uint
 	}
 	if (!launch->has_found)
 		find_for_launch(order, launch, op->start_ns);
+	check_lack(order, launch->n_found, &launch->lack);
 	memcpy(op->dependencies, launch->found, sizeof(op->dependencies));
 	op->n_dependencies = launch->n_found;
 	op->unsure |= launch->unsure;
@@ -775,7 +850,7 @@ static inline bool order_plain(const struct ts_state_order *order,
 	if (context->legacy != NONE && !stream->kind.is_non_blocking)
 		return false;
 	last = &stream->history[(stream->n_groups - 1) % TS_STATE_HISTORY];
-	if (last->op_id >= op->op_id)
+	if (last->op_id >= op->op_id || last->op_id <= order->floor_id)
 		return false;
 	op->dependencies[0] = (struct ts_state_dependency){.op_id = last->op_id,
 							   .number = last->number,
@@ -809,6 +884,7 @@ int ts_state_order_op(struct ts_state_order *order, struct ts_state_op *op)
 		r = order_node(order, op, index);
 	} else {
 		find_all(order, index, op->op_id, op->start_ns, &found);
+		check_lack(order, found.n, &found.lack);
 		op->n_dependencies = found.n;
 		op->unsure |= found.unsure;
 		op->host_op_id = found.host_op_id;

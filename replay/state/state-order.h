@@ -18,6 +18,15 @@ struct ts_state_order_group {
 	uint64_t end_ns; /* the end of that operation */
 };
 
+/*
+ * With `is_cut`: facts from before the first row that the dependencies of a point may lack. These
+ * operations ended before all operations of the segment began.
+ */
+struct ts_state_order_lack {
+	uint32_t n_old; /* at most so many dependencies */
+	bool is_wrong;	/* anything else */
+};
+
 /* A point of a stream that a wait may refer to: one version of an event. */
 struct ts_state_order_marker {
 	uint64_t op_id;
@@ -27,6 +36,7 @@ struct ts_state_order_marker {
 	uint32_t unsure;
 	uint32_t n_found; /* number of dependencies; valid once `is_settled` */
 	bool is_settled;
+	struct ts_state_order_lack lack;   /* valid once settled */
 	uint64_t host_op_id, host_over_ns; /* as in struct ts_state_op; valid once settled */
 	struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
 };
@@ -62,7 +72,12 @@ struct ts_state_order_stream {
 	uint32_t of; /* index of its context */
 	struct ts_stream_kind kind;
 	bool has_dropped_wait; /* waits beyond MAX_WAITS were dropped */
-	uint64_t n_groups;     /* in total; the last TS_STATE_HISTORY are kept */
+	/*
+	 * With `is_cut`: an answer depends on the stream's waits and points before the cut; or a
+	 * dependency by the rule of the legacy default stream may be missing.
+	 */
+	bool is_asked, is_missed;
+	uint64_t n_groups; /* in total; the last TS_STATE_HISTORY are kept */
 	struct ts_state_order_group history[TS_STATE_HISTORY];
 	uint64_t n_points; /* records and waits, in total; the last TS_STATE_HISTORY are kept */
 	uint64_t points[TS_STATE_HISTORY];
@@ -87,6 +102,7 @@ struct ts_state_order_launch {
 	/* the launch's stream will never be known: the nodes count in their own streams */
 	bool is_homeless;
 	bool has_found; /* the fields below are valid */
+	struct ts_state_order_lack lack;
 	uint32_t n_found, unsure;
 	uint64_t host_op_id, host_over_ns; /* as in struct ts_state_op */
 	struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES];
@@ -124,6 +140,18 @@ struct ts_state_order {
 	struct ts_state_order_launch *launches; /* a ring; NULL until the first launch */
 	uint64_t n_launches;
 	struct ts_state_map stream_by_id, context_by_id, marker_by_event, launch_by_op;
+
+	/*
+	 * For a segment of a trace (segments/): the first row is not the trace's first row
+	 * (is_cut). All operation ids of the rows before it are at most floor_id; later ids may be.
+	 * If is_exact is set, each operation is checked: `is_doubtful` is set if its dependencies
+	 * may be wrong, apart from operations that ended before the segment, and from the streams
+	 * with is_asked.
+	 */
+	uint64_t floor_id;
+	bool is_cut, is_exact, is_doubtful;
+	bool has_lost_node; /* of a launch before the cut: the node is in no group */
+	bool has_asked_all; /* a point of a legacy stream asked all streams of its context */
 };
 
 struct ts_state_order_found {
@@ -135,6 +163,7 @@ struct ts_state_order_found {
 	 */
 	uint64_t host_op_id, host_over_ns;
 	struct ts_state_dependency *at; /* TS_STATE_MAX_DEPENDENCIES entries */
+	struct ts_state_order_lack lack;
 };
 
 void ts_state_order_deinit(struct ts_state_order *order);
@@ -149,6 +178,14 @@ int ts_state_order_launch(struct ts_state_order *order, uint32_t session,
 			  const struct ts_row_graph_launch *row);
 /* Feeds an operation that ran: finds its dependencies, then appends it to its stream. */
 int ts_state_order_op(struct ts_state_order *order, struct ts_state_op *op);
+/*
+ * With `is_cut`: true if the stream's waits and points before the cut may still count: no operation
+ * after them is known to have begun.
+ */
+bool ts_state_order_is_fresh(const struct ts_state_order *order,
+			     const struct ts_state_order_stream *stream);
+/* True if the stream's last record or wait has no operation after it. */
+bool ts_state_order_has_point(const struct ts_state_order_stream *stream);
 /*
  * Finds the operations and the host wait that precede the event's last record. Returns -1 if no
  * record is known.
@@ -174,6 +211,9 @@ uint32_t ts_state_order_unpack_found(struct ts_unpack *unpack,
 				     struct ts_state_dependency found[TS_STATE_MAX_DEPENDENCIES],
 				     uint64_t op_id);
 void ts_pack_map(struct ts_pack *pack, const struct ts_state_map *map, const uint32_t *numbers);
+
+/* The second stage of a machine, for segments/. */
+struct ts_state_order *ts_state_machine_order_of(struct ts_state_machine *machine);
 
 /*
  * Packs a machine (state-machine.c) without the lingering calls. The restore feeds the calls from

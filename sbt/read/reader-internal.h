@@ -72,6 +72,7 @@ struct ts_sbt_reader {
 	struct ts_sbt_block *blocks;
 	size_t n_blocks;
 	size_t capacity;
+	bool has_own_blocks;	 /* of a twin (threads/twin.h): `blocks` is a copy */
 	uint64_t first_sequence; /* number of the list's first block */
 	/*
 	 * Numbers of the blocks, ordered by session, then by number. Created when first

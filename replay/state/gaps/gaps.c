@@ -12,6 +12,7 @@
 
 #include "proto/abi/grow.h"
 #include "replay/state/gaps/blame.h"
+#include "replay/state/gaps/in-segments.h"
 #include "replay/state/relay.h"
 #include "replay/state/state-map.h"
 #include "replay/state/state-stages.h"
@@ -42,6 +43,19 @@ struct recent {
 /* The last operation of a stream. */
 struct last {
 	uint64_t op_id, end_ns;
+	/* In a segment: no known operation ends after old_ns, so the last one may be older. */
+	bool is_open;
+};
+
+/*
+ * The first operation of a segment in an open stream. The gap before it is computed when the
+ * segments are joined.
+ */
+struct deferred {
+	size_t at; /* its place in finder->found */
+	uint32_t stream;
+	struct ts_state_op op;
+	struct recent recent[RECENT];
 };
 
 struct finder {
@@ -55,7 +69,13 @@ struct finder {
 	struct ts_blame_gap *found;
 	size_t n_found, n_found_allocated;
 	uint64_t n_ids;
-	uint64_t *ids; /* ids of the gaps in gaps->longest; a heap, shortest gap first */
+	/* Ids of the gaps in gaps->longest; a heap, shortest gap first, then the last one. */
+	uint64_t *ids;
+	/* In a segment that is not the first one. */
+	bool is_segment, has_started;
+	uint64_t old_ns;
+	struct deferred *deferred;
+	size_t n_deferred, n_deferred_allocated;
 };
 
 /* ---- the longest ----------------------------------------------------------------------------- */
@@ -76,17 +96,25 @@ static void swap_longest(struct finder *finder, size_t i, size_t j)
 	finder->ids[j] = id;
 }
 
+/* True if the gap at i leaves the list before the one at j. Of equal gaps the first stays. */
+static bool is_less(const struct finder *finder, size_t i, size_t j)
+{
+	uint64_t a = length_of(&finder->gaps->longest[i]);
+	uint64_t b = length_of(&finder->gaps->longest[j]);
+
+	return a != b ? a < b : finder->ids[i] > finder->ids[j];
+}
+
 static void sink(struct finder *finder, size_t i)
 {
-	const struct ts_gap *gaps = finder->gaps->longest;
 	size_t n = finder->gaps->n_longest;
 
 	while (2 * i + 1 < n) {
 		size_t child = 2 * i + 1;
 
-		if (child + 1 < n && length_of(&gaps[child + 1]) < length_of(&gaps[child]))
+		if (child + 1 < n && is_less(finder, child + 1, child))
 			child++;
-		if (length_of(&gaps[i]) <= length_of(&gaps[child]))
+		if (!is_less(finder, child, i))
 			return;
 		swap_longest(finder, i, child);
 		i = child;
@@ -102,10 +130,10 @@ static void keep_longest(struct finder *finder, const struct ts_gap *gap, uint64
 		gaps->longest[i] = *gap;
 		finder->ids[i] = id;
 		gaps->n_longest++;
-		for (; i && length_of(&gaps->longest[i]) < length_of(&gaps->longest[(i - 1) / 2]);
-		     i = (i - 1) / 2)
+		for (; i && is_less(finder, i, (i - 1) / 2); i = (i - 1) / 2)
 			swap_longest(finder, i, (i - 1) / 2);
-	} else if (i && length_of(gap) > length_of(&gaps->longest[0])) {
+	} else if (i && (length_of(gap) > length_of(&gaps->longest[0]) ||
+			 (length_of(gap) == length_of(&gaps->longest[0]) && id < finder->ids[0]))) {
 		gaps->longest[0] = *gap;
 		finder->ids[0] = id;
 		sink(finder, 0);
@@ -158,15 +186,16 @@ static void find_dependency(const struct ts_state_op *op, struct ts_blame_gap *g
 
 /*
  * Finds the operation that occupied the engine. The engine counts as busy only if this operation
- * ended after the call and after the dependencies.
+ * ended after the call and after the dependencies. Of several that end together, the first counts.
+ * recents[next % RECENT] is the oldest one.
  */
-static void find_engine(const struct finder *finder, const struct ts_state_op *op,
+static void find_engine(const struct recent *recents, uint64_t next, const struct ts_state_op *op,
 			struct ts_blame_gap *gap)
 {
 	uint32_t copy_kind = op->type == TS_ROW_MEMCPY ? op->row.memcpy_.copy_kind : 0;
 
-	for (size_t i = 0; i < RECENT && i < finder->n_recent; i++) {
-		const struct recent *recent = &finder->recent[i];
+	for (uint64_t i = next < RECENT ? 0 : next - RECENT; i < next; i++) {
+		const struct recent *recent = &recents[i % RECENT];
 
 		if (recent->session != op->session || recent->device != op->device ||
 		    recent->type != op->type || recent->copy_kind != copy_kind ||
@@ -181,50 +210,71 @@ static void find_engine(const struct finder *finder, const struct ts_state_op *o
 	}
 }
 
-static int add_gap(struct finder *finder, const struct ts_state_op *op, uint32_t stream,
-		   const struct last *last)
+/* Finds the causes of the gap before the operation. */
+static struct ts_blame_gap make_gap(const struct recent *recents, uint64_t n_recent,
+				    const struct ts_state_op *op, const struct last *last)
 {
-	struct ts_gap listed = {.op = *op, .start_ns = last->end_ns, .before_op_id = last->op_id};
-	struct ts_blame_gap gap = {.id = finder->n_ids++,
-				   .start_ns = last->end_ns,
+	struct ts_blame_gap gap = {.start_ns = last->end_ns,
 				   .end_ns = op->start_ns,
 				   .session = op->session,
 				   .thread = op->thread,
-				   .stream = stream,
 				   .listed = TS_PARTS_NONE};
-	int r = reserve_gap(finder);
 
-	if (r)
-		return r;
 	if (op->unsure & TS_STATE_UNSURE_CALL) {
 		/* The time of the call is unknown, so its causes are unknown too. */
 		gap.thread = 0;
 		gap.call_ns = gap.depends_ns = gap.device_ns = gap.call_end_ns = gap.end_ns;
-	} else {
-		gap.call_ns = gap.depends_ns = clip(op->call_ns, gap.start_ns, gap.end_ns);
-		find_dependency(op, &gap);
-		gap.device_ns = gap.depends_ns;
-		find_engine(finder, op, &gap);
-		gap.call_end_ns = clip(op->call_end_ns, gap.device_ns, gap.end_ns);
-		gap.is_graph = op->unsure & TS_STATE_UNSURE_GRAPH && last->op_id == op->op_id;
+		return gap;
 	}
-	finder->found[finder->n_found++] = gap;
+	gap.call_ns = gap.depends_ns = clip(op->call_ns, gap.start_ns, gap.end_ns);
+	find_dependency(op, &gap);
+	gap.device_ns = gap.depends_ns;
+	find_engine(recents, n_recent, op, &gap);
+	gap.call_end_ns = clip(op->call_end_ns, gap.device_ns, gap.end_ns);
+	gap.is_graph = op->unsure & TS_STATE_UNSURE_GRAPH && last->op_id == op->op_id;
+	return gap;
+}
+
+/* Adds a gap of a stream. It gets the next id. */
+static int push_gap(struct finder *finder, struct ts_blame_gap *gap, uint32_t stream)
+{
+	int r = reserve_gap(finder);
+
+	if (r)
+		return r;
+	gap->id = finder->n_ids++;
+	gap->stream = stream;
+	finder->found[finder->n_found++] = *gap;
 	finder->gaps->n++;
-	finder->gaps->ns += gap.end_ns - gap.start_ns;
+	finder->gaps->ns += gap->end_ns - gap->start_ns;
 	finder->gaps->streams[stream].n_gaps++;
-	finder->gaps->streams[stream].gaps_ns += gap.end_ns - gap.start_ns;
-	keep_longest(finder, &listed, gap.id);
+	finder->gaps->streams[stream].gaps_ns += gap->end_ns - gap->start_ns;
 	return 0;
 }
 
-static int find_stream(struct finder *finder, const struct ts_state_op *op, uint32_t *ret_stream)
+static int add_gap(struct finder *finder, const struct ts_state_op *op, uint32_t stream,
+		   const struct last *last)
+{
+	struct ts_gap listed = {.op = *op, .start_ns = last->end_ns, .before_op_id = last->op_id};
+	struct ts_blame_gap gap = make_gap(finder->recent, finder->n_recent, op, last);
+	int r = push_gap(finder, &gap, stream);
+
+	if (!r)
+		keep_longest(finder, &listed, gap.id);
+	return r;
+}
+
+/* Adds a stream with the ids of `op`, if there is none. */
+static int find_stream(struct finder *finder, const struct ts_state_op *op, uint32_t *ret_stream,
+		       bool *ret_new)
 {
 	struct ts_gaps *gaps = finder->gaps;
 	uint64_t key = (uint64_t)op->context << 32 | op->stream;
 	uint32_t i = ts_state_map_find(&finder->stream_by_id, op->session, key);
 	int r;
 
-	if (i == TS_STATE_MAP_NONE) {
+	*ret_new = i == TS_STATE_MAP_NONE;
+	if (*ret_new) {
 		i = (uint32_t)gaps->n_streams;
 		r = TS_GROW(gaps->streams, finder->n_streams_allocated, gaps->n_streams + 1);
 		r = r ?: TS_GROW(finder->lasts, finder->n_lasts_allocated, gaps->n_streams + 1);
@@ -235,8 +285,9 @@ static int find_stream(struct finder *finder, const struct ts_state_op *op, uint
 									  .device = op->device,
 									  .context = op->context,
 									  .stream = op->stream,
-									  .from_ns = op->start_ns};
-		finder->lasts[i] = (struct last){op->op_id, op->start_ns};
+									  .from_ns = op->start_ns,
+									  .to_ns = op->start_ns};
+		finder->lasts[i] = (struct last){op->op_id, op->start_ns, finder->is_segment};
 	}
 	*ret_stream = i;
 	return 0;
@@ -248,26 +299,54 @@ static bool is_wanted(const struct ts_gaps_options *options, const struct ts_sta
 	return options->op_id ? op->op_id == options->op_id : ns >= options->least_ns;
 }
 
+/* Keeps the first operation of a segment in an open stream. */
+static int defer(struct finder *finder, const struct ts_state_op *op, uint32_t stream)
+{
+	struct deferred *deferred;
+	int r;
+
+	/* The operation would not be the last one of its stream, or not know the recent ones. */
+	if (op->end_ns <= finder->old_ns || finder->n_recent < RECENT)
+		return TS_SEGMENTS_NONE;
+	r = reserve_gap(finder);
+	r = r ?: TS_GROW(finder->deferred, finder->n_deferred_allocated, finder->n_deferred + 1);
+	if (r)
+		return r;
+	deferred = &finder->deferred[finder->n_deferred++];
+	deferred->at = finder->n_found;
+	deferred->stream = stream;
+	deferred->op = *op;
+	for (uint64_t i = 0; i < RECENT; i++)
+		deferred->recent[i] = finder->recent[(finder->n_recent + i) % RECENT];
+	finder->found[finder->n_found++] = (struct ts_blame_gap){.id = finder->n_ids++};
+	finder->lasts[stream].is_open = false;
+	return 0;
+}
+
 static int take_op(struct finder *finder, const struct ts_state_op *op)
 {
 	struct ts_gap_stream *stream;
 	struct last *last;
+	bool is_new;
 	uint32_t i;
-	int r = find_stream(finder, op, &i);
+	int r = find_stream(finder, op, &i, &is_new);
 
 	if (r)
 		return r;
 	stream = &finder->gaps->streams[i];
 	last = &finder->lasts[i];
-	if (op->start_ns > last->end_ns &&
-	    is_wanted(finder->options, op, op->start_ns - last->end_ns))
+	if (last->is_open && finder->has_started)
+		r = defer(finder, op, i);
+	else if (op->start_ns > last->end_ns &&
+		 is_wanted(finder->options, op, op->start_ns - last->end_ns))
 		r = add_gap(finder, op, i, last);
 	stream->n_ops++;
-	if (op->end_ns > last->end_ns || stream->n_ops == 1) {
+	if (op->end_ns > last->end_ns) {
 		stream->busy_ns +=
 			op->end_ns - (op->start_ns > last->end_ns ? op->start_ns : last->end_ns);
 		stream->to_ns = op->end_ns;
-		*last = (struct last){op->op_id, op->end_ns};
+		last->op_id = op->op_id;
+		last->end_ns = op->end_ns;
 	}
 	finder->recent[finder->n_recent++ % RECENT] = (struct recent){
 		.end_ns = op->end_ns,
@@ -331,6 +410,208 @@ static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
 	return 0;
 }
 
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* More gaps of one segment, or a longer list, take too much memory for many segments. */
+#define MAX_SEGMENT_GAPS (TS_GAPS_MAX / 8)
+#define MAX_LONGEST	 1024u
+
+static int finder_init(struct finder *finder, const struct ts_gaps_options *options)
+{
+	struct ts_gaps *gaps = calloc(1, sizeof(*gaps));
+
+	*finder = (struct finder){.options = options, .gaps = gaps};
+	if (!gaps)
+		return -ENOMEM;
+	gaps->longest = calloc(options->max_longest + 1, sizeof(*gaps->longest));
+	finder->ids = calloc(options->max_longest + 1, sizeof(*finder->ids));
+	return gaps->longest && finder->ids ? 0 : -ENOMEM;
+}
+
+static void finder_deinit(struct finder *finder)
+{
+	ts_gaps_free(finder->gaps);
+	ts_state_map_deinit(&finder->stream_by_id);
+	free(finder->lasts);
+	free(finder->found);
+	free(finder->ids);
+	free(finder->deferred);
+}
+
+static void free_segment(void *data)
+{
+	finder_deinit(data);
+	free(data);
+}
+
+static int create_segment(void *data, bool is_first, const struct ts_state_machine *machine,
+			  void **ret_finder)
+{
+	const struct finder *all = data;
+	struct finder *finder = malloc(sizeof(*finder));
+
+	if (!finder)
+		return -ENOMEM;
+	if (finder_init(finder, all->options)) {
+		free_segment(finder);
+		return -ENOMEM;
+	}
+	finder->is_segment = !is_first;
+	*ret_finder = finder;
+	return 0;
+}
+
+static int take_of_segment(void *data, const struct ts_state_op *op)
+{
+	struct finder *finder = data;
+
+	if (finder->n_found == MAX_SEGMENT_GAPS)
+		return TS_SEGMENTS_NONE;
+	ts_doubts_add(&finder->gaps->doubts, op);
+	return take_op(finder, op);
+}
+
+static void start_segment(void *data, const struct ts_segments_counts *counts)
+{
+	struct finder *finder = data;
+	struct ts_gaps *gaps = finder->gaps;
+
+	finder->has_started = true;
+	finder->old_ns = counts->old_ns;
+	finder->n_found = gaps->n_longest = 0;
+	finder->n_ids = gaps->n = gaps->ns = 0;
+	gaps->doubts = (struct ts_doubts){0};
+	for (size_t i = 0; i < gaps->n_streams; i++) {
+		struct ts_gap_stream *stream = &gaps->streams[i];
+
+		stream->n_ops = stream->busy_ns = stream->n_gaps = stream->gaps_ns = 0;
+		finder->lasts[i].is_open = finder->lasts[i].end_ns <= counts->old_ns;
+	}
+}
+
+/* Computes the gap before the segment's first operation of a stream. */
+static int join_deferred(struct finder *all, const struct deferred *deferred, uint32_t stream,
+			 uint64_t old_ns)
+{
+	const struct last *last = &all->lasts[stream];
+	const struct ts_state_op *op = &deferred->op;
+	struct ts_gap listed = {.op = *op, .start_ns = last->end_ns, .before_op_id = last->op_id};
+	struct ts_blame_gap gap;
+	int r;
+
+	if (op->start_ns <= last->end_ns ||
+	    !is_wanted(all->options, op, op->start_ns - last->end_ns))
+		return 0;
+	/* A dependency that ended by old_ns may be missing, and may explain a part of the gap. */
+	if (last->end_ns < old_ns && op->call_ns < old_ns && !(op->unsure & TS_STATE_UNSURE_CALL))
+		return TS_SEGMENTS_NONE;
+	gap = make_gap(deferred->recent, RECENT, op, last);
+	r = push_gap(all, &gap, stream);
+	if (!r)
+		keep_longest(all, &listed, gap.id);
+	return r;
+}
+
+/* The stream of a segment among all streams. */
+struct joined {
+	uint32_t stream;
+	bool is_new;
+};
+
+static int join_gaps(struct finder *all, struct finder *finder, const struct joined *streams,
+		     uint64_t old_ns)
+{
+	const struct deferred *deferred = finder->deferred;
+	const struct ts_gaps *gaps = finder->gaps;
+	int r = 0;
+
+	if (all->n_found + finder->n_found >= TS_GAPS_MAX)
+		return TS_SEGMENTS_NONE;
+	for (size_t i = 0; !r && i < finder->n_found; i++) {
+		struct ts_blame_gap *gap = &finder->found[i];
+		const struct joined *joined;
+
+		if (deferred < finder->deferred + finder->n_deferred && deferred->at == i) {
+			joined = &streams[deferred->stream];
+			if (!joined->is_new)
+				r = join_deferred(all, deferred, joined->stream, old_ns);
+			deferred++;
+		} else {
+			r = push_gap(all, gap, streams[gap->stream].stream);
+		}
+	}
+	for (size_t i = 0; !r && i < gaps->n_longest; i++)
+		keep_longest(all, &gaps->longest[i], finder->found[finder->ids[i]].id);
+	return r;
+}
+
+static void join_streams(struct finder *all, const struct finder *finder,
+			 const struct joined *streams)
+{
+	for (size_t i = 0; i < finder->gaps->n_streams; i++) {
+		const struct ts_gap_stream *stream = &finder->gaps->streams[i];
+		struct ts_gap_stream *to = &all->gaps->streams[streams[i].stream];
+		struct last *last = &all->lasts[streams[i].stream];
+
+		to->n_ops += stream->n_ops;
+		to->busy_ns += stream->busy_ns;
+		if (stream->to_ns > to->to_ns)
+			to->to_ns = stream->to_ns;
+		if (streams[i].is_new || finder->lasts[i].end_ns > last->end_ns)
+			*last = finder->lasts[i];
+		last->is_open = false;
+	}
+}
+
+static int join_segment(void *data, void *consumer, const struct ts_segments_counts *counts)
+{
+	struct finder *all = data, *finder = consumer;
+	size_t n = finder->gaps->n_streams;
+	struct joined *streams = calloc(n + 1, sizeof(*streams));
+	int r = streams ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !r && i < n; i++) {
+		const struct ts_gap_stream *stream = &finder->gaps->streams[i];
+		const struct ts_state_op as = {.session = stream->session,
+					       .device = stream->device,
+					       .context = stream->context,
+					       .stream = stream->stream,
+					       .start_ns = stream->from_ns};
+
+		r = find_stream(all, &as, &streams[i].stream, &streams[i].is_new);
+	}
+	r = r ? r : join_gaps(all, finder, streams, counts->old_ns);
+	if (!r)
+		join_streams(all, finder, streams);
+	free(streams);
+	ts_doubts_join(&all->gaps->doubts, &finder->gaps->doubts);
+	all->gaps->doubts.n_unanswered += (uint64_t)counts->n_unanswered;
+	all->gaps->doubts.n_twice += counts->n_twice;
+	return r;
+}
+
+/* As find_gaps(), in segments. TS_SEGMENTS_NONE: no result, and the finder is used up. */
+static int find_in_segments(struct finder *finder, struct ts_sbt_reader *reader,
+			    const struct ts_segments_options *sizes)
+{
+	static const struct ts_segments_consumer consumer = {
+		.create = create_segment,
+		.take = take_of_segment,
+		.start = start_segment,
+		.join = join_segment,
+		.free = free_segment,
+	};
+	const struct ts_segments_options how = {.session = finder->options->session,
+						.n_rows = sizes ? sizes->n_rows : 0,
+						.n_warm_rows = sizes ? sizes->n_warm_rows : 0};
+
+	if (finder->options->max_longest > MAX_LONGEST)
+		return TS_SEGMENTS_NONE;
+	return ts_segments_read(reader, &how, &consumer, finder);
+}
+
+/* ---- explaining ------------------------------------------------------------------------------ */
+
 /* Links a gap to its entry in `longest`, by id. */
 struct listed {
 	uint64_t id;
@@ -349,9 +630,13 @@ static int compare_longest(const void *a, const void *b)
 	const struct ts_gap *x = a, *y = b;
 	uint64_t s = length_of(x), t = length_of(y);
 
-	return s != t			   ? (s > t ? -1 : 1)
-	       : x->start_ns < y->start_ns ? -1
-					   : x->start_ns > y->start_ns;
+	if (s != t)
+		return s > t ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->op.op_id != y->op.op_id)
+		return x->op.op_id < y->op.op_id ? -1 : 1;
+	return x->op.stream < y->op.stream ? -1 : x->op.stream > y->op.stream;
 }
 
 static void note_listed(struct finder *finder, struct listed *listed)
@@ -415,34 +700,47 @@ static int compare_streams(const void *a, const void *b)
 	return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
-int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
-		 struct ts_gaps **ret_gaps)
+/* Explains the gaps that were found, and takes the result out of the finder. */
+static int finish(struct finder *finder, struct ts_sbt_reader *reader, struct ts_gaps **ret_gaps)
 {
-	ts_cleanup(ts_gaps_freep) struct ts_gaps *gaps = calloc(1, sizeof(*gaps));
-	struct finder finder = {.options = options, .gaps = gaps};
-	int r = 0;
+	struct ts_gaps *gaps = finder->gaps;
+	int r = blame(finder, reader);
 
-	if (!gaps)
-		return -ENOMEM;
-	gaps->longest = calloc(options->max_longest + 1, sizeof(*gaps->longest));
-	finder.ids = calloc(options->max_longest + 1, sizeof(*finder.ids));
-	if (!gaps->longest || !finder.ids)
-		r = -ENOMEM;
-	r = r ? r : find_gaps(&finder, reader);
-	r = r ? r : blame(&finder, reader);
-	ts_state_map_deinit(&finder.stream_by_id);
-	free(finder.lasts);
-	free(finder.found);
-	free(finder.ids);
 	if (r)
 		return r;
 	if (gaps->n_streams)
 		qsort(gaps->streams, gaps->n_streams, sizeof(*gaps->streams), compare_streams);
 	if (gaps->n_longest)
 		qsort(gaps->longest, gaps->n_longest, sizeof(*gaps->longest), compare_longest);
-	*ret_gaps = gaps;
-	gaps = NULL;
+	*ret_gaps = ts_take_ptr(finder->gaps);
 	return 0;
+}
+
+int ts_gaps_read_segments(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
+			  const struct ts_segments_options *sizes, struct ts_gaps **ret_gaps)
+{
+	struct finder finder;
+	int r = finder_init(&finder, options);
+
+	r = r ? r : find_in_segments(&finder, reader, sizes);
+	r = r ? r : finish(&finder, reader, ret_gaps);
+	finder_deinit(&finder);
+	return r;
+}
+
+int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
+		 struct ts_gaps **ret_gaps)
+{
+	struct finder finder;
+	int r = ts_gaps_read_segments(reader, options, NULL, ret_gaps);
+
+	if (r != TS_SEGMENTS_NONE)
+		return r;
+	r = finder_init(&finder, options);
+	r = r ? r : find_gaps(&finder, reader);
+	r = r ? r : finish(&finder, reader, ret_gaps);
+	finder_deinit(&finder);
+	return r;
 }
 
 void ts_gaps_free(struct ts_gaps *gaps)

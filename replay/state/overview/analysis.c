@@ -48,6 +48,7 @@ struct ts_analysis_pass {
 	struct ts_state_map device_by_id;
 	struct device *devices;
 	size_t n_devices, n_devices_allocated;
+	uint64_t begun_ns; /* in a segment: operations that ended before may be unknown */
 };
 
 const char *ts_analysis_finding_name(uint32_t finding)
@@ -78,8 +79,9 @@ static void add(struct ts_analysis_sum *sum, uint64_t ns, uint64_t bytes)
 	sum->bytes += bytes;
 }
 
-static int add_group(struct ts_analysis_pass *pass, const struct ts_analysis_group *key,
-		     uint64_t ns, uint64_t bytes)
+/* Finds or adds the group. NULL: there are already TS_ANALYSIS_MAX_GROUPS. */
+static int find_group(struct ts_analysis_pass *pass, const struct ts_analysis_group *key,
+		      struct ts_analysis_group **ret_group)
 {
 	struct ts_analysis *analysis = pass->analysis;
 	struct ts_state_map *map = &pass->group_by_key[key->finding];
@@ -87,6 +89,7 @@ static int add_group(struct ts_analysis_pass *pass, const struct ts_analysis_gro
 	uint32_t at = ts_state_map_find(map, key->session, id);
 	int r;
 
+	*ret_group = NULL;
 	if (at == NONE) {
 		if (analysis->n_groups == TS_ANALYSIS_MAX_GROUPS)
 			return 0;
@@ -98,8 +101,19 @@ static int add_group(struct ts_analysis_pass *pass, const struct ts_analysis_gro
 			return r;
 		analysis->groups[analysis->n_groups++] = *key;
 	}
-	add(&analysis->groups[at].sum, ns, bytes);
+	*ret_group = &analysis->groups[at];
 	return 0;
+}
+
+static int add_group(struct ts_analysis_pass *pass, const struct ts_analysis_group *key,
+		     uint64_t ns, uint64_t bytes)
+{
+	struct ts_analysis_group *group;
+	int r = find_group(pass, key, &group);
+
+	if (group)
+		add(&group->sum, ns, bytes);
+	return r;
 }
 
 static int find(struct ts_analysis_pass *pass, enum ts_analysis_finding finding, uint32_t session,
@@ -187,6 +201,8 @@ static int take_serialised(struct ts_analysis_pass *pass, const struct ts_state_
 
 	if (r)
 		return r;
+	if (op->call_ns < pass->begun_ns && !(op->unsure & TS_STATE_UNSURE_CALL))
+		return TS_SEGMENTS_NONE;
 	by = device->first.stream == op->stream_number ? &device->other : &device->first;
 	/*
 	 * Graph nodes have streams of their own. If the operation's call is unknown, `ready` (the
@@ -268,6 +284,61 @@ bool ts_analysis_pass_row(struct ts_analysis_pass *pass, const struct ts_sbt_row
 	};
 	return true;
 }
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+void ts_analysis_pass_start(struct ts_analysis_pass *pass, const struct ts_segments_counts *counts)
+{
+	struct ts_analysis *analysis = pass->analysis;
+
+	memset(analysis->findings, 0, sizeof(analysis->findings));
+	analysis->kernels = analysis->copies = analysis->syncs = (struct ts_analysis_sum){0};
+	analysis->n_groups = 0;
+	for (size_t i = 0; i <= TS_ANALYSIS_FINDINGS; i++) {
+		ts_state_map_deinit(&pass->group_by_key[i]);
+		pass->group_by_key[i] = (struct ts_state_map){0};
+	}
+	pass->begun_ns = counts->begun_ns;
+}
+
+static void join_sum(struct ts_analysis_sum *to, const struct ts_analysis_sum *sum)
+{
+	to->count += sum->count;
+	to->bytes += sum->bytes;
+	to->ns += sum->ns;
+}
+
+int ts_analysis_pass_join(struct ts_analysis_pass *all, const struct ts_analysis_pass *pass,
+			  const struct ts_segments_counts *counts)
+{
+	const struct ts_analysis *analysis = pass->analysis;
+	int r = 0;
+
+	if (counts->n_carried < 0 && analysis->syncs.count)
+		return TS_SEGMENTS_NONE;
+	join_sum(&all->analysis->kernels, &analysis->kernels);
+	join_sum(&all->analysis->copies, &analysis->copies);
+	join_sum(&all->analysis->syncs, &analysis->syncs);
+	for (uint32_t i = 0; i < TS_ANALYSIS_FINDINGS; i++)
+		if (i != TS_ANALYSIS_REDUNDANT_SYNC || !counts->n_carried)
+			join_sum(&all->analysis->findings[i], &analysis->findings[i]);
+	for (size_t i = 0; !r && i < analysis->n_groups; i++) {
+		struct ts_analysis_group key = analysis->groups[i], *group;
+
+		/* All work was not over: device rows of earlier calls were missing. */
+		if (key.finding == TS_ANALYSIS_REDUNDANT_SYNC && counts->n_carried)
+			continue;
+		key.sum = (struct ts_analysis_sum){0};
+		r = find_group(all, &key, &group);
+		if (!r && !group)
+			return TS_SEGMENTS_NONE;
+		if (!r)
+			join_sum(&group->sum, &analysis->groups[i].sum);
+	}
+	return r;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int compare_groups(const void *a, const void *b)
 {

@@ -62,14 +62,12 @@ static struct call *call_slot(const struct walk *walk, uint32_t session, uint64_
 	return &walk->calls[(op_id ^ session * UINT64_C(40503)) & (N_CALLS - 1)];
 }
 
-static int take_launch(struct walk *walk, uint32_t session, const struct ts_row_kernel *row)
+/* Adds launches of a kernel with a stack. */
+static int add_launches(struct walk *walk, const struct ts_overview_launch *launches)
 {
-	const struct call *call = call_slot(walk, session, row->op_id);
-	bool is_known = row->op_id && call->op_id == row->op_id && call->session == session;
 	struct ts_overview *overview = walk->overview;
-	uint32_t stack = is_known ? call->stack : 0;
-	uint64_t key = (uint64_t)row->name << 32 | stack;
-	uint32_t at = ts_state_map_find(&walk->launch_by_key, session, key);
+	uint64_t key = (uint64_t)launches->name << 32 | launches->stack;
+	uint32_t at = ts_state_map_find(&walk->launch_by_key, launches->session, key);
 	int r;
 
 	if (at == TS_STATE_MAP_NONE) {
@@ -77,17 +75,39 @@ static int take_launch(struct walk *walk, uint32_t session, const struct ts_row_
 			    overview->n_launches + 1))
 			return -ENOMEM;
 		at = (uint32_t)overview->n_launches;
-		r = ts_state_map_set(&walk->launch_by_key, session, key, at);
+		r = ts_state_map_set(&walk->launch_by_key, launches->session, key, at);
 		if (r)
 			return r;
-		overview->launches[overview->n_launches++] =
-			(struct ts_overview_launch){.session = session,
-						    .name = row->name,
-						    .stack = stack,
-						    .start_ns = row->start_ns};
+		overview->launches[overview->n_launches] = *launches;
+		overview->launches[overview->n_launches++].count = 0;
 	}
-	overview->launches[at].count++;
+	overview->launches[at].count += launches->count;
 	return 0;
+}
+
+static int take_launch(struct walk *walk, uint32_t session, const struct ts_row_kernel *row)
+{
+	const struct call *call = call_slot(walk, session, row->op_id);
+	bool is_known = row->op_id && call->op_id == row->op_id && call->session == session;
+	const struct ts_overview_launch launch = {.session = session,
+						  .name = row->name,
+						  .stack = is_known ? call->stack : 0,
+						  .count = 1,
+						  .start_ns = row->start_ns};
+
+	return add_launches(walk, &launch);
+}
+
+static int take_kernel(struct walk *walk, uint32_t session, const struct ts_row_kernel *row)
+{
+	int r = take_launch(walk, session, row);
+
+	return r ? r : ts_occupancy_pass_take(walk->occupancy, session, row);
+}
+
+static void note_call(struct walk *walk, uint32_t session, const struct ts_row_api *row)
+{
+	*call_slot(walk, session, row->op_id) = (struct call){row->op_id, session, row->stack};
 }
 
 /*
@@ -97,15 +117,12 @@ static int take_launch(struct walk *walk, uint32_t session, const struct ts_row_
 static int take_row(const struct ts_sbt_row *row, void *data)
 {
 	struct walk *walk = data;
-	int r;
 
 	switch (row->type) {
 	case TS_ROW_KERNEL:
-		r = take_launch(walk, row->session, row->kernel);
-		return r ? r : ts_occupancy_pass_take(walk->occupancy, row->session, row->kernel);
+		return take_kernel(walk, row->session, row->kernel);
 	case TS_ROW_API:
-		*call_slot(walk, row->session, row->api->op_id) =
-			(struct call){row->api->op_id, row->session, row->api->stack};
+		note_call(walk, row->session, row->api);
 		return ts_errors_pass_take(walk->errors, row);
 	case TS_ROW_SYNC:
 	case TS_ROW_ACCESS:
@@ -187,24 +204,165 @@ static int start(struct walk *walk, struct ts_sbt_reader *reader, uint32_t sessi
 	return r ? r : walk->calls ? 0 : -ENOMEM;
 }
 
-int ts_overview_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_overview *overview)
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* The walk of a segment has an overview of its own. */
+struct segment {
+	struct walk walk;
+	struct ts_overview overview;
+	bool has_started;
+};
+
+struct segments {
+	struct ts_sbt_reader *reader;
+	struct walk *all; /* the joined segments */
+	uint32_t session;
+};
+
+static int start_passes(struct walk *walk, struct ts_sbt_reader *reader, uint32_t session,
+			const struct ts_state_machine *machine, bool is_first)
 {
-	ts_cleanup(walk_deinit) struct walk walk = {.overview = overview};
+	const struct ts_timeline_options options = {.session = session, .n_parts = 1};
+	int r = ts_timeline_pass_new_segment(reader, &options, is_first, &walk->timeline);
+
+	r = r ? r : ts_analysis_pass_new(machine, &walk->analysis);
+	r = r ? r : ts_occupancy_pass_new(reader, &walk->occupancy);
+	r = r ? r : ts_errors_pass_new(&walk->errors);
+	walk->calls = calloc(N_CALLS, sizeof(*walk->calls));
+	return r ? r : walk->calls ? 0 : -ENOMEM;
+}
+
+static void free_segment(void *data)
+{
+	struct segment *segment = data;
+
+	walk_deinit(&segment->walk);
+	ts_overview_deinit(&segment->overview);
+	free(segment);
+}
+
+static int create_segment(void *data, bool is_first, const struct ts_state_machine *machine,
+			  void **ret_segment)
+{
+	const struct segments *segments = data;
+	struct segment *segment = calloc(1, sizeof(*segment));
 	int r;
 
-	*overview = (struct ts_overview){0};
-	r = start(&walk, reader, session);
-	r = r ? r : read_rows(&walk, reader, session);
+	if (!segment)
+		return -ENOMEM;
+	segment->walk.overview = &segment->overview;
+	segment->has_started = is_first;
+	r = start_passes(&segment->walk, segments->reader, segments->session, machine, is_first);
+	if (r)
+		free_segment(segment);
+	else
+		*ret_segment = segment;
+	return r;
+}
+
+/* Failed calls depend on the calls since the last wait. They are rare: one machine reads them. */
+static int take_row_of_segment(void *data, const struct ts_sbt_row *row)
+{
+	struct segment *segment = data;
+	struct walk *walk = &segment->walk;
+	struct ts_analysis_sync sync;
+	bool is_sync = ts_analysis_pass_row(walk->analysis, row, &sync);
+
+	if (row->type == TS_ROW_API && ts_call_failed(row->api->result))
+		return TS_SEGMENTS_NONE;
+	if (row->type == TS_ROW_API)
+		note_call(walk, row->session, row->api);
+	if (!segment->has_started)
+		return 0;
+	if (row->type == TS_ROW_KERNEL)
+		return take_kernel(walk, row->session, row->kernel);
+	return is_sync ? ts_analysis_pass_sync(walk->analysis, &sync) : 0;
+}
+
+static int take_op_of_segment(void *data, const struct ts_state_op *op)
+{
+	struct walk *walk = &((struct segment *)data)->walk;
+	int r = ts_timeline_pass_take(walk->timeline, op);
+
+	return r ? r : ts_analysis_pass_take(walk->analysis, op);
+}
+
+static void start_segment(void *data, const struct ts_segments_counts *counts)
+{
+	struct segment *segment = data;
+
+	segment->has_started = true;
+	ts_timeline_pass_start(segment->walk.timeline, counts);
+	ts_analysis_pass_start(segment->walk.analysis, counts);
+}
+
+static int join_segment(void *data, void *consumer, const struct ts_segments_counts *counts)
+{
+	struct walk *all = ((struct segments *)data)->all;
+	const struct segment *segment = consumer;
+	int r = ts_timeline_pass_join(all->timeline, segment->walk.timeline, counts);
+
+	r = r ? r : ts_analysis_pass_join(all->analysis, segment->walk.analysis, counts);
+	r = r ? r : ts_occupancy_pass_join(all->occupancy, segment->walk.occupancy);
+	for (size_t i = 0; !r && i < segment->overview.n_launches; i++)
+		r = add_launches(all, &segment->overview.launches[i]);
+	return r;
+}
+
+static int finish(struct walk *walk, struct ts_sbt_reader *reader, uint32_t session)
+{
+	struct ts_overview *overview = walk->overview;
+	int r = ts_occupancy_pass_finish(walk->occupancy, walk->is_damaged, &overview->occupancies);
+
 	r = r ? r
-	      : ts_occupancy_pass_finish(walk.occupancy, walk.is_damaged, &overview->occupancies);
-	r = r ? r
-	      : ts_errors_pass_finish(walk.errors, reader, session, walk.is_damaged,
+	      : ts_errors_pass_finish(walk->errors, reader, session, walk->is_damaged,
 				      &overview->errors);
 	if (r)
 		return r;
-	ts_timeline_pass_finish(walk.timeline, walk.machine, walk.is_damaged, &overview->timeline);
-	ts_analysis_pass_finish(walk.analysis, walk.is_damaged, &overview->analysis);
+	ts_timeline_pass_finish(walk->timeline, walk->machine, walk->is_damaged,
+				&overview->timeline);
+	ts_analysis_pass_finish(walk->analysis, walk->is_damaged, &overview->analysis);
 	return 0;
+}
+
+int ts_overview_read_segments(struct ts_sbt_reader *reader, uint32_t session,
+			      const struct ts_segments_options *sizes, struct ts_overview *overview)
+{
+	static const struct ts_segments_consumer consumer = {
+		.create = create_segment,
+		.row = take_row_of_segment,
+		.take = take_op_of_segment,
+		.start = start_segment,
+		.join = join_segment,
+		.free = free_segment,
+	};
+	const struct ts_segments_options how = {.session = session,
+						.types = TS_ERRORS_ROWS,
+						.needs_legacy = true,
+						.n_rows = sizes ? sizes->n_rows : 0,
+						.n_warm_rows = sizes ? sizes->n_warm_rows : 0};
+	ts_cleanup(walk_deinit) struct walk walk = {.overview = overview};
+	struct segments segments = {.reader = reader, .all = &walk, .session = session};
+	int r;
+
+	*overview = (struct ts_overview){0};
+	r = start_passes(&walk, reader, session, NULL, true);
+	r = r ? r : ts_segments_read(reader, &how, &consumer, &segments);
+	return r ? r : finish(&walk, reader, session);
+}
+
+int ts_overview_read(struct ts_sbt_reader *reader, uint32_t session, struct ts_overview *overview)
+{
+	ts_cleanup(walk_deinit) struct walk walk = {.overview = overview};
+	int r = ts_overview_read_segments(reader, session, NULL, overview);
+
+	if (r != TS_SEGMENTS_NONE)
+		return r;
+	ts_overview_deinit(overview);
+	*overview = (struct ts_overview){0};
+	r = start(&walk, reader, session);
+	r = r ? r : read_rows(&walk, reader, session);
+	return r ? r : finish(&walk, reader, session);
 }
 
 void ts_overview_deinit(struct ts_overview *overview)

@@ -11,9 +11,19 @@
 #include "replay/state/occupancy.h"
 #include "replay/state/overview/analysis.h"
 #include "replay/state/overview/errors.h"
+#include "replay/state/overview/overview.h"
 #include "replay/state/overview/timeline.h"
+#include "replay/state/segments/segments.h"
 
-/* The timeline: fed with all operations. `options` need not outlive the call. */
+/*
+ * Segments of a trace (segments.h) have passes of their own. _start() is for a segment that is not
+ * the first one, and _join() adds a segment to those before it.
+ */
+
+/*
+ * The timeline: fed with all operations. `options` need not outlive the call. The end adds the
+ * doubts of `machine`, if it is not NULL.
+ */
 struct ts_timeline_pass;
 int ts_timeline_pass_new(struct ts_sbt_reader *reader, const struct ts_timeline_options *options,
 			 struct ts_timeline_pass **ret_pass);
@@ -21,6 +31,20 @@ int ts_timeline_pass_take(struct ts_timeline_pass *pass, const struct ts_state_o
 void ts_timeline_pass_finish(struct ts_timeline_pass *pass, const struct ts_state_machine *machine,
 			     bool is_damaged, struct ts_timeline **ret_timeline);
 void ts_timeline_pass_free(struct ts_timeline_pass *pass);
+int ts_timeline_pass_new_segment(struct ts_sbt_reader *reader,
+				 const struct ts_timeline_options *options, bool is_first,
+				 struct ts_timeline_pass **ret_pass);
+void ts_timeline_pass_start(struct ts_timeline_pass *pass, const struct ts_segments_counts *counts);
+int ts_timeline_pass_join(struct ts_timeline_pass *all, const struct ts_timeline_pass *pass,
+			  const struct ts_segments_counts *counts);
+/*
+ * As ts_timeline_read(), but only in segments, of these sizes (NULL: the default ones). Returns
+ * TS_SEGMENTS_NONE if there is no such result.
+ */
+int ts_timeline_read_segments(struct ts_sbt_reader *reader,
+			      const struct ts_timeline_options *options,
+			      const struct ts_segments_options *sizes,
+			      struct ts_timeline **ret_timeline);
 TS_DEFINE_CLEANUP(struct ts_timeline_pass *, ts_timeline_pass_freep, ts_timeline_pass_free)
 
 /*
@@ -43,6 +67,9 @@ int ts_analysis_pass_sync(struct ts_analysis_pass *pass, const struct ts_analysi
 int ts_analysis_pass_take(struct ts_analysis_pass *pass, const struct ts_state_op *op);
 void ts_analysis_pass_finish(struct ts_analysis_pass *pass, bool is_damaged,
 			     struct ts_analysis **ret_analysis);
+void ts_analysis_pass_start(struct ts_analysis_pass *pass, const struct ts_segments_counts *counts);
+int ts_analysis_pass_join(struct ts_analysis_pass *all, const struct ts_analysis_pass *pass,
+			  const struct ts_segments_counts *counts);
 void ts_analysis_pass_free(struct ts_analysis_pass *pass);
 TS_DEFINE_CLEANUP(struct ts_analysis_pass *, ts_analysis_pass_freep, ts_analysis_pass_free)
 
@@ -53,6 +80,7 @@ int ts_occupancy_pass_take(struct ts_occupancy_pass *pass, uint32_t session,
 			   const struct ts_row_kernel *row);
 int ts_occupancy_pass_finish(struct ts_occupancy_pass *pass, bool is_damaged,
 			     struct ts_occupancies **ret_occupancies);
+int ts_occupancy_pass_join(struct ts_occupancy_pass *all, const struct ts_occupancy_pass *pass);
 void ts_occupancy_pass_free(struct ts_occupancy_pass *pass);
 TS_DEFINE_CLEANUP(struct ts_occupancy_pass *, ts_occupancy_pass_freep, ts_occupancy_pass_free)
 
@@ -66,3 +94,8 @@ int ts_errors_pass_finish(struct ts_errors_pass *pass, struct ts_sbt_reader *rea
 			  uint32_t session, bool is_damaged, struct ts_call_errors **ret_errors);
 void ts_errors_pass_free(struct ts_errors_pass *pass);
 TS_DEFINE_CLEANUP(struct ts_errors_pass *, ts_errors_pass_freep, ts_errors_pass_free)
+
+/* As ts_overview_read(), but only in segments: see ts_timeline_read_segments(). */
+int ts_overview_read_segments(struct ts_sbt_reader *reader, uint32_t session,
+			      const struct ts_segments_options *sizes,
+			      struct ts_overview *overview);

@@ -16,10 +16,21 @@
 #include "replay/state/overview/passes.h"
 #include "replay/state/overview/samedevice.h"
 #include "replay/state/relay.h"
+#include "replay/state/segments/segments.h"
 #include "replay/state/state-map.h"
 #include "replay/state/state-stages.h"
 
 #define NONE TS_STATE_MAP_NONE
+
+/*
+ * A device of a segment of the trace. While it is open, no operation after segment->old_ns has
+ * begun, so the end of its work before the segment is unknown. The idle time before the first
+ * operation of the segment is added when the segments are joined.
+ */
+struct open {
+	bool is_open, has_first;
+	struct ts_state_op first;
+};
 
 struct ts_timeline_pass {
 	struct ts_timeline *timeline;
@@ -30,6 +41,13 @@ struct ts_timeline_pass {
 	struct ts_state_map device_by_id;
 	uint32_t *streams_by_number; /* index + 1 of a stream, by the state machine's number */
 	size_t n_streams_allocated, n_devices_allocated, n_numbers_allocated;
+	uint64_t max_parts; /* of all streams together */
+	/* In a segment that is not the first one: parallel to timeline->devices. */
+	bool is_segment, has_started;
+	struct open *opens;
+	size_t n_opens_allocated;
+	/* Of the joined timeline: streams by session, context and stream. */
+	struct ts_state_map stream_by_id;
 };
 
 const char *ts_timeline_idle_name(uint32_t idle)
@@ -76,6 +94,11 @@ static int find_device(struct ts_timeline_pass *pass, uint32_t session, uint32_t
 		r = TS_GROW(timeline->devices, pass->n_devices_allocated, timeline->n_devices + 1);
 		if (r)
 			return r;
+		if (pass->is_segment &&
+		    TS_GROW(pass->opens, pass->n_opens_allocated, timeline->n_devices + 1))
+			return -ENOMEM;
+		if (pass->is_segment)
+			pass->opens[timeline->n_devices] = (struct open){.is_open = true};
 		*ret_device = (uint32_t)timeline->n_devices++;
 		timeline->devices[*ret_device] =
 			(struct ts_timeline_device){.session = session,
@@ -96,47 +119,62 @@ static int find_device(struct ts_timeline_pass *pass, uint32_t session, uint32_t
  * Returns 0 if there is room for one more stream, else TS_E_STREAMS or TS_E_PARTS. Each stream has
  * memory for all parts, so more streams leave room for fewer parts.
  */
-static int check_limits(const struct ts_timeline *timeline)
+static int check_limits(const struct ts_timeline_pass *pass)
 {
+	const struct ts_timeline *timeline = pass->timeline;
+
 	if (timeline->n_streams == TS_MAX_STREAMS)
 		return TS_E_STREAMS;
-	return (timeline->n_streams + 1) * timeline->n_parts > TS_MAX_TIMELINE_PARTS ? TS_E_PARTS
-										     : 0;
+	return (timeline->n_streams + 1) * timeline->n_parts > pass->max_parts ? TS_E_PARTS : 0;
 }
 
-static int new_stream(struct ts_timeline_pass *pass, const struct ts_state_op *op)
+/* Adds a stream with the ids of `as`. */
+static int add_stream(struct ts_timeline_pass *pass, const struct ts_timeline_stream *as)
 {
 	struct ts_timeline *timeline = pass->timeline;
-	size_t n = pass->n_numbers_allocated;
 	struct ts_timeline_stream *stream;
 	uint32_t device;
-	int r = check_limits(timeline);
+	int r = check_limits(pass);
 
-	while (!r && op->stream_number >= pass->n_numbers_allocated) {
-		r = TS_GROW(pass->streams_by_number, pass->n_numbers_allocated, n + 1);
-		for (; n < pass->n_numbers_allocated; n++)
-			pass->streams_by_number[n] = 0;
-	}
-	if (!r)
-		r = find_device(pass, op->session, op->device, &device);
+	r = r ? r : find_device(pass, as->session, as->device, &device);
 	if (!r)
 		r = TS_GROW(timeline->streams, pass->n_streams_allocated, timeline->n_streams + 1);
 	if (r)
 		return r;
 	stream = &timeline->streams[timeline->n_streams];
 	*stream = (struct ts_timeline_stream){
-		.session = op->session,
-		.device = op->device,
-		.context = op->context,
-		.stream = op->stream,
+		.session = as->session,
+		.device = as->device,
+		.context = as->context,
+		.stream = as->stream,
 		.in = device,
 		.part_from_ns = timeline->from_ns,
 		.parts = calloc(timeline->n_parts, sizeof(*stream->parts)),
 	};
 	if (!stream->parts)
 		return -ENOMEM;
-	pass->streams_by_number[op->stream_number] = (uint32_t)++timeline->n_streams;
+	timeline->n_streams++;
 	return 0;
+}
+
+static int new_stream(struct ts_timeline_pass *pass, const struct ts_state_op *op)
+{
+	const struct ts_timeline_stream as = {.session = op->session,
+					      .device = op->device,
+					      .context = op->context,
+					      .stream = op->stream};
+	size_t n = pass->n_numbers_allocated;
+	int r = 0;
+
+	while (!r && op->stream_number >= pass->n_numbers_allocated) {
+		r = TS_GROW(pass->streams_by_number, pass->n_numbers_allocated, n + 1);
+		for (; n < pass->n_numbers_allocated; n++)
+			pass->streams_by_number[n] = 0;
+	}
+	r = r ? r : add_stream(pass, &as);
+	if (!r)
+		pass->streams_by_number[op->stream_number] = (uint32_t)pass->timeline->n_streams;
+	return r;
 }
 
 static int find_stream(struct ts_timeline_pass *pass, const struct ts_state_op *op,
@@ -288,6 +326,19 @@ static int add_at_once(struct ts_timeline_device *device, uint64_t start_ns, uin
 	return 0;
 }
 
+/* True if the operation is the first one of a device whose earlier work is not known. */
+static bool keep_first(struct ts_timeline_pass *pass, uint32_t device, const struct ts_state_op *op)
+{
+	struct open *open = &pass->opens[device];
+
+	if (!open->is_open || !pass->has_started)
+		return false;
+	open->is_open = false;
+	open->has_first = true;
+	open->first = *op;
+	return true;
+}
+
 int ts_timeline_pass_take(struct ts_timeline_pass *pass, const struct ts_state_op *op)
 {
 	struct ts_timeline *timeline = pass->timeline;
@@ -307,7 +358,8 @@ int ts_timeline_pass_take(struct ts_timeline_pass *pass, const struct ts_state_o
 	if (r)
 		return r;
 	device = &timeline->devices[stream->in];
-	add_idle(device, op, start_ns);
+	if (!pass->is_segment || !keep_first(pass, stream->in, op))
+		add_idle(device, op, start_ns);
 	stream->n_ops++;
 	device->n_ops++;
 	device->sum_ns += end_ns - start_ns;
@@ -426,6 +478,7 @@ int ts_timeline_pass_new(struct ts_sbt_reader *reader, const struct ts_timeline_
 	if (!pass->timeline)
 		return -ENOMEM;
 	pass->reader = reader;
+	pass->max_parts = TS_MAX_TIMELINE_PARTS;
 	pass->device_parts = options->device_parts;
 	pass->has_end = options->to_ns != 0;
 	set_window(pass->timeline, reader, options);
@@ -442,6 +495,8 @@ void ts_timeline_pass_free(struct ts_timeline_pass *pass)
 		return;
 	ts_timeline_free(pass->timeline);
 	free(pass->streams_by_number);
+	free(pass->opens);
+	ts_state_map_deinit(&pass->stream_by_id);
 	ts_state_map_deinit(&pass->device_by_id);
 	ts_same_devices_deinit(&pass->same);
 	free(pass);
@@ -453,7 +508,8 @@ void ts_timeline_pass_finish(struct ts_timeline_pass *pass, const struct ts_stat
 	struct ts_timeline *timeline = ts_take_ptr(pass->timeline);
 
 	timeline->is_damaged = is_damaged;
-	ts_doubts_finish(&timeline->doubts, machine);
+	if (machine)
+		ts_doubts_finish(&timeline->doubts, machine);
 	/* A call in the window may have its device row after the window. */
 	if (pass->has_end)
 		timeline->doubts.n_unanswered = 0;
@@ -475,14 +531,221 @@ void ts_timeline_pass_finish(struct ts_timeline_pass *pass, const struct ts_stat
 	*ret_timeline = timeline;
 }
 
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* All passes of segments may have this share of the parts. */
+#define SEGMENT_SHARE 64u
+
+struct segments {
+	struct ts_sbt_reader *reader;
+	const struct ts_timeline_options *options;
+	struct ts_timeline_pass *all; /* the joined segments */
+};
+
+int ts_timeline_pass_new_segment(struct ts_sbt_reader *reader,
+				 const struct ts_timeline_options *options, bool is_first,
+				 struct ts_timeline_pass **ret_pass)
+{
+	struct ts_timeline_pass *pass;
+	int r = ts_timeline_pass_new(reader, options, &pass);
+
+	if (r)
+		return r;
+	pass->max_parts /= SEGMENT_SHARE;
+	pass->is_segment = !is_first;
+	*ret_pass = pass;
+	return 0;
+}
+
+static int create_segment(void *data, bool is_first, const struct ts_state_machine *machine,
+			  void **ret_pass)
+{
+	const struct segments *segments = data;
+	struct ts_timeline_pass *pass;
+	int r = ts_timeline_pass_new_segment(segments->reader, segments->options, is_first, &pass);
+
+	if (!r)
+		*ret_pass = pass;
+	return r;
+}
+
+static int take_of_segment(void *pass, const struct ts_state_op *op)
+{
+	return ts_timeline_pass_take(pass, op);
+}
+
+void ts_timeline_pass_start(struct ts_timeline_pass *pass, const struct ts_segments_counts *counts)
+{
+	struct ts_timeline *timeline = pass->timeline;
+
+	timeline->doubts = (struct ts_doubts){0};
+	pass->has_started = true;
+	for (size_t i = 0; i < timeline->n_streams; i++) {
+		struct ts_timeline_stream *stream = &timeline->streams[i];
+
+		stream->n_ops = stream->busy_ns = 0;
+		memset(stream->parts, 0, timeline->n_parts * sizeof(*stream->parts));
+	}
+	for (size_t i = 0; i < timeline->n_devices; i++) {
+		struct ts_timeline_device *device = &timeline->devices[i];
+
+		device->n_ops = device->busy_ns = device->sum_ns = 0;
+		memset(device->ns, 0, sizeof(device->ns));
+		memset(device->idle_ns, 0, sizeof(device->idle_ns));
+		device->max_at_once = 0;
+		if (device->parts)
+			memset(device->parts, 0, timeline->n_parts * sizeof(*device->parts));
+		pass->opens[i].is_open = device->any_until_ns <= counts->old_ns;
+	}
+}
+
+static void start_segment(void *pass, const struct ts_segments_counts *counts)
+{
+	ts_timeline_pass_start(pass, counts);
+}
+
+static void add_part_sums(struct ts_timeline_part *to, const struct ts_timeline_part *parts,
+			  uint32_t n)
+{
+	for (uint32_t i = 0; to && i < n; i++)
+		for (unsigned work = 0; work < TS_TIMELINE_WORKS; work++)
+			to[i].ns[work] += parts[i].ns[work];
+}
+
+static int join_stream(struct ts_timeline_pass *all, const struct ts_timeline_stream *stream)
+{
+	uint64_t key = (uint64_t)stream->context << 32 | stream->stream;
+	uint32_t at = ts_state_map_find(&all->stream_by_id, stream->session, key);
+	struct ts_timeline_stream *to;
+	int r = 0;
+
+	if (at == NONE) {
+		at = (uint32_t)all->timeline->n_streams;
+		r = add_stream(all, stream);
+		r = r ? r : ts_state_map_set(&all->stream_by_id, stream->session, key, at);
+	}
+	if (r)
+		return r;
+	to = &all->timeline->streams[at];
+	to->n_ops += stream->n_ops;
+	to->busy_ns += stream->busy_ns;
+	add_part_sums(to->parts, stream->parts, all->timeline->n_parts);
+	return 0;
+}
+
+/*
+ * Adds the idle time before the segment's first operation. If the device was idle before old_ns,
+ * unknown dependencies on other devices might have ended later than its work.
+ */
+static int join_first(struct ts_timeline_pass *all, struct ts_timeline_device *to,
+		      const struct ts_state_op *first, uint64_t old_ns)
+{
+	if (all->timeline->n_devices > 1 && to->any_until_ns < old_ns)
+		return TS_SEGMENTS_NONE;
+	add_idle(to, first, more(first->start_ns, all->timeline->from_ns));
+	return 0;
+}
+
+static int join_device(struct ts_timeline_pass *all, const struct ts_timeline_device *device,
+		       const struct open *open, uint64_t old_ns)
+{
+	struct ts_timeline_device *to;
+	uint32_t at;
+	int r = find_device(all, device->session, device->device, &at);
+
+	if (r)
+		return r;
+	to = &all->timeline->devices[at];
+	if (open && open->has_first)
+		r = join_first(all, to, &open->first, old_ns);
+	to->n_ops += device->n_ops;
+	to->busy_ns += device->busy_ns;
+	to->sum_ns += device->sum_ns;
+	for (unsigned work = 0; work < TS_TIMELINE_WORKS; work++)
+		to->ns[work] += device->ns[work];
+	for (unsigned idle = 0; idle < TS_TIMELINE_IDLES; idle++)
+		to->idle_ns[idle] += device->idle_ns[idle];
+	if (device->max_at_once > to->max_at_once) {
+		to->max_at_once = device->max_at_once;
+		to->max_ns = device->max_ns;
+	}
+	to->any_until_ns = more(to->any_until_ns, device->any_until_ns);
+	add_part_sums(to->parts, device->parts, all->timeline->n_parts);
+	return r;
+}
+
+int ts_timeline_pass_join(struct ts_timeline_pass *all, const struct ts_timeline_pass *pass,
+			  const struct ts_segments_counts *counts)
+{
+	const struct ts_timeline *timeline = pass->timeline;
+	int r = 0;
+
+	/* All devices first: join_first() depends on their number. */
+	for (size_t i = 0; !r && i < timeline->n_devices; i++) {
+		uint32_t at;
+
+		r = find_device(all, timeline->devices[i].session, timeline->devices[i].device,
+				&at);
+	}
+	for (size_t i = 0; !r && i < timeline->n_devices; i++)
+		r = join_device(all, &timeline->devices[i], pass->opens ? &pass->opens[i] : NULL,
+				counts->old_ns);
+	for (size_t i = 0; !r && i < timeline->n_streams; i++)
+		r = join_stream(all, &timeline->streams[i]);
+	ts_doubts_join(&all->timeline->doubts, &timeline->doubts);
+	all->timeline->doubts.n_unanswered += (uint64_t)counts->n_unanswered;
+	all->timeline->doubts.n_twice += counts->n_twice;
+	return r;
+}
+
+static int join_segment(void *data, void *pass, const struct ts_segments_counts *counts)
+{
+	return ts_timeline_pass_join(((struct segments *)data)->all, pass, counts);
+}
+
+static void free_segment(void *pass)
+{
+	ts_timeline_pass_free(pass);
+}
+
+int ts_timeline_read_segments(struct ts_sbt_reader *reader,
+			      const struct ts_timeline_options *options,
+			      const struct ts_segments_options *sizes,
+			      struct ts_timeline **ret_timeline)
+{
+	static const struct ts_segments_consumer consumer = {
+		.create = create_segment,
+		.take = take_of_segment,
+		.start = start_segment,
+		.join = join_segment,
+		.free = free_segment,
+	};
+	const struct ts_segments_options how = {.session = options->session,
+						.to_ns = options->to_ns,
+						.n_rows = sizes ? sizes->n_rows : 0,
+						.n_warm_rows = sizes ? sizes->n_warm_rows : 0};
+	ts_cleanup(ts_timeline_pass_freep) struct ts_timeline_pass *all = NULL;
+	struct segments segments = {.reader = reader, .options = options};
+	int r = ts_timeline_pass_new(reader, options, &all);
+
+	segments.all = all;
+	r = r ? r : ts_segments_read(reader, &how, &consumer, &segments);
+	if (!r)
+		ts_timeline_pass_finish(all, NULL, false, ret_timeline);
+	return r;
+}
+
 int ts_timeline_read(struct ts_sbt_reader *reader, const struct ts_timeline_options *options,
 		     struct ts_timeline **ret_timeline)
 {
 	ts_cleanup(ts_timeline_pass_freep) struct ts_timeline_pass *pass = NULL;
 	ts_cleanup(ts_state_machine_freep) struct ts_state_machine *machine = NULL;
 	bool is_damaged = false;
-	int r = ts_state_machine_new(&machine);
+	int r = ts_timeline_read_segments(reader, options, NULL, ret_timeline);
 
+	if (r != TS_SEGMENTS_NONE)
+		return r;
+	r = ts_state_machine_new(&machine);
 	r = r ? r : ts_state_machine_prepare(machine, reader, options->session);
 	r = r ? r : ts_timeline_pass_new(reader, options, &pass);
 	r = r ? r : read_rows(pass, machine, options, &is_damaged);

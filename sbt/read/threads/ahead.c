@@ -15,11 +15,11 @@
 
 #include <pthread.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "proto/abi/grow.h"
 #include "sbt/read/threads/ahead.h"
 #include "sbt/read/threads/jobs.h"
+#include "sbt/read/threads/twin.h"
 
 #define N_CHUNKS   8u
 #define CHUNK_ROWS 1024u
@@ -195,34 +195,8 @@ static void deinit(struct ts_row_ahead *ahead)
 		free(ahead->chunks[i]);
 	}
 	free_batches(ahead->retired);
-	if (ahead->own.blocks != ahead->reader->blocks)
-		free(ahead->own.blocks);
-	ZSTD_freeDCtx(ahead->own.zstd);
-	ts_spares_deinit(&ahead->own.spares);
+	ts_reader_twin_deinit(&ahead->own);
 	free(ahead);
-}
-
-/*
- * Makes the thread's own reader. The list of blocks of a growing file moves when the file is read
- * again, so the thread has a copy.
- */
-static int make_reader(struct ts_row_ahead *ahead, struct ts_sbt_reader *reader)
-{
-	size_t n_bytes = reader->n_blocks * sizeof(*reader->blocks);
-
-	ahead->reader = reader;
-	ahead->own = *reader;
-	ahead->own.on_rows = on_rows;
-	ahead->own.on_rows_data = ahead;
-	ahead->own.cancel = &ahead->stop;
-	ahead->own.zstd = ZSTD_createDCtx();
-	ahead->own.spares = (struct ts_spares){0};
-	if (reader->state != TS_SBT_FINISHED && !reader->n_before) {
-		ahead->own.blocks = malloc(n_bytes ? n_bytes : 1);
-		if (ahead->own.blocks && n_bytes)
-			memcpy(ahead->own.blocks, reader->blocks, n_bytes);
-	}
-	return ahead->own.zstd && ahead->own.blocks ? 0 : -ENOMEM;
 }
 
 int ts_row_ahead_new(struct ts_sbt_reader *reader, const struct ts_row_source *source,
@@ -236,7 +210,11 @@ int ts_row_ahead_new(struct ts_sbt_reader *reader, const struct ts_row_source *s
 		return -ENOMEM;
 	ahead->source = *source;
 	ahead->pid = getpid();
-	r = make_reader(ahead, reader);
+	ahead->reader = reader;
+	r = ts_reader_twin_init(&ahead->own, reader);
+	ahead->own.on_rows = on_rows;
+	ahead->own.on_rows_data = ahead;
+	ahead->own.cancel = &ahead->stop;
 	for (unsigned i = 0; !r && i < N_CHUNKS; i++) {
 		ahead->chunks[i] = calloc(1, sizeof(struct chunk));
 		if (!ahead->chunks[i])
@@ -289,7 +267,7 @@ static int take(struct ts_row_ahead *ahead)
 	if (ahead->pid != getpid())
 		return ts_sbt_reader_fail(reader, -ECHILD, 0,
 					  "a fork does not copy the thread that reads ahead");
-	if (reader->cancel && __atomic_load_n(reader->cancel, __ATOMIC_RELAXED))
+	if (ts_sbt_reader_is_cancelled(reader))
 		return ts_sbt_reader_fail(reader, -ECANCELED, 0, "cancelled");
 	pthread_mutex_lock(&ahead->lock);
 	if (ahead->present) {
