@@ -6,9 +6,9 @@
  *     caller: items --> filled --> running, in any thread --> done --> written by the caller
  *             n_filled           n_started                             n_written
  *
- * The pieces lie in a ring, which bounds the memory. If the ring is full, the caller formats the
- * next piece itself instead of waiting. So two threads share the work of the caller and of the
- * formatting evenly, whatever each of them costs.
+ * The pieces lie in a ring, which bounds the memory. If the ring is full and the threads are few,
+ * the caller formats the next piece itself instead of waiting. So two threads share the work of the
+ * caller and of the formatting evenly, whatever each of them costs.
  */
 #include "replay/report/pieces.h"
 
@@ -19,7 +19,9 @@
 #include "sbt/reader-threads.h"
 
 /* Pieces that the caller formats before it starts threads: a short text does not pay for them. */
-#define N_ALONE		  16u
+#define N_ALONE 16u
+/* With more threads, the caller's help would be a small part of the work. */
+#define MAX_HELPED	  3u
 #define PIECES_PER_THREAD 2u
 #define MAX_PIECES	  (PIECES_PER_THREAD * TS_SBT_MAX_THREADS)
 
@@ -161,6 +163,7 @@ static int write_oldest(struct ts_pieces *pieces)
  */
 static int collect(struct ts_pieces *pieces, uint64_t n_left)
 {
+	const bool may_help = pieces->n_workers <= MAX_HELPED;
 	bool is_enough = false;
 	int r = 0;
 
@@ -170,7 +173,8 @@ static int collect(struct ts_pieces *pieces, uint64_t n_left)
 
 		pthread_mutex_lock(&pieces->lock);
 		is_enough = pieces->n_filled - pieces->n_written <= n_left;
-		if (!oldest->is_done && !is_enough && pieces->n_started < pieces->n_filled)
+		if (!oldest->is_done && !is_enough && may_help &&
+		    pieces->n_started < pieces->n_filled)
 			format_next(pieces, pieces->state);
 		else if (!oldest->is_done && !is_enough)
 			pthread_cond_wait(&pieces->done, &pieces->lock);
