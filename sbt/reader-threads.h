@@ -33,3 +33,13 @@ bool ts_sbt_reader_is_cancelled(const struct ts_sbt_reader *reader);
 
 /* Starts a thread without signals. Returns 0 or a negative errno. */
 int ts_sbt_thread_start(pthread_t *ret_thread, void *(*run)(void *data), void *data);
+
+/*
+ * Makes a reader for another thread, which may ask it for definitions only, while the caller goes
+ * on with `reader` and neither refreshes, joins nor frees it. It knows sessions, threads, devices
+ * and names, and the strings that were requested from `reader` before the thread was told their
+ * ids; it has no other string and no stack. Returns 0 or -ENOMEM.
+ */
+int ts_sbt_reader_share(const struct ts_sbt_reader *reader, struct ts_sbt_reader **ret_shared);
+/* Accepts NULL. Strings stay valid: they belong to the reader that was shared. */
+void ts_sbt_reader_unshare(struct ts_sbt_reader *shared);

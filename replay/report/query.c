@@ -4,7 +4,7 @@
  * each message to options->give(). tsctl, the daemon's worker and libtracesmith's users call this
  * file.
  */
-#include "replay/report/query.h"
+#include "replay/report/query-lines.h"
 
 #include "proto/abi/base.h"
 #include "proto/rpc/json.h"
@@ -21,6 +21,7 @@
 #include "replay/report/info/traceinfo.h"
 #include "replay/report/replay/replay.h"
 #include "replay/report/rows/rowjson.h"
+#include "replay/report/rows/rowlines.h"
 #include "replay/report/rows/rowsums.h"
 #include "replay/report/rows/rowwalk.h"
 
@@ -43,6 +44,7 @@ struct query {
 	struct ts_sbt_reader *reader;
 	uint32_t session;
 	const struct ts_query_options *options;
+	ts_lines_fn *write; /* for lists; NULL: messages */
 	struct ts_resolver *resolver;
 	struct ts_query_end end;
 };
@@ -212,6 +214,29 @@ static int give_rows(struct query *query, struct ts_row_walk *walk, struct ts_ro
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
+/* As give_rows(), as lines. The lines before an error are written. */
+static int write_rows(struct query *query, struct ts_row_walk *walk, struct ts_rowjson *rowjson,
+		      bool is_shared, uint64_t limit)
+{
+	ts_cleanup(ts_row_lines_freep) struct ts_row_lines *lines = NULL;
+	struct ts_sbt_row row;
+	uint64_t n = 0;
+	int r = ts_row_lines_new(query->resolver, rowjson, is_shared, query->write,
+				 query->options->data, &lines);
+	int written;
+
+	if (r)
+		return r;
+	while (!r && (!limit || n < limit)) {
+		r = ts_row_walk_next(walk, &row);
+		r = r ? r : ts_row_lines_add(lines, &row);
+		if (!r && ++n % STEP_ROWS == 0 && query->options->step)
+			query->options->step(query->options->data, n);
+	}
+	written = ts_row_lines_end(lines);
+	return r && r != TS_SBT_E_END ? r : written;
+}
+
 static int run_rows(struct query *query, const Ts__Rpc__Query__Rows *asked)
 {
 	ts_cleanup(ts_row_walk_deinit) struct ts_row_walk walk = {0};
@@ -219,14 +244,13 @@ static int run_rows(struct query *query, const Ts__Rpc__Query__Rows *asked)
 	ts_cleanup(ts_pool_deinit) struct ts_pool stacks = {.no_memory = query->options->no_memory};
 	struct ts_sbt_cursor_options rows = {.session = query->session};
 	uint64_t limit = asked->limit ? asked->limit : TS_ROW_LONGEST_DEFAULT;
+	bool launchers = asked->stacks || ts_row_filter_asks_threads(asked->filter);
 	int r = types(asked->types, asked->n_types, &rows.types);
 
 	if (asked->longest_first && limit > TS_ROW_LONGEST_MAX)
 		return TS_QUERY_E_MANY;
 	r = r ? r : window(query, beginning(asked->from), asked->to, &rows.from_ns, &rows.to_ns);
-	r = r ? r
-	      : resolve(query, asked->mangled,
-			asked->stacks || ts_row_filter_asks_threads(asked->filter), rows.from_ns);
+	r = r ? r : resolve(query, asked->mangled, launchers, rows.from_ns);
 	r = r ? r
 	      : ts_row_walk_init(&walk, query->resolver, &rows, asked->filter,
 				 rows.types & TS_ROW_BIT(TS_ROW_RANGE_BEGIN));
@@ -234,7 +258,10 @@ static int run_rows(struct query *query, const Ts__Rpc__Query__Rows *asked)
 		r = ts_row_walk_longest(&walk, (size_t)limit, query->options->step,
 					query->options->data);
 	r = r ? r : ts_rowjson_new(query->resolver, asked->stacks ? &stacks : NULL, &rowjson);
-	r = r ? r : give_rows(query, &walk, rowjson, asked->limit);
+	if (!r && query->write)
+		r = write_rows(query, &walk, rowjson, !launchers, asked->limit);
+	else if (!r)
+		r = give_rows(query, &walk, rowjson, asked->limit);
 	query->end.is_damaged = walk.is_damaged;
 	query->end.damage = walk.damage;
 	return r;
@@ -358,6 +385,19 @@ static int give_edges(const struct query *query, const struct ts_graph *graph, u
 	return r;
 }
 
+static int give_graph(struct query *query, const struct ts_graph *graph, bool only_path)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; !r && !only_path && i < graph->n_nodes; i++)
+		r = give_element(query, graph, NODE, i);
+	for (uint32_t i = 0; !r && !only_path && i < graph->n_nodes; i++)
+		r = give_edges(query, graph, i);
+	for (uint32_t i = 0; !r && i < graph->n_path; i++)
+		r = give_element(query, graph, STEP, i);
+	return r;
+}
+
 static int run_graph(struct query *query, const Ts__Rpc__Query__Graph *asked)
 {
 	ts_cleanup(ts_graph_freep) struct ts_graph *graph = NULL;
@@ -371,12 +411,12 @@ static int run_graph(struct query *query, const Ts__Rpc__Query__Graph *asked)
 	if (r)
 		return r;
 	note_damage(query, graph->is_damaged);
-	for (uint32_t i = 0; !r && !asked->path && i < graph->n_nodes; i++)
-		r = give_element(query, graph, NODE, i);
-	for (uint32_t i = 0; !r && !asked->path && i < graph->n_nodes; i++)
-		r = give_edges(query, graph, i);
-	for (uint32_t i = 0; !r && i < graph->n_path; i++)
-		r = give_element(query, graph, STEP, i);
+	if (query->write)
+		r = ts_graphjson_write(query->resolver, graph, asked->path,
+				       query->options->no_memory, query->write,
+				       query->options->data);
+	else
+		r = give_graph(query, graph, asked->path);
 	return r ? r : give_element(query, graph, SUMMARY, 0);
 }
 
@@ -479,10 +519,14 @@ static int run(struct query *query, const Ts__Rpc__Query *asked)
 	}
 }
 
-int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
-		 const struct ts_query_options *options, struct ts_query_end *ret_end)
+int ts_query_lines(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
+		   const struct ts_query_options *options, ts_lines_fn *write,
+		   struct ts_query_end *ret_end)
 {
-	struct query running = {.reader = reader, .session = session, .options = options};
+	struct query running = {.reader = reader,
+				.session = session,
+				.options = options,
+				.write = write};
 	const volatile int *before;
 	bool is_replay;
 	int r;
@@ -510,6 +554,12 @@ int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__
 		note_lost_definitions(&running);
 	*ret_end = running.end;
 	return 0;
+}
+
+int ts_query_run(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
+		 const struct ts_query_options *options, struct ts_query_end *ret_end)
+{
+	return ts_query_lines(reader, session, query, options, NULL, ret_end);
 }
 
 void ts_query_why(const char *path, int r, const struct ts_sbt_error *error,

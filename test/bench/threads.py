@@ -18,6 +18,7 @@ import tempfile
 # The arguments of tsctl; TRACE stands for the trace, and OUT for a file.
 ANALYSES = {
     'rows': ['view', '--json', '--type', 'range', 'TRACE'],
+    'view': ['view', '--json', 'TRACE'],
     'totals': ['view', '--stats', '--json', 'TRACE'],
     'state': ['state', '--json', 'TRACE', '--at', 'END'],
     'timeline': ['timeline', '--json', 'TRACE'],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts the graph of replay/state to messages, one element at a time. query.c and tsctl call
- * this file.
+ * Converts the graph of replay/state to messages, one element at a time, or to lines of JSON, in
+ * threads (replay/report/pieces.h). query.c and tsctl call this file.
  */
 #include "replay/report/answers/graphjson.h"
 #include "replay/report/answers/doubtsjson.h"
@@ -24,6 +24,13 @@ char *ts_graphjson_name(struct ts_resolver *resolver, struct ts_pool *pool,
 		op.row.memcpy_.copy_kind = (uint8_t)node->name;
 	}
 	return ts_statejson_op_name(resolver, pool, &op);
+}
+
+void ts_graphjson_prepare(struct ts_resolver *resolver, const struct ts_graph_node *node)
+{
+	ts_resolver_prepare_thread(resolver, node->session, node->thread);
+	if (node->kind == TS_GRAPH_OP && node->type == TS_ROW_KERNEL)
+		(void)ts_resolver_string(resolver, node->name);
 }
 
 const char *ts_graphjson_kind(uint32_t kind)
@@ -146,4 +153,142 @@ Ts__Rpc__GraphSummary *ts_graphjson_summary(struct ts_pool *pool, const struct t
 		message->parts[message->n_parts++] = &parts[part];
 	}
 	return message;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+enum element {
+	NODE,
+	EDGES, /* that lead to a node */
+	STEP
+};
+
+/* An item of a piece; its size determines the number of elements of a piece. */
+struct item {
+	enum element element;
+	uint32_t i; /* of the node or the step */
+	uint64_t reserved[7];
+};
+
+struct writing {
+	struct ts_resolver *resolver;
+	const struct ts_graph *graph;
+	void (*no_memory)(void);
+	ts_lines_fn *write;
+	void *data;
+	struct ts_pieces *pieces;
+};
+
+static int namer_init(void *data, void *state)
+{
+	const struct writing *writing = data;
+
+	return ts_resolver_share(writing->resolver, state);
+}
+
+static void namer_deinit(void *state)
+{
+	ts_resolver_freep(state);
+}
+
+static void put_line(struct ts_json *text, const ProtobufCMessage *message)
+{
+	/* An error is kept in the text. */
+	(void)ts_json_message(text, message);
+	ts_json_bytes(text, "\n", 1);
+}
+
+static void put_element(const struct writing *writing, struct ts_resolver *resolver,
+			const struct item *item, struct ts_json *text)
+{
+	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = writing->no_memory};
+	const struct ts_graph *graph = writing->graph;
+	const struct ts_graph_node *node;
+
+	switch (item->element) {
+	case NODE:
+		put_line(text, &ts_graphjson_node(resolver, &pool, graph, item->i)->base);
+		break;
+	case EDGES:
+		node = &graph->nodes[item->i];
+		for (uint32_t i = node->first_edge; i < node->first_edge + node->n_edges; i++) {
+			put_line(text, &ts_graphjson_edge(&pool, graph, item->i, i)->base);
+			ts_pool_deinit(&pool);
+		}
+		break;
+	case STEP:
+		put_line(text,
+			 &ts_graphjson_step(resolver, &pool, graph, &graph->path[item->i])->base);
+		break;
+	}
+}
+
+static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
+		  struct ts_json *text)
+{
+	struct ts_resolver *const *resolver = state;
+	const struct item *item = (const void *)items;
+
+	for (; (const uint8_t *)item < items + n_bytes && !text->error; item++)
+		put_element(data, *resolver, item, text);
+	return text->error;
+}
+
+static int write_text(void *data, const char *text, size_t n_bytes)
+{
+	const struct writing *writing = data;
+
+	return writing->write(writing->data, text, n_bytes);
+}
+
+static int add(struct writing *writing, enum element element, uint32_t i)
+{
+	void *item;
+	int r = ts_pieces_add(writing->pieces, sizeof(struct item), &item);
+
+	if (!r)
+		*(struct item *)item = (struct item){.element = element, .i = i};
+	return r;
+}
+
+static int add_named(struct writing *writing, enum element element, uint32_t i,
+		     const struct ts_graph_node *node)
+{
+	ts_graphjson_prepare(writing->resolver, node);
+	return add(writing, element, i);
+}
+
+static int add_all(struct writing *writing, bool only_path)
+{
+	const struct ts_graph *graph = writing->graph;
+	int r = 0;
+
+	for (uint32_t i = 0; !r && !only_path && i < graph->n_nodes; i++)
+		r = add_named(writing, NODE, i, &graph->nodes[i]);
+	for (uint32_t i = 0; !r && !only_path && i < graph->n_nodes; i++)
+		r = graph->nodes[i].n_edges ? add(writing, EDGES, i) : 0;
+	for (uint32_t i = 0; !r && i < graph->n_path; i++)
+		r = add_named(writing, STEP, i, &graph->nodes[graph->path[i].node]);
+	return r ? r : ts_pieces_end(writing->pieces);
+}
+
+int ts_graphjson_write(struct ts_resolver *resolver, const struct ts_graph *graph, bool only_path,
+		       void (*no_memory)(void), ts_lines_fn *write, void *data)
+{
+	struct writing writing = {.resolver = resolver,
+				  .graph = graph,
+				  .no_memory = no_memory,
+				  .write = write,
+				  .data = data};
+	const struct ts_pieces_kind kind = {.format = format,
+					    .write = write_text,
+					    .data = &writing,
+					    .state_bytes = sizeof(struct ts_resolver *),
+					    .state_init = namer_init,
+					    .state_deinit = namer_deinit};
+	int r = ts_pieces_new(&kind, &writing.pieces);
+
+	r = r ? r : add_all(&writing, only_path);
+	ts_pieces_free(writing.pieces);
+	return r;
 }

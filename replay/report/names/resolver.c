@@ -13,6 +13,7 @@
 #include "replay/report/names/labels.h"
 #include "replay/report/names/names.h"
 #include "sbt/modules.h"
+#include "sbt/reader-threads.h"
 #include "sbt/symbols.h"
 
 #include <inttypes.h>
@@ -26,9 +27,17 @@
 #define N_KERNELS   256u
 /* For a window, the resolver reads calls from this long before the window's start. */
 #define LOOK_BACK_NS UINT64_C(5000000000)
+#define MAX_STRINGS  8u /* columns of a row */
+
+/* The columns of a type that are ids of strings. */
+struct strings {
+	const struct ts_column *columns[MAX_STRINGS];
+	unsigned n;
+};
 
 struct ts_resolver {
 	struct ts_sbt_reader *reader;
+	bool is_shared; /* `reader` is shared, and `labels` belongs to another resolver */
 	struct ts_demangler *demangler; /* NULL: names stay mangled */
 	struct ts_sbt_cursor *calls;	/* NULL: not requested, or at the end */
 	struct ts_sbt_row call;		/* the next call of the cursor; not in the table yet */
@@ -44,6 +53,7 @@ struct ts_resolver {
 	const struct ts_column *op_columns[TS_ROW_EVENT_END];
 	const struct ts_column *stream_columns[TS_ROW_EVENT_END];
 	const struct ts_column *context_columns[TS_ROW_EVENT_END];
+	struct strings strings[TS_ROW_EVENT_END];
 };
 
 static const struct ts_column *column_of_role(const struct ts_row_schema *schema, enum ts_role role)
@@ -52,6 +62,13 @@ static const struct ts_column *column_of_role(const struct ts_row_schema *schema
 		if (schema->columns[i].role == role)
 			return &schema->columns[i];
 	return NULL;
+}
+
+static void find_strings(struct strings *strings, const struct ts_row_schema *schema)
+{
+	for (unsigned int i = 0; schema && i < schema->n_columns; i++)
+		if (schema->columns[i].role == TS_ROLE_STRING && strings->n < MAX_STRINGS)
+			strings->columns[strings->n++] = &schema->columns[i];
 }
 
 static int start_calls(struct ts_resolver *resolver, const struct ts_resolver_options *options)
@@ -92,6 +109,7 @@ int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_optio
 		resolver->op_columns[type] = column_of_role(schema, TS_ROLE_OP);
 		resolver->stream_columns[type] = column_of_role(schema, TS_ROLE_STREAM);
 		resolver->context_columns[type] = column_of_role(schema, TS_ROLE_CONTEXT);
+		find_strings(&resolver->strings[type], schema);
 	}
 	r = options->mangled ? 0 : ts_demangler_new(&resolver->demangler);
 	if (!r && ts_sbt_reader_n_names(reader))
@@ -104,13 +122,40 @@ int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_optio
 	return 0;
 }
 
+int ts_resolver_share(const struct ts_resolver *resolver, struct ts_resolver **ret_shared)
+{
+	ts_cleanup(ts_resolver_freep) struct ts_resolver *shared = malloc(sizeof(*shared));
+	int r;
+
+	if (!shared)
+		return -ENOMEM;
+	*shared = *resolver;
+	shared->reader = NULL;
+	shared->is_shared = true;
+	shared->demangler = NULL;
+	shared->calls = NULL;
+	shared->launchers = NULL;
+	shared->modules = NULL;
+	shared->symbols = NULL;
+	r = ts_sbt_reader_share(resolver->reader, &shared->reader);
+	if (!r && resolver->demangler)
+		r = ts_demangler_new(&shared->demangler);
+	if (r)
+		return r;
+	*ret_shared = ts_take_ptr(shared);
+	return 0;
+}
+
 void ts_resolver_free(struct ts_resolver *resolver)
 {
 	if (!resolver)
 		return;
 	ts_sbt_cursor_free(resolver->calls);
 	ts_demangler_free(resolver->demangler);
-	ts_labels_free(resolver->labels);
+	if (resolver->is_shared)
+		ts_sbt_reader_unshare(resolver->reader);
+	else
+		ts_labels_free(resolver->labels);
 	ts_modules_free(resolver->modules);
 	ts_symbols_free(resolver->symbols);
 	free(resolver->launchers);
@@ -261,6 +306,31 @@ const char *ts_resolver_category_name(struct ts_resolver *resolver, const struct
 	}
 	return ts_resolver_string(resolver, ts_labels_find(resolver->labels, row->session,
 							   TS_NAME_CATEGORY, domain, category));
+}
+
+void ts_resolver_prepare_thread(struct ts_resolver *resolver, uint32_t session, uint32_t thread)
+{
+	const struct ts_row_thread *row = ts_sbt_reader_thread(resolver->reader, session, thread);
+
+	if (row)
+		ts_resolver_thread_name(resolver, session, row);
+}
+
+void ts_resolver_prepare(struct ts_resolver *resolver, const struct ts_sbt_row *row)
+{
+	const struct strings *strings = &resolver->strings[row->type];
+	const struct ts_column *thread = resolver->thread_columns[row->type];
+
+	for (unsigned int i = 0; i < strings->n; i++)
+		ts_resolver_string(resolver,
+				   (uint32_t)ts_column_get(strings->columns[i], row->any));
+	if (thread)
+		ts_resolver_prepare_thread(resolver, row->session,
+					   (uint32_t)ts_column_get(thread, row->any));
+	if (!resolver->labels)
+		return;
+	ts_resolver_stream_name(resolver, row);
+	ts_resolver_category_name(resolver, row);
 }
 
 uint32_t ts_resolver_stack(struct ts_resolver *resolver, const struct ts_sbt_row *row)

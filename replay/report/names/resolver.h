@@ -25,8 +25,19 @@ struct ts_resolver_options {
  */
 int ts_resolver_new(struct ts_sbt_reader *reader, const struct ts_resolver_options *options,
 		    struct ts_resolver **ret_resolver);
+/*
+ * Creates a resolver for another thread, which may use it while the caller uses `resolver`. It
+ * answers for rows and threads that the caller has passed to ts_resolver_prepare() or
+ * ts_resolver_prepare_thread() before, and it knows no call, module, symbol and stack. `resolver`
+ * must outlive it. Returns 0 or -ENOMEM.
+ */
+int ts_resolver_share(const struct ts_resolver *resolver, struct ts_resolver **ret_shared);
 void ts_resolver_free(struct ts_resolver *resolver);
 void ts_resolver_freep(struct ts_resolver **resolver);
+
+/* Reads the strings that name the row or the thread, for shared resolvers. */
+void ts_resolver_prepare(struct ts_resolver *resolver, const struct ts_sbt_row *row);
+void ts_resolver_prepare_thread(struct ts_resolver *resolver, uint32_t session, uint32_t thread);
 
 struct ts_sbt_reader *ts_resolver_reader(struct ts_resolver *resolver);
 

@@ -11,6 +11,7 @@
 
 #include "sbt/arrays.h"
 #include "sbt/columns.h"
+#include "sbt/reader-threads.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/sbt-test.h"
 
@@ -241,5 +242,82 @@ TS_TEST(columns_in_threads)
 		ts_check_int(sharing[i].n, N_ROUNDS * N_ROWS);
 		ts_check_int(sharing[i].sum, sum);
 	}
+	close(fd);
+}
+
+/* ---- definitions in another thread ----------------------------------------------------------- */
+
+#define N_STRINGS 200000u /* many blocks */
+
+struct naming {
+	struct ts_sbt_reader *shared;
+	uint32_t requested; /* the last string that the owner of the reader has requested */
+	uint32_t n_found;
+};
+
+static void string_text(uint32_t id, char text[32])
+{
+	snprintf(text, 32, "string-%u", id);
+}
+
+static void *read_strings(void *data)
+{
+	struct naming *naming = data;
+	uint32_t id = 0;
+
+	while (id < N_STRINGS) {
+		uint32_t requested = __atomic_load_n(&naming->requested, __ATOMIC_ACQUIRE);
+		char text[32];
+
+		for (; id < requested; id++) {
+			const char *found = ts_sbt_reader_string(naming->shared, id + 1, NULL);
+
+			string_text(id + 1, text);
+			naming->n_found += found && !strcmp(found, text);
+		}
+		ts_check(!ts_sbt_reader_string(naming->shared, N_STRINGS + 1, NULL));
+	}
+	return NULL;
+}
+
+TS_TEST(strings_of_a_shared_reader)
+{
+	int fd = test_file();
+	struct ts_row_session session = {.pid = 7};
+	struct ts_sbt_session_writer *sw;
+	struct naming naming = {0};
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_writer *writer;
+	pthread_t thread;
+	char text[32];
+	uint32_t id;
+
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &sw), 0);
+	for (uint32_t i = 1; i <= N_STRINGS; i++) {
+		string_text(i, text);
+		ts_check_int(ts_sbt_writer_string(writer, text, strlen(text), &id), 0);
+		ts_check_int(id, i);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(sw, NULL, 0), 0);
+	ts_sbt_session_writer_free(sw);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_share(reader, &naming.shared), 0);
+	/* A shared reader decodes nothing. */
+	ts_check(!ts_sbt_reader_string(naming.shared, 1, NULL));
+	ts_check_int(ts_sbt_reader_session(naming.shared, 1)->pid, 7);
+	ts_check_int(pthread_create(&thread, NULL, read_strings, &naming), 0);
+	for (uint32_t i = 1; i <= N_STRINGS; i++) {
+		ts_check(ts_sbt_reader_string(reader, i, NULL));
+		__atomic_store_n(&naming.requested, i, __ATOMIC_RELEASE);
+	}
+	ts_check_int(pthread_join(thread, NULL), 0);
+	ts_check_int(naming.n_found, N_STRINGS);
+	ts_check(!ts_sbt_reader_lost_definitions(reader));
+	ts_sbt_reader_unshare(naming.shared);
+	ts_sbt_reader_unshare(NULL);
+	ts_sbt_reader_free(reader);
 	close(fd);
 }

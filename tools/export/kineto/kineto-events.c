@@ -1,41 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes JSON events; kineto.c and kineto-lines.c call this file. A JSON trace is mostly numbers
- * and a few repeated words, so words are copied and numbers printed digit by digit into one large
- * buffer. Texts that need escapes go through proto/rpc/json.h.
+ * Writes JSON events; kineto.c, kineto-lines.c and kineto-slices.c call this file. A JSON trace is
+ * mostly numbers and a few repeated words, so words are copied and numbers printed digit by digit
+ * into one large buffer. Texts that need escapes go through proto/rpc/json.h.
  */
 #include "tools/export/kineto/kineto-events.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include "proto/abi/grow.h"
 
-#define FLUSH_BYTES (256u * 1024)
 #define EVENT_BYTES (2u * TS_EVENTS_MAX_ARGUMENTS * TS_EVENTS_ARGUMENT_BYTES)
-#define TEXT_BYTES  (64u * 1024) /* longer texts go directly to the file */
-/* Room for the unflushed data, one event, and its texts. */
-#define BUFFER_BYTES (FLUSH_BYTES + EVENT_BYTES + 4u * TEXT_BYTES)
+#define FIRST_BYTES (16u * EVENT_BYTES)
 
-int ts_events_init(struct ts_events *events, FILE *file)
+/*
+ * Makes room for a text of n_bytes and for one event without its texts. Without memory, the text
+ * begins again: it is not used, because of the error.
+ */
+static void make_room(struct ts_events *events, size_t n_bytes)
 {
-	*events = (struct ts_events){.file = file, .data = malloc(BUFFER_BYTES)};
-	events->at = events->data;
-	return events->data ? 0 : -ENOMEM;
+	struct ts_json *text = events->text;
+	size_t n_wanted;
+
+	text->n_bytes = (size_t)(events->at - text->data);
+	if (__builtin_add_overflow(text->n_bytes + EVENT_BYTES, n_bytes, &n_wanted) ||
+	    ts_grow(&text->data, &text->n_allocated, n_wanted, 1)) {
+		events->error = -ENOMEM;
+		text->n_bytes = 0;
+	}
+	events->at = text->data + text->n_bytes;
+	events->full = text->data + text->n_allocated - EVENT_BYTES;
+}
+
+int ts_events_open(struct ts_events *events, struct ts_json *text)
+{
+	if (ts_grow(&text->data, &text->n_allocated, FIRST_BYTES, 1))
+		return -ENOMEM;
+	events->text = text;
+	events->at = text->data + text->n_bytes;
+	make_room(events, 0);
+	return events->error;
+}
+
+int ts_events_close(struct ts_events *events)
+{
+	events->text->n_bytes = (size_t)(events->at - events->text->data);
+	return events->error;
 }
 
 void ts_events_deinit(struct ts_events *events)
 {
-	free(events->data);
 	ts_json_deinit(&events->odd);
 }
 
-int ts_events_flush(struct ts_events *events)
-{
-	fwrite(events->data, 1, (size_t)(events->at - events->data), events->file);
-	events->at = events->data;
-	return events->error;
-}
-
-/* Returns whether a text is plain and short, as nearly all texts are, and its length. */
+/* Returns whether a text is plain, as nearly all texts are, and its length. */
 static bool is_plain(const char *text, size_t *ret_n)
 {
 	size_t n = strlen(text);
@@ -47,19 +63,24 @@ static bool is_plain(const char *text, size_t *ret_n)
 		odd |= (c < 0x20) | (c > 0x7e) | (c == '"') | (c == '\\');
 	}
 	*ret_n = n;
-	return !odd && n < TEXT_BYTES;
+	return !odd;
+}
+
+void ts_events_text(struct ts_events *events, const char *text, size_t n_bytes)
+{
+	if (n_bytes > (size_t)(events->full - events->text->data) ||
+	    events->at > events->full - n_bytes)
+		make_room(events, n_bytes);
+	if (!events->error)
+		ts_events_copy(events, text, n_bytes);
 }
 
 static void put_odd(struct ts_events *events)
 {
 	if (events->odd.error)
 		events->error = events->odd.error;
-	else if (events->odd.n_bytes < TEXT_BYTES)
-		ts_events_copy(events, events->odd.data, events->odd.n_bytes);
-	else {
-		ts_events_flush(events);
-		fwrite(events->odd.data, 1, events->odd.n_bytes, events->file);
-	}
+	else
+		ts_events_text(events, events->odd.data, events->odd.n_bytes);
 	ts_json_clear(&events->odd);
 }
 
@@ -67,16 +88,13 @@ void ts_events_string(struct ts_events *events, const char *text)
 {
 	size_t n;
 
-	/* If one event has several long texts, flush the data before this text. */
-	if ((size_t)(events->at - events->data) > FLUSH_BYTES + EVENT_BYTES)
-		ts_events_flush(events);
 	if (!is_plain(text, &n)) {
 		ts_json_string(&events->odd, text);
 		put_odd(events);
 		return;
 	}
 	*events->at++ = '"';
-	ts_events_copy(events, text, n);
+	ts_events_text(events, text, n);
 	*events->at++ = '"';
 }
 
@@ -117,8 +135,8 @@ static void put_place(struct ts_events *events, struct ts_events_place place, ui
 
 static void begin(struct ts_events *events)
 {
-	if ((size_t)(events->at - events->data) > FLUSH_BYTES)
-		ts_events_flush(events);
+	if (events->at > events->full)
+		make_room(events, 0);
 	if (events->has_event)
 		*events->at++ = ',';
 	events->has_event = true;

@@ -3,32 +3,41 @@
  * Writes Chrome's trace events: a list of JSON objects, one per line. Numbers are printed by hand,
  * and room is checked once per event. The caller begins an event, adds its arguments, and ends it.
  * Each argument, except texts, takes at most TS_EVENTS_ARGUMENT_BYTES, and an event has at most
- * TS_EVENTS_MAX_ARGUMENTS. Not thread-safe. ts_events_flush() returns earlier errors.
+ * TS_EVENTS_MAX_ARGUMENTS. Not thread-safe. ts_events_close() returns earlier errors.
  */
 #pragma once
 
 #include "proto/rpc/json.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define TS_EVENTS_ARGUMENT_BYTES 128u
 #define TS_EVENTS_MAX_ARGUMENTS	 32u
+#define TS_EVENTS_LONG_BYTES	 (16 * 1024)
 
 struct ts_events {
-	FILE *file;
-	char *at; /* next byte to write */
-	char *data;
-	struct ts_json odd; /* texts with escapes, unusual numbers */
+	struct ts_json *text; /* of the caller; its memory grows */
+	char *at;	      /* next byte to write */
+	char *full;	      /* from here on, an event needs more room */
+	struct ts_json odd;   /* texts with escapes, unusual numbers */
 	bool has_event;
 	int error;
 };
 
-/* Returns 0 or -ENOMEM. */
-int ts_events_init(struct ts_events *events, FILE *file);
+/*
+ * Appends to `text` from now on. The caller zeroes `events` before the first call. Returns 0 or
+ * -ENOMEM.
+ */
+int ts_events_open(struct ts_events *events, struct ts_json *text);
+/* Completes the text. Returns 0 or -ENOMEM. */
+int ts_events_close(struct ts_events *events);
 void ts_events_deinit(struct ts_events *events);
-/* Writes the buffer to the file. Returns 0 or -ENOMEM; the file's owner checks its errors. */
-int ts_events_flush(struct ts_events *events);
+
+/* Returns true if the text is long enough to be passed on. */
+static inline bool ts_events_is_long(const struct ts_events *events)
+{
+	return events->at - events->text->data > TS_EVENTS_LONG_BYTES;
+}
 
 /* Process and thread of an event. */
 struct ts_events_place {
@@ -52,6 +61,8 @@ void ts_events_metadata(struct ts_events *events, struct ts_events_place place, 
 			const char *key, const char *text, uint64_t number);
 void ts_events_end(struct ts_events *events);
 
+/* Appends bytes as they are, of any length. */
+void ts_events_text(struct ts_events *events, const char *text, size_t n_bytes);
 /* Appends a string in quotes, of any length. */
 void ts_events_string(struct ts_events *events, const char *text);
 /* Appends a number with at most six decimals, unless it is large. */

@@ -2,13 +2,15 @@
 /*
  * Writes Chrome's JSON trace events in the form of the PyTorch profiler (kineto); tsctl export
  * calls this file. Categories, arguments, flows and metadata have the names that kineto's readers
- * expect. The output is written row by row; memory depends on the number of threads and streams.
+ * expect. This file reads the rows once and decides their places; threads write most of the text
+ * (kineto-slices.h). Memory depends on the number of threads, streams and kernels' names.
  * Format: Google's "Trace Event Format"; the form follows files that kineto itself writes.
  */
 #include "replay/report/rows/openranges.h"
 #include "replay/state/memory/state-memory.h"
 #include "tools/export/kineto/annotated.h"
 #include "tools/export/kineto/kineto-lines.h"
+#include "tools/export/kineto/kineto-slices.h"
 #include "tools/export/kineto/kineto-waits.h"
 
 #include <inttypes.h>
@@ -32,11 +34,23 @@ struct call {
 	uint32_t session, thread;
 };
 
+/* A kernel's name, for the threads: the caller's own is valid only until its next call. */
+struct kernel_name {
+	uint64_t id;
+	/* end of key */
+	char *name;
+};
+
 struct kineto {
 	struct ts_sbt_reader *reader;
 	const struct ts_export_options *options;
 	struct ts_export_report *report;
-	struct ts_events events;
+	/* Calls and GPU work become slices in pieces. All other events become text here first. */
+	struct ts_slices slices;
+	struct ts_pieces *pieces;
+	struct ts_json text;
+	struct ts_events events;     /* to `text` */
+	struct ts_hashtable kernels; /* of struct kernel_name */
 	struct ts_lines lines;
 	struct ts_annotated annotated;
 	struct ts_waits waits;
@@ -46,10 +60,33 @@ struct kineto {
 
 static void deinit(struct kineto *kineto)
 {
+	ts_pieces_free(kineto->pieces);
+	for (uint32_t i = 0; i < kineto->kernels.n; i++)
+		free(((struct kernel_name *)ts_hashtable_at(&kineto->kernels, i))->name);
+	ts_hashtable_deinit(&kineto->kernels);
 	ts_lines_deinit(&kineto->lines);
 	ts_annotated_deinit(&kineto->annotated);
 	ts_waits_deinit(&kineto->waits);
 	ts_events_deinit(&kineto->events);
+	ts_json_deinit(&kineto->text);
+}
+
+/* Adds the text so far to the pieces. */
+static int pass_text(struct kineto *kineto)
+{
+	int r = ts_events_close(&kineto->events);
+
+	if (r || !kineto->text.n_bytes)
+		return r;
+	r = ts_slices_add_text(kineto->pieces, &kineto->text);
+	ts_json_clear(&kineto->text);
+	return r ? r : ts_events_open(&kineto->events, &kineto->text);
+}
+
+/* Returns an earlier error, too. */
+static int pass_long_text(struct kineto *kineto)
+{
+	return ts_events_is_long(&kineto->events) ? pass_text(kineto) : kineto->events.error;
 }
 
 static uint64_t since_origin(const struct kineto *kineto, uint64_t time_ns)
@@ -84,25 +121,44 @@ static void end_slice(struct kineto *kineto)
 	ts_events_end(&kineto->events);
 }
 
-/* Begins the slice with the arguments that all GPU slices have. More arguments may follow. */
-static int begin_on_device(struct kineto *kineto, const struct slice *slice, uint32_t device,
-			   uint32_t context, uint32_t stream, uint64_t op_id,
-			   struct ts_line **ret_line)
+/* Adds a slice for a thread, after the text of earlier events. */
+static int add_slice(struct kineto *kineto, const struct slice *slice, const struct ts_line *line,
+		     uint64_t op_id, struct ts_slice **ret_added)
+{
+	const struct ts_events_place place = line->place;
+	int r = pass_text(kineto);
+
+	r = r ? r : ts_slices_add(kineto->pieces, slice->row, ret_added);
+	if (r)
+		return r;
+	(*ret_added)->place = place;
+	(*ret_added)->start_ns = since_origin(kineto, slice->start_ns);
+	(*ret_added)->took_ns = slice->end_ns - slice->start_ns;
+	(*ret_added)->queued_ns = 0;
+	(*ret_added)->correlation = correlation(kineto, slice->row->session, op_id);
+	(*ret_added)->nested = 0;
+	(*ret_added)->name = NULL;
+	return 0;
+}
+
+static int put_on_device(struct kineto *kineto, const struct slice *slice, uint32_t device,
+			 uint32_t context, uint32_t stream, uint64_t op_id,
+			 struct ts_slice **ret_added)
 {
 	struct ts_line context_key = {.kind = TS_LINE_CONTEXT,
 				      .session = slice->row->session,
 				      .a = context},
-		       *known;
+		       *line;
 	bool fits = false;
-	int r = ts_lines_find(&kineto->lines, &context_key, &known, &(bool){false});
+	int r = ts_lines_find(&kineto->lines, &context_key, &line, &(bool){false});
 
 	if (!r)
-		known->place.tid = device;
+		line->place.tid = device;
 	for (unsigned int lane = 0; !r && !fits && lane < TS_LINES_LANES; lane++) {
 		r = ts_lines_stream(&kineto->lines, slice->row->session, device, stream, lane,
-				    ret_line);
+				    &line);
 		if (!r)
-			r = ts_line_open(*ret_line, slice->start_ns, slice->end_ns, false, &fits);
+			r = ts_line_open(line, slice->start_ns, slice->end_ns, false, &fits);
 	}
 	if (!r)
 		r = ts_annotated_op(&kineto->annotated, slice->row->session, op_id, device, stream,
@@ -110,167 +166,67 @@ static int begin_on_device(struct kineto *kineto, const struct slice *slice, uin
 	if (r)
 		return r;
 	kineto->report->n_rows++;
-	begin_slice(kineto, slice, *ret_line);
-	ts_events_put_uint(&kineto->events, "\"device", device);
-	ts_events_put_uint(&kineto->events, ", \"context", context);
-	ts_events_put_uint(&kineto->events, ", \"stream", stream);
-	ts_events_put_uint(&kineto->events, ", \"correlation",
-			   correlation(kineto, slice->row->session, op_id));
-	return 0;
+	return add_slice(kineto, slice, line, op_id, ret_added);
 }
 
-static void end_on_device(struct kineto *kineto, const struct slice *slice,
-			  const struct ts_line *line, uint64_t op_id)
+/* Finds the kernel's name; NULL: none. */
+static int find_name(struct kineto *kineto, uint32_t id, const char **ret_name)
 {
-	end_slice(kineto);
-	if (op_id)
-		ts_events_flow(&kineto->events, 'f',
-			       correlation(kineto, slice->row->session, op_id), line->place,
-			       since_origin(kineto, slice->start_ns));
-}
-
-/* Prints how much of a multiprocessor a launch fills, if the device's limits are known. */
-static void put_occupancy(struct kineto *kineto, uint32_t session, const struct ts_row_kernel *row)
-{
-	const struct ts_row_device *device =
-		ts_sbt_reader_device(kineto->reader, session, row->device);
-	double blocks = (double)row->grid_x * row->grid_y * row->grid_z;
-	double threads = (double)row->block_x * row->block_y * row->block_z;
-	double shared = (double)row->static_shared_bytes + row->dynamic_shared_bytes;
-	double warps, limit;
-
-	if (!device || !device->n_multiprocessors || !device->threads_per_warp)
-		return;
-	blocks /= device->n_multiprocessors;
-	warps = threads / device->threads_per_warp;
-	ts_events_raw(&kineto->events, ", \"blocks per SM\": ");
-	ts_events_number(&kineto->events, blocks);
-	ts_events_raw(&kineto->events, ", \"warps per SM\": ");
-	ts_events_number(&kineto->events, blocks * warps);
-	if (!device->max_warps_per_multiprocessor || !threads)
-		return;
-	limit = device->max_warps_per_multiprocessor / warps;
-	if (device->max_blocks_per_multiprocessor && limit > device->max_blocks_per_multiprocessor)
-		limit = device->max_blocks_per_multiprocessor;
-	if (device->max_shared_bytes_per_multiprocessor && shared > 0 &&
-	    limit > device->max_shared_bytes_per_multiprocessor / shared)
-		limit = device->max_shared_bytes_per_multiprocessor / shared;
-	if (device->max_registers_per_multiprocessor && row->registers_per_thread &&
-	    limit > device->max_registers_per_multiprocessor /
-			    (threads * row->registers_per_thread))
-		limit = device->max_registers_per_multiprocessor /
-			(threads * row->registers_per_thread);
-	limit = (double)(uint64_t)limit;
-	if (blocks < limit)
-		limit = blocks;
-	ts_events_put_uint(&kineto->events, ", \"est. achieved occupancy %",
-			   (uint64_t)(0.5 + 100.0 * limit * warps /
-						    device->max_warps_per_multiprocessor));
-}
-
-static void put_shape(struct ts_events *events, uint32_t x, uint32_t y, uint32_t z)
-{
-	ts_events_uint(events, x);
-	ts_events_raw(events, ", ");
-	ts_events_uint(events, y);
-	ts_events_raw(events, ", ");
-	ts_events_uint(events, z);
-	ts_events_raw(events, "]");
-}
-
-static int put_kernel(struct kineto *kineto, struct slice *slice)
-{
-	struct ts_events *events = &kineto->events;
-	const struct ts_row_kernel *row = slice->row->kernel;
 	const struct ts_export_options *options = kineto->options;
-	struct ts_line *line;
-	int r;
+	const struct kernel_name key = {.id = id};
+	struct kernel_name *kernel;
+	const char *name;
+	bool is_new;
+	uint32_t i;
+	int r = ts_hashtable_recall(&kineto->kernels, &key, offsetof(struct kernel_name, name), &i,
+				    &is_new);
 
-	slice->category = "kernel";
-	slice->name = row->name ? options->names->kernel(options->user, row->name) : NULL;
-	slice->name = slice->name ? slice->name : "unknown kernel";
-	r = begin_on_device(kineto, slice, row->device, row->context, row->stream, row->op_id,
-			    &line);
 	if (r)
 		return r;
-	ts_events_put_uint(events, ", \"queued",
-			   row->queued_ns ? since_origin(kineto, row->queued_ns) / 1000 : 0);
-	ts_events_put_uint(events, ", \"registers per thread", row->registers_per_thread);
-	ts_events_put_uint(events, ", \"shared memory",
-			   (uint64_t)row->static_shared_bytes + row->dynamic_shared_bytes);
-	put_occupancy(kineto, slice->row->session, row);
-	ts_events_raw(events, ", \"grid\": [");
-	put_shape(events, row->grid_x, row->grid_y, row->grid_z);
-	ts_events_raw(events, ", \"block\": [");
-	put_shape(events, row->block_x, row->block_y, row->block_z);
-	if (row->graph_node)
-		ts_events_put_uint(events, ", \"graph node id", row->graph_node);
-	end_on_device(kineto, slice, line, row->op_id);
+	kernel = ts_hashtable_at(&kineto->kernels, i);
+	name = is_new && id ? options->names->kernel(options->user, id) : NULL;
+	if (name) {
+		kernel->name = strdup(name);
+		if (!kernel->name)
+			return -ENOMEM;
+	}
+	*ret_name = kernel->name;
 	return 0;
 }
 
-static void put_bytes(struct kineto *kineto, const struct slice *slice, uint64_t bytes)
+static int put_kernel(struct kineto *kineto, const struct slice *slice)
 {
-	uint64_t took_ns = slice->end_ns - slice->start_ns;
+	const struct ts_row_kernel *row = slice->row->kernel;
+	struct ts_slice *added;
+	const char *name;
+	int r = find_name(kineto, row->name, &name);
 
-	ts_events_put_uint(&kineto->events, ", \"bytes", bytes);
-	ts_events_raw(&kineto->events, ", \"memory bandwidth (GB/s)\": ");
-	if (took_ns)
-		ts_events_number(&kineto->events, (double)bytes / (double)took_ns);
-	else
-		ts_events_raw(&kineto->events, "\"N/A\"");
+	r = r ? r
+	      : put_on_device(kineto, slice, row->device, row->context, row->stream, row->op_id,
+			      &added);
+	if (r)
+		return r;
+	added->name = name;
+	added->queued_ns = row->queued_ns ? since_origin(kineto, row->queued_ns) : 0;
+	return 0;
 }
 
-static const char *memory_kind(uint32_t kind)
+static int put_copy(struct kineto *kineto, const struct slice *slice)
 {
-	/* Index: CUPTI's number; text: kineto's word. */
-	static const char *const names[] = {"Unknown",	     "Pageable",      "Pinned",
-					    "Device",	     "Array",	      "Managed",
-					    "Device Static", "Managed Static"};
-
-	return kind < TS_ARRAY_LEN(names) ? names[kind] : "Unrecognized";
-}
-
-static int put_copy(struct kineto *kineto, struct slice *slice)
-{
-	static const char *const kinds[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-					    "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
 	const struct ts_row_memcpy *row = slice->row->memcpy_;
-	struct ts_line *line;
-	char name[96];
-	int r;
+	struct ts_slice *added;
 
-	snprintf(name, sizeof(name), "Memcpy %s (%s -> %s)",
-		 row->copy_kind < TS_ARRAY_LEN(kinds) ? kinds[row->copy_kind] : "Unrecognized",
-		 memory_kind(row->src_kind), memory_kind(row->dst_kind));
-	slice->category = "gpu_memcpy";
-	slice->name = name;
-	r = begin_on_device(kineto, slice, row->device, row->context, row->stream, row->op_id,
-			    &line);
-	if (r)
-		return r;
-	put_bytes(kineto, slice, row->bytes);
-	end_on_device(kineto, slice, line, row->op_id);
-	return 0;
+	return put_on_device(kineto, slice, row->device, row->context, row->stream, row->op_id,
+			     &added);
 }
 
-static int put_set(struct kineto *kineto, struct slice *slice)
+static int put_set(struct kineto *kineto, const struct slice *slice)
 {
 	const struct ts_row_memset *row = slice->row->memset_;
-	struct ts_line *line;
-	char name[48];
-	int r;
+	struct ts_slice *added;
 
-	snprintf(name, sizeof(name), "Memset (%s)", memory_kind(row->memory_kind));
-	slice->category = "gpu_memset";
-	slice->name = name;
-	r = begin_on_device(kineto, slice, row->device, row->context, row->stream, row->op_id,
-			    &line);
-	if (r)
-		return r;
-	put_bytes(kineto, slice, row->bytes);
-	end_on_device(kineto, slice, line, row->op_id);
-	return 0;
+	return put_on_device(kineto, slice, row->device, row->context, row->stream, row->op_id,
+			     &added);
 }
 
 /*
@@ -343,13 +299,11 @@ static int put_waits(struct kineto *kineto, uint64_t now_ns)
 
 /* ---- host work ------------------------------------------------------------------------------- */
 
-static int put_call(struct kineto *kineto, struct slice *slice)
+static int put_call(struct kineto *kineto, const struct slice *slice)
 {
 	const struct ts_row_api *row = slice->row->api;
-	const char *name = kineto->options->names->api(row->domain, row->cbid);
-	uint64_t ts = since_origin(kineto, slice->start_ns);
+	struct ts_slice *added;
 	struct ts_line *line;
-	char number[32];
 	bool fits;
 	int r = ts_lines_thread(&kineto->lines, slice->row->session, row->thread, &line);
 
@@ -365,28 +319,11 @@ static int put_call(struct kineto *kineto, struct slice *slice)
 		return r;
 	kineto->calls[row->op_id % N_CALLS] =
 		(struct call){row->op_id, slice->row->session, row->thread};
-	if (!name)
-		snprintf(number, sizeof(number), "cbid %u", row->cbid);
-	slice->category =
-		ts_api_base(row->domain) == TS_API_CUDA_DRIVER ? "cuda_driver" : "cuda_runtime";
-	slice->name = name ? name : number;
-	begin_slice(kineto, slice, line);
-	ts_events_put_uint(&kineto->events, "\"cbid", row->cbid);
-	ts_events_put_uint(&kineto->events, ", \"correlation",
-			   correlation(kineto, slice->row->session, row->op_id));
-	if (row->result) {
-		ts_events_raw(&kineto->events, ", \"result\": ");
-		ts_events_int(&kineto->events, row->result);
-	}
-	end_slice(kineto);
-	if (!(row->flags & TS_API_EXPECTS_DEVICE) && name && !strstr(name, "GraphLaunch"))
-		return 0;
-	ts_events_flow(&kineto->events, 's', correlation(kineto, slice->row->session, row->op_id),
-		       line->place, ts);
-	if (row->nested_op_id && row->nested_op_id != row->op_id)
-		ts_events_flow(&kineto->events, 's',
-			       correlation(kineto, slice->row->session, row->nested_op_id),
-			       line->place, ts);
+	r = add_slice(kineto, slice, line, row->op_id, &added);
+	if (r)
+		return r;
+	added->name = kineto->options->names->api(row->domain, row->cbid);
+	added->nested = correlation(kineto, slice->row->session, row->nested_op_id);
 	return 0;
 }
 
@@ -593,8 +530,10 @@ static int put_annotations(struct kineto *kineto)
 	struct ts_annotated_span *spans = ts_annotated_sort(&kineto->annotated, &n);
 	int r = spans ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !r && i < n; i++)
+	for (size_t i = 0; !r && i < n; i++) {
 		r = put_annotation(kineto, &spans[i]);
+		r = r ? r : pass_long_text(kineto);
+	}
 	free(spans);
 	return r;
 }
@@ -647,15 +586,16 @@ static int put_row(struct kineto *kineto, struct ts_open_ranges *ranges,
 	}
 }
 
-static void put_devices(struct kineto *kineto)
+static int put_devices(struct kineto *kineto)
 {
 	size_t n = ts_sbt_reader_n_devices(kineto->reader);
 	uint32_t session = kineto->options->session;
 	struct ts_events *events = &kineto->events;
 	bool any = false;
+	int r = 0;
 
 	ts_events_raw(events, "\"deviceProperties\": [");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; !r && i < n; i++) {
 		const struct ts_sbt_device *device = ts_sbt_reader_device_at(kineto->reader, i);
 		const struct ts_row_device *row = &device->row;
 		const char *name = ts_lines_string(&kineto->lines, row->name);
@@ -683,8 +623,10 @@ static void put_devices(struct kineto *kineto)
 		ts_events_put_uint(events, ", \"numSms", row->n_multiprocessors);
 		ts_events_raw(events, "}");
 		any = true;
+		r = pass_long_text(kineto);
 	}
 	ts_events_raw(events, "],\n");
+	return r;
 }
 
 static int put_head(struct kineto *kineto)
@@ -701,7 +643,9 @@ static int put_head(struct kineto *kineto)
 		return r;
 	kineto->latest_ns = r ? 0 : summary.latest_ns;
 	ts_events_raw(events, "{\"schemaVersion\": 1,\n");
-	put_devices(kineto);
+	r = put_devices(kineto);
+	if (r)
+		return r;
 	if (session && session->driver_version) {
 		ts_events_put_uint(events, "\"cuda_driver_version", session->driver_version);
 		ts_events_raw(events, ",\n");
@@ -731,7 +675,7 @@ static int put_tail(struct kineto *kineto)
 			      "\"s\": \"g\", \"pid\": \"\", \"tid\": \"\", \"ts\": ");
 	ts_events_time(events, since_origin(kineto, kineto->latest_ns));
 	ts_events_raw(events, "}\n]}\n");
-	return ts_events_flush(events);
+	return pass_text(kineto);
 }
 
 static int next_row(struct kineto *kineto, struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
@@ -768,7 +712,7 @@ static int put_rows(struct kineto *kineto, struct ts_open_ranges *ranges)
 		if (!r)
 			r = put_row(kineto, ranges, &row);
 		if (!r)
-			r = kineto->events.error;
+			r = pass_long_text(kineto);
 	}
 	return r == TS_SBT_E_END ? put_waits(kineto, UINT64_MAX) : r;
 }
@@ -781,6 +725,7 @@ int ts_export_kineto(struct ts_sbt_reader *reader, const struct ts_export_option
 	ts_cleanup(deinit) struct kineto kineto = {.reader = reader,
 						   .options = options,
 						   .report = &report,
+						   .slices = {.reader = reader, .file = file},
 						   .origin_ns = ts_sbt_reader_origin_ns(reader),
 						   .n_sessions = ts_sbt_reader_n_sessions(reader)};
 	struct ts_open_ranges *ranges = NULL;
@@ -789,7 +734,11 @@ int ts_export_kineto(struct ts_sbt_reader *reader, const struct ts_export_option
 	ts_annotated_init(&kineto.annotated);
 	ts_waits_init(&kineto.waits);
 	ts_lines_init(&kineto.lines, &kineto.events, reader, options);
-	r = ts_events_init(&kineto.events, file);
+	ts_hashtable_init(&kineto.kernels, sizeof(struct kernel_name),
+			  offsetof(struct kernel_name, name));
+	r = ts_events_open(&kineto.events, &kineto.text);
+	if (!r)
+		r = ts_slices_new(&kineto.slices, &kineto.pieces);
 	if (!r)
 		r = put_head(&kineto);
 	if (!r)
@@ -801,6 +750,8 @@ int ts_export_kineto(struct ts_sbt_reader *reader, const struct ts_export_option
 	ts_open_ranges_free(ranges);
 	if (!r)
 		r = put_tail(&kineto);
+	if (!r)
+		r = ts_pieces_end(kineto.pieces);
 	if (r)
 		return r;
 	*ret_report = report;

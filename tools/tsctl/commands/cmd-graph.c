@@ -112,6 +112,22 @@ static int put_list(void *data, const struct ts_about *about, const ProtobufCMes
 	return TS_EXIT_BAD;
 }
 
+/* Receives lines of the list. put_list() receives the summary after them. */
+static int put_lines(void *data, const char *lines, size_t n_bytes)
+{
+	const char *end = lines + n_bytes;
+	struct printer *printer = data;
+
+	fwrite(lines, 1, n_bytes, printer->file);
+	for (const char *line = lines; line < end;) {
+		const char *next = memchr(line, '\n', (size_t)(end - line)) + 1;
+
+		step(&printer->progress, printer->file);
+		line = next;
+	}
+	return TS_EXIT_OK;
+}
+
 static int ask_json(const struct asked *asked, struct ts_asking *asking, struct ts_outfile *out)
 {
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
@@ -128,6 +144,7 @@ static int ask_json(const struct asked *asked, struct ts_asking *asking, struct 
 	query.body_case = TS__RPC__QUERY__BODY_GRAPH;
 	query.graph = &graph;
 	asking->take = put_list;
+	asking->take_lines = put_lines;
 	asking->data = &printer;
 	ts_progress_init(&printer.progress, "writing lines:", 0);
 	status = ts_ask(asking, &query);
@@ -158,7 +175,7 @@ static void put_quoted(FILE *file, const char *text)
 	putc_unlocked('"', file);
 }
 
-static void put_dot_node(struct drawing *drawing, uint32_t i)
+static void put_dot_node(const struct drawing *drawing, uint32_t i)
 {
 	const struct ts_graph_node *node = &drawing->graph->nodes[i];
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = TS_TSCTL_POOL;
@@ -200,24 +217,102 @@ static void put_dot_edges(const struct drawing *drawing, uint32_t to)
 	}
 }
 
-static void print_dot(struct drawing *drawing)
+/* An item of a piece (replay/report/pieces.h); its size determines the nodes of a piece. */
+struct dot_item {
+	uint32_t node;
+	bool is_edges; /* of the node; else the node itself */
+	uint64_t reserved[7];
+};
+
+static int dot_init(void *data, void *state)
+{
+	const struct drawing *drawing = data;
+
+	return ts_resolver_share(drawing->resolver, state);
+}
+
+static void dot_deinit(void *state)
+{
+	ts_resolver_freep(state);
+}
+
+static int format_dot(void *data, void *state, const uint8_t *items, size_t n_bytes,
+		      struct ts_json *text)
+{
+	const struct dot_item *item = (const void *)items;
+	struct drawing drawing = *(const struct drawing *)data;
+	ts_cleanup(ts_freep) char *bytes = NULL;
+	size_t n = 0;
+
+	drawing.resolver = *(struct ts_resolver **)state;
+	drawing.file = open_memstream(&bytes, &n);
+	if (!drawing.file)
+		return -ENOMEM;
+	for (; (const uint8_t *)item < items + n_bytes; item++) {
+		if (item->is_edges)
+			put_dot_edges(&drawing, item->node);
+		else
+			put_dot_node(&drawing, item->node);
+	}
+	if (fclose(drawing.file))
+		return -ENOMEM;
+	ts_json_bytes(text, bytes, n);
+	return 0;
+}
+
+/* ts_outfile_finish() checks the errors of the file. */
+static int write_dot(void *data, const char *text, size_t n_bytes)
+{
+	const struct drawing *drawing = data;
+
+	fwrite(text, 1, n_bytes, drawing->file);
+	return 0;
+}
+
+static int add_dot(struct ts_pieces *pieces, uint32_t node, bool is_edges)
+{
+	void *item;
+	int r = ts_pieces_add(pieces, sizeof(struct dot_item), &item);
+
+	if (!r)
+		*(struct dot_item *)item = (struct dot_item){.node = node, .is_edges = is_edges};
+	return r;
+}
+
+static int print_dot(struct drawing *drawing)
 {
 	const struct ts_graph *graph = drawing->graph;
+	const struct ts_pieces_kind kind = {.format = format_dot,
+					    .write = write_dot,
+					    .data = drawing,
+					    .state_bytes = sizeof(struct ts_resolver *),
+					    .state_init = dot_init,
+					    .state_deinit = dot_deinit};
 	struct ts_progress progress;
+	struct ts_pieces *pieces;
+	int r = ts_pieces_new(&kind, &pieces);
 
+	if (r)
+		return r;
 	ts_progress_init(&progress, "writing nodes and edges:", 2 * (uint64_t)graph->n_nodes);
 	fputs("digraph trace {\n\trankdir=LR;\n", drawing->file);
-	for (uint32_t i = 0; i < graph->n_nodes; i++) {
-		if (!drawing->asked->path || graph->nodes[i].is_critical)
-			put_dot_node(drawing, i);
+	for (uint32_t i = 0; !r && i < graph->n_nodes; i++) {
+		if (!drawing->asked->path || graph->nodes[i].is_critical) {
+			ts_graphjson_prepare(drawing->resolver, &graph->nodes[i]);
+			r = add_dot(pieces, i, false);
+		}
 		step(&progress, drawing->file);
 	}
-	for (uint32_t i = 0; i < graph->n_nodes; i++) {
-		put_dot_edges(drawing, i);
+	for (uint32_t i = 0; !r && i < graph->n_nodes; i++) {
+		r = graph->nodes[i].n_edges ? add_dot(pieces, i, true) : 0;
 		step(&progress, drawing->file);
 	}
+	r = r ? r : ts_pieces_end(pieces);
 	ts_progress_deinit(&progress);
-	fputs("}\n", drawing->file);
+	ts_pieces_free(pieces);
+	if (!r)
+		fputs("}\n", drawing->file);
+	return r;
 }
 
 /* ---- for people ------------------------------------------------------------------------------ */
@@ -352,10 +447,7 @@ static int set_window(const struct asked *asked, struct ts_sbt_reader *reader,
 
 static int print_graph(struct drawing *drawing)
 {
-	if (drawing->asked->format != FORMAT_DOT)
-		return print_text(drawing);
-	print_dot(drawing);
-	return 0;
+	return drawing->asked->format == FORMAT_DOT ? print_dot(drawing) : print_text(drawing);
 }
 
 static int run(const struct asked *asked, struct ts_source *source, struct ts_outfile *out)

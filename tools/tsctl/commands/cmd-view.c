@@ -361,6 +361,19 @@ static int print_rows(void *data, const struct ts_about *about, const ProtobufCM
 	return TS_EXIT_OK;
 }
 
+static int print_lines(void *data, const char *lines, size_t n_bytes)
+{
+	const char *end = lines + n_bytes;
+	struct view *view = data;
+
+	/* If the reader of the pipe has closed it, stop. */
+	if (fwrite(lines, 1, n_bytes, stdout) != n_bytes)
+		return TS_EXIT_BAD;
+	for (; lines < end; lines = memchr(lines, '\n', (size_t)(end - lines)) + 1)
+		step(view, ++view->n_rows);
+	return TS_EXIT_OK;
+}
+
 static int print_stats(void *data, const struct ts_about *about, const ProtobufCMessage *body)
 {
 	return ts_json_print(body);
@@ -396,6 +409,7 @@ static int view_json(struct view *view)
 	}
 	view->asking.is_one = view->stats;
 	view->asking.take = view->stats ? print_stats : print_rows;
+	view->asking.take_lines = view->stats ? NULL : print_lines;
 	view->asking.data = view;
 	ts_progress_init(&view->progress, "reading rows:", 0);
 	status = ts_ask(&view->asking, &query);

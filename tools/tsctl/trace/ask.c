@@ -7,7 +7,7 @@
 #include "tools/tsctl/trace/ask.h"
 
 #include "proto/rpc/json.h"
-#include "replay/report/query.h"
+#include "replay/report/query-lines.h"
 #include "tools/tsctl/options/values.h"
 #include "tools/tsctl/screen/jsonout.h"
 #include "tools/tsctl/trace/source.h"
@@ -55,6 +55,17 @@ static int give(void *data, unsigned number, const ProtobufCMessage *body)
 	return answering->status ? E_REPORTED : 0;
 }
 
+static int give_lines(void *data, const char *lines, size_t n_bytes)
+{
+	struct answering *answering = data;
+	const struct ts_asking *asking = answering->asking;
+
+	if (answering->source)
+		ts_source_unwatch(answering->source);
+	answering->status = asking->take_lines(asking->data, lines, n_bytes);
+	return answering->status ? E_REPORTED : 0;
+}
+
 static void complain(const char *path, int r, const struct ts_sbt_error *error)
 {
 	char why[TS_QUERY_WHY_BYTES];
@@ -98,7 +109,8 @@ static int ask_here(struct ts_asking *asking, Ts__Rpc__Query *query)
 		answering.source = &source;
 		ts_source_watch(&source);
 	}
-	r = ts_query_run(source.reader, source.session, query, &options, &end);
+	r = ts_query_lines(source.reader, source.session, query, &options,
+			   asking->take_lines ? give_lines : NULL, &end);
 	if (answering.source)
 		ts_source_unwatch(&source);
 	if (r == E_REPORTED)

@@ -35,6 +35,11 @@ struct ts_asking {
 	 */
 	int (*take)(void *data, const struct ts_about *about, const ProtobufCMessage *body);
 	/*
+	 * Receives the lists of an answer that this process makes (ts_query_lines()), as lines of
+	 * JSON. Returns as `take`, which receives all other messages. NULL: `take` receives all.
+	 */
+	int (*take_lines)(void *data, const char *lines, size_t n_bytes);
+	/*
 	 * Used if `take` is NULL: prints the answer as text; with `json`, the message is printed as
 	 * JSON instead. The answer is untrusted: each optional field may be missing, and numbers
 	 * and text are arbitrary.

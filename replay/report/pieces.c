@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Formats pieces of a text in threads: see pieces.h. tools/export and the lists of this folder call
+ * this module.
+ *
+ *     caller: items --> filled --> running, in any thread --> done --> written by the caller
+ *             n_filled           n_started                             n_written
+ *
+ * The pieces lie in a ring, which bounds the memory. If the ring is full and the threads are few,
+ * the caller formats the next piece itself instead of waiting. So two threads share the work of the
+ * caller and of the formatting evenly, whatever each of them costs.
+ */
+#include "replay/report/pieces.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "proto/abi/grow.h"
+#include "sbt/reader-threads.h"
+
+/* Pieces that the caller formats before it starts threads: a short text does not pay for them. */
+#define N_ALONE 16u
+/* With more threads, the caller's help would be a small part of the work. */
+#define MAX_HELPED	  3u
+#define PIECES_PER_THREAD 2u
+#define MAX_PIECES	  (PIECES_PER_THREAD * TS_SBT_MAX_THREADS)
+
+struct piece {
+	uint8_t *items;
+	size_t n_bytes, n_allocated;
+	struct ts_json text;
+	int error;    /* of `format` */
+	bool is_done; /* guarded by the lock */
+};
+
+struct worker {
+	struct ts_pieces *pieces;
+	pthread_t thread;
+	void *state;
+};
+
+struct ts_pieces {
+	struct ts_pieces_kind kind;
+	void *state; /* of the caller's thread */
+	int error;   /* the result of all further calls */
+	struct piece ring[MAX_PIECES];
+	unsigned n_ring; /* pieces in use */
+	unsigned n_workers;
+	struct worker workers[TS_SBT_MAX_THREADS];
+
+	/* Numbers of pieces since the start; piece `i` lies in ring[i % n_ring]. */
+	uint64_t n_written; /* of the caller's thread */
+	pthread_mutex_t lock;
+	pthread_cond_t filled; /* or `stop` was set */
+	pthread_cond_t done;
+	uint64_t n_filled, n_started;
+	bool stop;
+};
+
+static struct piece *piece_at(struct ts_pieces *pieces, uint64_t number)
+{
+	return &pieces->ring[number % pieces->n_ring];
+}
+
+/* Formats the next piece. The caller holds the lock, which is free while the piece is formatted. */
+static void format_next(struct ts_pieces *pieces, void *state)
+{
+	struct piece *piece = piece_at(pieces, pieces->n_started++);
+	const struct ts_pieces_kind *kind = &pieces->kind;
+	int r;
+
+	pthread_mutex_unlock(&pieces->lock);
+	ts_json_clear(&piece->text);
+	r = kind->format(kind->data, state, piece->items, piece->n_bytes, &piece->text);
+	piece->error = r ? r : piece->text.error;
+	pthread_mutex_lock(&pieces->lock);
+	piece->is_done = true;
+	pthread_cond_signal(&pieces->done);
+}
+
+static void *run(void *data)
+{
+	const struct worker *worker = data;
+	struct ts_pieces *pieces = worker->pieces;
+
+	pthread_mutex_lock(&pieces->lock);
+	while (!pieces->stop) {
+		if (pieces->n_started < pieces->n_filled)
+			format_next(pieces, worker->state);
+		else
+			pthread_cond_wait(&pieces->filled, &pieces->lock);
+	}
+	pthread_mutex_unlock(&pieces->lock);
+	return NULL;
+}
+
+static void free_state(struct ts_pieces *pieces, void *state)
+{
+	if (pieces->kind.state_deinit)
+		pieces->kind.state_deinit(state);
+	free(state);
+}
+
+static int new_state(struct ts_pieces *pieces, void **ret_state)
+{
+	void *state = calloc(1, pieces->kind.state_bytes);
+	int r = state ? 0 : -ENOMEM;
+
+	if (!r && pieces->kind.state_init)
+		r = pieces->kind.state_init(pieces->kind.data, state);
+	if (r) {
+		free(state);
+		return r;
+	}
+	*ret_state = state;
+	return 0;
+}
+
+static bool start_worker(struct ts_pieces *pieces)
+{
+	struct worker *worker = &pieces->workers[pieces->n_workers];
+
+	worker->pieces = pieces;
+	if (new_state(pieces, &worker->state))
+		return false;
+	if (ts_sbt_thread_start(&worker->thread, run, worker)) {
+		free_state(pieces, worker->state);
+		return false;
+	}
+	pieces->n_workers++;
+	return true;
+}
+
+/*
+ * Starts the threads. The ring is empty: so its size may change. The thread that reads ahead has
+ * less to do than each of these, and so have the threads that decode: they are not counted.
+ */
+static void start(struct ts_pieces *pieces)
+{
+	const unsigned n_threads = ts_sbt_max_threads();
+
+	while (pieces->n_workers + 1 < n_threads && start_worker(pieces))
+		;
+	if (pieces->n_workers)
+		pieces->n_ring = PIECES_PER_THREAD * (pieces->n_workers + 1);
+}
+
+static int write_oldest(struct ts_pieces *pieces)
+{
+	struct piece *piece = piece_at(pieces, pieces->n_written++);
+	const struct ts_pieces_kind *kind = &pieces->kind;
+	int r = piece->text.n_bytes ? kind->write(kind->data, piece->text.data, piece->text.n_bytes)
+				    : 0;
+
+	piece->n_bytes = 0;
+	piece->is_done = false;
+	return r ? r : piece->error;
+}
+
+/*
+ * Writes the texts that are done. If more than n_left pieces are not written then, formats pieces,
+ * or waits for them.
+ */
+static int collect(struct ts_pieces *pieces, uint64_t n_left)
+{
+	const bool may_help = pieces->n_workers <= MAX_HELPED;
+	bool is_enough = false;
+	int r = 0;
+
+	while (!r && !is_enough && pieces->n_written < pieces->n_filled) {
+		struct piece *oldest = piece_at(pieces, pieces->n_written);
+		bool is_done;
+
+		pthread_mutex_lock(&pieces->lock);
+		is_enough = pieces->n_filled - pieces->n_written <= n_left;
+		if (!oldest->is_done && !is_enough && may_help &&
+		    pieces->n_started < pieces->n_filled)
+			format_next(pieces, pieces->state);
+		else if (!oldest->is_done && !is_enough)
+			pthread_cond_wait(&pieces->done, &pieces->lock);
+		is_done = oldest->is_done;
+		pthread_mutex_unlock(&pieces->lock);
+		if (is_done) {
+			is_enough = false;
+			r = write_oldest(pieces);
+		}
+	}
+	return r;
+}
+
+/* Hands over the piece that was filled, and makes room for the next one. */
+static int hand_over(struct ts_pieces *pieces)
+{
+	pthread_mutex_lock(&pieces->lock);
+	pieces->n_filled++;
+	pthread_cond_signal(&pieces->filled);
+	pthread_mutex_unlock(&pieces->lock);
+	pieces->error = collect(pieces, pieces->n_ring - 1);
+	if (!pieces->error && pieces->n_written == N_ALONE && !pieces->n_workers)
+		start(pieces);
+	return pieces->error;
+}
+
+int ts_pieces_new(const struct ts_pieces_kind *kind, struct ts_pieces **ret_pieces)
+{
+	struct ts_pieces *pieces = calloc(1, sizeof(*pieces));
+	int r;
+
+	if (!pieces)
+		return -ENOMEM;
+	pieces->kind = *kind;
+	pieces->n_ring = 1;
+	r = new_state(pieces, &pieces->state);
+	if (r) {
+		free(pieces);
+		return r;
+	}
+	/* These functions of glibc do not fail with default attributes. */
+	pthread_mutex_init(&pieces->lock, NULL);
+	pthread_cond_init(&pieces->filled, NULL);
+	pthread_cond_init(&pieces->done, NULL);
+	*ret_pieces = pieces;
+	return 0;
+}
+
+void ts_pieces_free(struct ts_pieces *pieces)
+{
+	if (!pieces)
+		return;
+	pthread_mutex_lock(&pieces->lock);
+	pieces->stop = true;
+	pthread_cond_broadcast(&pieces->filled);
+	pthread_mutex_unlock(&pieces->lock);
+	for (unsigned i = 0; i < pieces->n_workers; i++) {
+		pthread_join(pieces->workers[i].thread, NULL);
+		free_state(pieces, pieces->workers[i].state);
+	}
+	free_state(pieces, pieces->state);
+	for (unsigned i = 0; i < MAX_PIECES; i++) {
+		free(pieces->ring[i].items);
+		ts_json_deinit(&pieces->ring[i].text);
+	}
+	pthread_cond_destroy(&pieces->done);
+	pthread_cond_destroy(&pieces->filled);
+	pthread_mutex_destroy(&pieces->lock);
+	free(pieces);
+}
+
+int ts_pieces_add(struct ts_pieces *pieces, size_t n_bytes, void **ret_item)
+{
+	struct piece *piece = piece_at(pieces, pieces->n_filled);
+
+	if (!pieces->error && piece->n_bytes && piece->n_bytes + n_bytes > TS_PIECES_BYTES &&
+	    !hand_over(pieces))
+		piece = piece_at(pieces, pieces->n_filled);
+	if (!pieces->error && TS_GROW(piece->items, piece->n_allocated, piece->n_bytes + n_bytes))
+		pieces->error = -ENOMEM;
+	if (pieces->error)
+		return pieces->error;
+	*ret_item = piece->items + piece->n_bytes;
+	piece->n_bytes += n_bytes;
+	return 0;
+}
+
+int ts_pieces_end(struct ts_pieces *pieces)
+{
+	if (!pieces->error && piece_at(pieces, pieces->n_filled)->n_bytes)
+		hand_over(pieces);
+	if (!pieces->error)
+		pieces->error = collect(pieces, 0);
+	return pieces->error;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes a long text from many items, in threads. The caller adds items; they are cut into pieces of
+ * about TS_PIECES_BYTES bytes. Each piece is formatted by one thread into a text of its own, and
+ * the caller's thread writes the texts in the order of the items. So the output is the same with
+ * any number of threads. Threads start when the items are many (sbt/reader-threads.h); without a
+ * thread, the caller formats each piece when it is full.
+ *
+ * Memory is bounded: two pieces and their texts for each thread. Functions are called by one
+ * thread, and return 0, -ENOMEM, or the first error of `format` or `write` in the order of the
+ * items. After an error, nothing more is formatted or written.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/rpc/json.h"
+
+#define TS_PIECES_BYTES (32u * 1024)
+
+/* Receives whole lines, in order, in the caller's thread. A value other than 0 ends the writing. */
+typedef int ts_lines_fn(void *data, const char *lines, size_t n_bytes);
+
+struct ts_pieces_kind {
+	/*
+	 * Appends the text of the items to `text`; called in any thread. `state` is that thread's
+	 * own memory. If the result is an error, the text so far is still written.
+	 */
+	int (*format)(void *data, void *state, const uint8_t *items, size_t n_bytes,
+		      struct ts_json *text);
+	ts_lines_fn *write;
+	void *data; /* for both */
+	/* Memory of each thread, zeroed. The functions run in the caller's thread, or are NULL. */
+	size_t state_bytes;
+	int (*state_init)(void *data, void *state);
+	void (*state_deinit)(void *state);
+};
+
+struct ts_pieces;
+
+int ts_pieces_new(const struct ts_pieces_kind *kind, struct ts_pieces **ret_pieces);
+
+/* Drops the items that are not formatted, and ends the threads. Accepts NULL. */
+void ts_pieces_free(struct ts_pieces *pieces);
+
+/*
+ * Adds an item of n_bytes, a multiple of 8. The caller fills it before the next call. Items of one
+ * piece follow each other without a gap.
+ */
+int ts_pieces_add(struct ts_pieces *pieces, size_t n_bytes, void **ret_item);
+
+/* Formats and writes all items. */
+int ts_pieces_end(struct ts_pieces *pieces);

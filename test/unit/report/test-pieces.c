@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A text in pieces is the same with any number of threads; the first error in the order of the
+ * items is the result, and the text before it is written; memory stays bounded; pieces that are
+ * freed early leave no thread.
+ */
+#include "test/unit/harness.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include "proto/abi/base.h"
+#include "replay/report/pieces.h"
+
+#define N_ITEMS	    60000u /* of 24 bytes and more: many pieces */
+#define NO_ITEM	    UINT64_MAX
+#define LONG_ITEM   31000u /* its bytes are more than those of a piece */
+#define LONG_BYTES  (3u * TS_PIECES_BYTES)
+#define MAX_THREADS 16u
+
+struct item {
+	uint64_t number, n_bytes;
+	uint8_t rest[];
+};
+
+struct writer {
+	uint64_t fails_at;  /* item whose text cannot be made */
+	uint64_t stops_at;  /* item after whose text `write` fails */
+	uint64_t n_written; /* items */
+	unsigned n_states, n_running;
+	bool is_slow;
+};
+
+struct state {
+	struct writer *writer;
+	uint64_t n;
+};
+
+static int state_init(void *data, void *at)
+{
+	struct state *state = at;
+
+	ts_check(!state->writer && !state->n);
+	state->writer = data;
+	state->writer->n_states++;
+	return 0;
+}
+
+static void state_deinit(void *at)
+{
+	struct state *state = at;
+
+	state->writer->n_states--;
+}
+
+static int format(void *data, void *at, const uint8_t *items, size_t n_bytes, struct ts_json *text)
+{
+	struct writer *writer = data;
+	struct state *state = at;
+	int r = 0;
+
+	ts_check(state->writer == writer);
+	ts_check_int(text->n_bytes, 0);
+	__atomic_add_fetch(&writer->n_running, 1, __ATOMIC_RELAXED);
+	ts_check(__atomic_load_n(&writer->n_running, __ATOMIC_RELAXED) <= MAX_THREADS);
+	if (writer->is_slow && state->n % 3 == 0)
+		usleep(200);
+	state->n++;
+	for (size_t i = 0; !r && i < n_bytes;) {
+		const struct item *item = (const void *)(items + i);
+
+		r = item->number == writer->fails_at ? -EINVAL : 0;
+		if (!r)
+			ts_json_bytes(text, &item->number, sizeof(item->number));
+		i += item->n_bytes;
+	}
+	__atomic_sub_fetch(&writer->n_running, 1, __ATOMIC_RELAXED);
+	return r;
+}
+
+static int write_text(void *data, const char *text, size_t n_bytes)
+{
+	struct writer *writer = data;
+
+	ts_check(n_bytes % 8 == 0);
+	for (size_t i = 0; i < n_bytes; i += 8) {
+		uint64_t number;
+
+		memcpy(&number, text + i, sizeof(number));
+		ts_check_int(number, writer->n_written++);
+		if (number == writer->stops_at)
+			return -EPIPE;
+	}
+	return 0;
+}
+
+static unsigned n_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned n = 0;
+
+	ts_check(dir);
+	for (const struct dirent *entry; (entry = readdir(dir));)
+		n += entry->d_name[0] != '.';
+	closedir(dir);
+	return n;
+}
+
+static struct ts_pieces *new_pieces(struct writer *writer, const char *threads)
+{
+	const struct ts_pieces_kind kind = {.format = format,
+					    .write = write_text,
+					    .data = writer,
+					    .state_bytes = sizeof(struct state),
+					    .state_init = state_init,
+					    .state_deinit = state_deinit};
+	struct ts_pieces *pieces;
+
+	ts_check_int(setenv("TRACESMITH_THREADS", threads, 1), 0);
+	ts_check_int(ts_pieces_new(&kind, &pieces), 0);
+	return pieces;
+}
+
+static int add(struct ts_pieces *pieces, uint64_t number)
+{
+	const size_t n_rest = number == LONG_ITEM ? LONG_BYTES : number % 5 * 8;
+	void *at;
+	int r = ts_pieces_add(pieces, sizeof(struct item) + n_rest, &at);
+	struct item *item = at;
+
+	if (r)
+		return r;
+	ts_check(!((uintptr_t)item % 8));
+	item->number = number;
+	item->n_bytes = sizeof(struct item) + n_rest;
+	memset(item->rest, 0xff, n_rest);
+	return 0;
+}
+
+/* Returns the result; *ret_states is the number of threads with a state at the end. */
+static int run(struct writer *writer, const char *threads, unsigned *ret_states)
+{
+	struct ts_pieces *pieces = new_pieces(writer, threads);
+	int r = 0;
+
+	for (uint64_t i = 0; !r && i < N_ITEMS; i++)
+		r = add(pieces, i);
+	ts_check(!r || r == ts_pieces_end(pieces));
+	r = ts_pieces_end(pieces);
+	ts_check_int(ts_pieces_end(pieces), r);
+	*ret_states = writer->n_states;
+	ts_pieces_free(pieces);
+	ts_check_int(writer->n_states, 0);
+	return r;
+}
+
+static const char *const threads[] = {"1", "2", "4", "16"};
+static const unsigned counts[] = {1, 2, 4, 16};
+
+TS_TEST(all_items_are_written_in_order)
+{
+	for (unsigned i = 0; i < TS_ARRAY_LEN(threads); i++) {
+		for (int is_slow = 0; is_slow < 2; is_slow++) {
+			struct writer writer = {.fails_at = NO_ITEM,
+						.stops_at = NO_ITEM,
+						.is_slow = is_slow};
+			unsigned n_states;
+
+			ts_check_int(run(&writer, threads[i], &n_states), 0);
+			ts_check_int(writer.n_written, N_ITEMS);
+			ts_check_int(n_states, counts[i]);
+		}
+	}
+}
+
+TS_TEST(the_first_error_is_the_result)
+{
+	static const uint64_t items[] = {0, 77, LONG_ITEM, 50000, N_ITEMS - 1};
+
+	for (unsigned i = 0; i < TS_ARRAY_LEN(threads); i++) {
+		for (unsigned j = 0; j < TS_ARRAY_LEN(items); j++) {
+			struct writer fails = {.fails_at = items[j], .stops_at = NO_ITEM};
+			struct writer stops = {.fails_at = N_ITEMS - 1, .stops_at = items[j]};
+			unsigned n_states;
+
+			ts_check_int(run(&fails, threads[i], &n_states), -EINVAL);
+			ts_check_int(fails.n_written, items[j]);
+			if (items[j] == N_ITEMS - 1)
+				continue;
+			ts_check_int(run(&stops, threads[i], &n_states), -EPIPE);
+			ts_check_int(stops.n_written, items[j] + 1);
+		}
+	}
+}
+
+/* Few items are not worth a thread. */
+TS_TEST(few_items_start_no_thread)
+{
+	struct writer writer = {.fails_at = NO_ITEM, .stops_at = NO_ITEM};
+	struct ts_pieces *pieces = new_pieces(&writer, "16");
+
+	for (uint64_t i = 0; i < 3000; i++)
+		ts_check_int(add(pieces, i), 0);
+	ts_check_int(ts_pieces_end(pieces), 0);
+	ts_check_int(writer.n_written, 3000);
+	ts_check_int(writer.n_states, 1);
+	ts_pieces_free(pieces);
+}
+
+TS_TEST(pieces_without_an_item)
+{
+	struct writer writer = {.fails_at = NO_ITEM, .stops_at = NO_ITEM};
+	struct ts_pieces *pieces = new_pieces(&writer, "2");
+
+	ts_check_int(ts_pieces_end(pieces), 0);
+	ts_check_int(writer.n_written, 0);
+	ts_pieces_free(pieces);
+	ts_pieces_free(NULL);
+}
+
+TS_TEST(pieces_that_are_freed_early_end_their_threads)
+{
+	struct writer writer = {.fails_at = NO_ITEM, .stops_at = NO_ITEM, .is_slow = true};
+	/* ThreadSanitizer starts a thread of its own at the first thread. */
+	struct ts_pieces *pieces = new_pieces(&writer, "2");
+	unsigned before;
+
+	for (uint64_t i = 0; i < N_ITEMS; i++)
+		ts_check_int(add(pieces, i), 0);
+	ts_pieces_free(pieces);
+	before = n_threads();
+	writer.n_written = 0;
+	pieces = new_pieces(&writer, "16");
+	for (uint64_t i = 0; i < N_ITEMS; i++)
+		ts_check_int(add(pieces, i), 0);
+	ts_check_int(n_threads(), before + 15);
+	ts_pieces_free(pieces);
+	/* The kernel removes a thread from the list after it has told its joiner. */
+	for (unsigned i = 0; i < 1000 && n_threads() > before; i++)
+		usleep(1000);
+	ts_check_int(n_threads(), before);
+	ts_check(writer.n_written < N_ITEMS);
+}
