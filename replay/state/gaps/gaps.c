@@ -42,6 +42,7 @@ struct recent {
 /* The last operation of a stream. */
 struct last {
 	uint64_t op_id, end_ns;
+	bool is_awaited; /* its gap overlaps the window's end, and the operation after it is unknown */
 };
 
 struct finder {
@@ -54,6 +55,8 @@ struct finder {
 	uint64_t n_recent;
 	struct ts_blame_gap *found;
 	size_t n_found, n_found_allocated;
+	bool is_behind;	    /* an operation began at or after the window's end */
+	uint64_t n_awaited; /* streams whose `last` is awaited; valid if is_behind */
 	uint64_t n_ids;
 	uint64_t *ids; /* ids of the gaps in gaps->longest; a heap, shortest gap first */
 };
@@ -63,6 +66,14 @@ struct finder {
 static uint64_t length_of(const struct ts_gap *gap)
 {
 	return gap->op.start_ns - gap->start_ns;
+}
+
+/* Returns true if gap `i` is shorter than gap `j`; of equal ones, the later one counts as shorter. */
+static bool is_shorter(const struct finder *finder, size_t i, size_t j)
+{
+	uint64_t s = length_of(&finder->gaps->longest[i]), t = length_of(&finder->gaps->longest[j]);
+
+	return s != t ? s < t : finder->ids[i] > finder->ids[j];
 }
 
 static void swap_longest(struct finder *finder, size_t i, size_t j)
@@ -78,15 +89,14 @@ static void swap_longest(struct finder *finder, size_t i, size_t j)
 
 static void sink(struct finder *finder, size_t i)
 {
-	const struct ts_gap *gaps = finder->gaps->longest;
 	size_t n = finder->gaps->n_longest;
 
 	while (2 * i + 1 < n) {
 		size_t child = 2 * i + 1;
 
-		if (child + 1 < n && length_of(&gaps[child + 1]) < length_of(&gaps[child]))
+		if (child + 1 < n && is_shorter(finder, child + 1, child))
 			child++;
-		if (length_of(&gaps[i]) <= length_of(&gaps[child]))
+		if (!is_shorter(finder, child, i))
 			return;
 		swap_longest(finder, i, child);
 		i = child;
@@ -102,8 +112,7 @@ static void keep_longest(struct finder *finder, const struct ts_gap *gap, uint64
 		gaps->longest[i] = *gap;
 		finder->ids[i] = id;
 		gaps->n_longest++;
-		for (; i && length_of(&gaps->longest[i]) < length_of(&gaps->longest[(i - 1) / 2]);
-		     i = (i - 1) / 2)
+		for (; i && is_shorter(finder, i, (i - 1) / 2); i = (i - 1) / 2)
 			swap_longest(finder, i, (i - 1) / 2);
 	} else if (i && length_of(gap) > length_of(&gaps->longest[0])) {
 		gaps->longest[0] = *gap;
@@ -234,41 +243,79 @@ static int find_stream(struct finder *finder, const struct ts_state_op *op, uint
 		gaps->streams[gaps->n_streams++] = (struct ts_gap_stream){.session = op->session,
 									  .device = op->device,
 									  .context = op->context,
-									  .stream = op->stream,
-									  .from_ns = op->start_ns};
-		finder->lasts[i] = (struct last){op->op_id, op->start_ns};
+									  .stream = op->stream};
+		finder->lasts[i] = (struct last){.op_id = op->op_id, .end_ns = op->start_ns};
 	}
 	*ret_stream = i;
 	return 0;
 }
 
-static bool is_wanted(const struct ts_gaps_options *options, const struct ts_state_op *op,
-		      uint64_t ns)
+/* Returns true if the gap between the two operations counts. */
+static bool is_wanted(const struct ts_gaps_options *options, const struct last *last,
+		      const struct ts_state_op *op)
 {
-	return options->op_id ? op->op_id == options->op_id : ns >= options->least_ns;
+	if (op->start_ns <= last->end_ns || op->start_ns <= options->from_ns ||
+	    (options->to_ns && last->end_ns >= options->to_ns))
+		return false;
+	return options->op_id ? op->op_id == options->op_id
+			      : op->start_ns - last->end_ns >= options->least_ns;
+}
+
+static bool touches_window(const struct ts_gaps_options *options, const struct ts_state_op *op)
+{
+	return (op->end_ns > options->from_ns || op->start_ns >= options->from_ns) &&
+	       (!options->to_ns || op->start_ns < options->to_ns);
+}
+
+static void count_op(struct ts_gap_stream *stream, const struct ts_state_op *op)
+{
+	if (!stream->n_ops++)
+		stream->from_ns = stream->to_ns = op->start_ns;
+	if (op->end_ns <= stream->to_ns)
+		return;
+	stream->busy_ns +=
+		op->end_ns - (op->start_ns > stream->to_ns ? op->start_ns : stream->to_ns);
+	stream->to_ns = op->end_ns;
+}
+
+/*
+ * Notes that operations begin behind the window. A stream that is idle at the window's end awaits
+ * its next operation, which ends its gap; a stream that was not seen yet has no gap.
+ */
+static void pass_window(struct finder *finder)
+{
+	finder->is_behind = true;
+	for (size_t i = 0; i < finder->gaps->n_streams; i++) {
+		finder->lasts[i].is_awaited = finder->lasts[i].end_ns < finder->options->to_ns;
+		finder->n_awaited += finder->lasts[i].is_awaited;
+	}
 }
 
 static int take_op(struct finder *finder, const struct ts_state_op *op)
 {
-	struct ts_gap_stream *stream;
+	const struct ts_gaps_options *options = finder->options;
+	bool is_gap, is_counted = touches_window(options, op);
 	struct last *last;
 	uint32_t i;
-	int r = find_stream(finder, op, &i);
+	int r;
 
+	if (options->to_ns && op->start_ns >= options->to_ns && !finder->is_behind)
+		pass_window(finder);
+	r = find_stream(finder, op, &i);
 	if (r)
 		return r;
-	stream = &finder->gaps->streams[i];
 	last = &finder->lasts[i];
-	if (op->start_ns > last->end_ns &&
-	    is_wanted(finder->options, op, op->start_ns - last->end_ns))
+	is_gap = is_wanted(options, last, op);
+	if (is_gap)
 		r = add_gap(finder, op, i, last);
-	stream->n_ops++;
-	if (op->end_ns > last->end_ns || stream->n_ops == 1) {
-		stream->busy_ns +=
-			op->end_ns - (op->start_ns > last->end_ns ? op->start_ns : last->end_ns);
-		stream->to_ns = op->end_ns;
-		*last = (struct last){op->op_id, op->end_ns};
-	}
+	if (is_counted)
+		count_op(&finder->gaps->streams[i], op);
+	if (is_gap || is_counted)
+		ts_doubts_add(&finder->gaps->doubts, op);
+	finder->n_awaited -= last->is_awaited;
+	last->is_awaited = false;
+	if (op->end_ns > last->end_ns)
+		*last = (struct last){.op_id = op->op_id, .end_ns = op->end_ns};
 	finder->recent[finder->n_recent++ % RECENT] = (struct recent){
 		.end_ns = op->end_ns,
 		.op_id = op->op_id,
@@ -279,7 +326,8 @@ static int take_op(struct finder *finder, const struct ts_state_op *op)
 		.type = op->type,
 		.copy_kind = op->type == TS_ROW_MEMCPY ? op->row.memcpy_.copy_kind : 0,
 	};
-	return r;
+	/* No later row has a gap of the window. */
+	return !r && finder->is_behind && !finder->n_awaited ? TS_SBT_E_END : r;
 }
 
 /* ---- the passes ------------------------------------------------------------------------------ */
@@ -289,10 +337,7 @@ static int take_item(void *data, void *at)
 	const struct ts_state_item *item = at;
 	struct finder *finder = data;
 
-	if (!item->has_op)
-		return 0;
-	ts_doubts_add(&finder->gaps->doubts, &item->op);
-	return take_op(finder, &item->op);
+	return item->has_op ? take_op(finder, &item->op) : 0;
 }
 
 static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
@@ -324,10 +369,12 @@ static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
 			r = ts_relay_put(relay);
 	}
 	error = relay ? ts_relay_end(relay) : 0;
-	if (error || r != TS_SBT_E_END)
-		return error ? error : r;
+	if ((error && error != TS_SBT_E_END) || r != TS_SBT_E_END)
+		return error && error != TS_SBT_E_END ? error : r;
 	finder->gaps->is_damaged = is_damaged;
-	ts_doubts_finish(&finder->gaps->doubts, machine);
+	/* Calls without device rows have no time at which they would touch a window. */
+	if (!finder->options->from_ns && !finder->options->to_ns)
+		ts_doubts_finish(&finder->gaps->doubts, machine);
 	return 0;
 }
 
@@ -349,9 +396,9 @@ static int compare_longest(const void *a, const void *b)
 	const struct ts_gap *x = a, *y = b;
 	uint64_t s = length_of(x), t = length_of(y);
 
-	return s != t			   ? (s > t ? -1 : 1)
-	       : x->start_ns < y->start_ns ? -1
-					   : x->start_ns > y->start_ns;
+	if (s != t)
+		return s > t ? -1 : 1;
+	return x->op.number < y->op.number ? -1 : x->op.number > y->op.number;
 }
 
 static void note_listed(struct finder *finder, struct listed *listed)
@@ -415,6 +462,17 @@ static int compare_streams(const void *a, const void *b)
 	return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
+/* Drops streams without an operation and without a gap in the window. */
+static void drop_streams(struct ts_gaps *gaps)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < gaps->n_streams; i++)
+		if (gaps->streams[i].n_ops || gaps->streams[i].n_gaps)
+			gaps->streams[n++] = gaps->streams[i];
+	gaps->n_streams = n;
+}
+
 int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
 		 struct ts_gaps **ret_gaps)
 {
@@ -436,6 +494,7 @@ int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *opt
 	free(finder.ids);
 	if (r)
 		return r;
+	drop_streams(gaps);
 	if (gaps->n_streams)
 		qsort(gaps->streams, gaps->n_streams, sizeof(*gaps->streams), compare_streams);
 	if (gaps->n_longest)
