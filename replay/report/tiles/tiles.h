@@ -21,6 +21,10 @@
  *   `key_share` is that part in millionths, rounded down. Both are 0 if `share` has no nanosecond.
  * - In a lane of instants (host samples, counters) both shares are 0, and `key` is the key of most
  *   rows that start in the cell (of equal ones, the lowest key).
+ * - In a lane of a counter, the words of the shares hold the least and the largest value of the rows
+ *   that start in the cell, as floats: ts_tile_least(), ts_tile_largest(). The least one is rounded
+ *   down and the largest one up, so the values lie between them. A value that is no number counts
+ *   as a row, but not as a value. Without a value, both floats are no number, or `count` is 0.
  *
  * Threads. `struct ts_tiles` is shared by all threads. A reader is used by one thread at a time, so
  * each thread passes its own reader of the same file. The library prints nothing.
@@ -31,6 +35,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TS_TILE_CELLS	  256u
 #define TS_TILE_MAX_LEVEL 54u
@@ -47,6 +52,22 @@ struct ts_tile_cell {
 	uint32_t share;	    /* 0..TS_TILE_MILLION */
 	uint32_t key_share; /* 0..TS_TILE_MILLION */
 };
+
+/* Return the least and the largest value of a cell of a counter with rows; NaN: unknown. */
+static inline float ts_tile_least(const struct ts_tile_cell *cell)
+{
+	float value;
+
+	memcpy(&value, &cell->share, sizeof(value));
+	return value;
+}
+static inline float ts_tile_largest(const struct ts_tile_cell *cell)
+{
+	float value;
+
+	memcpy(&value, &cell->key_share, sizeof(value));
+	return value;
+}
 
 /* The order is the order of lanes below their process. */
 enum ts_lane_kind {

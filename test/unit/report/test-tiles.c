@@ -6,6 +6,7 @@
  */
 #include "test/unit/report/opened.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -24,6 +25,12 @@ static uint64_t random_number(uint64_t *state)
 }
 
 /* ---- a trace --------------------------------------------------------------------------------- */
+
+/* The value of a counter at a time: no float has it exactly, and some are no number. */
+static double value_at(uint64_t ns)
+{
+	return ns % 11 ? (double)(ns % 997) / 7 - 50.1 : NAN;
+}
 
 /* Adds a row of a random type. Times collide often, and some rows are long. */
 static void add_row(struct ts_sbt_session_writer *session, uint64_t *state, uint64_t base_ns,
@@ -57,7 +64,8 @@ static void add_row(struct ts_sbt_session_writer *session, uint64_t *state, uint
 	case 2:
 		r = ts_sbt_session_writer_add_row(session, TS_ROW_COUNTER,
 						  &(struct ts_row_counter){.start_ns = start_ns,
-									   .value = 3,
+									   .value = value_at(
+										   start_ns),
 									   .name = name});
 		break;
 	case 3:
@@ -142,6 +150,7 @@ static int write_trace(uint64_t seed, unsigned n, unsigned n_block)
 struct item {
 	uint64_t start_ns, end_ns, op_id;
 	uint32_t key;
+	double value; /* of a counter */
 };
 
 struct line {
@@ -329,7 +338,9 @@ static void read_line(const struct trace *trace, const struct ts_lane *lane, str
 		line->items[line->n++] =
 			(struct item){.start_ns = ts_row_start_ns(row.any) - origin_ns,
 				      .end_ns = ts_row_end_ns(row.schema, row.any) - origin_ns,
-				      .key = key};
+				      .key = key,
+				      .value = row.type == TS_ROW_COUNTER ? row.counter->value
+									  : NAN};
 	}
 	ts_sbt_cursor_free(cursor);
 	qsort(line->items, line->n, sizeof(*line->items), by_priority);
@@ -401,6 +412,36 @@ static struct ts_tile_cell brute_cell(const struct line *line, bool has_instants
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
+/* A float has the value, or is the next one on the side. */
+static void check_rounded(float got, double want, float side)
+{
+	ts_check(side > 0 ? (double)got >= want : (double)got <= want);
+	ts_check((double)got == want || (side > 0 ? (double)nextafterf(got, -side) < want
+						  : (double)nextafterf(got, -side) > want));
+}
+
+/* Compares the values of a counter's cell, and clears them. */
+static void compare_values(struct ts_tile_cell *got, const struct line *line, uint64_t from_ns,
+			   uint64_t to_ns)
+{
+	double least = NAN, largest = NAN;
+
+	for (size_t i = 0; i < line->n && line->items[i].start_ns < to_ns; i++)
+		if (line->items[i].start_ns >= from_ns) {
+			least = fmin(least, line->items[i].value);
+			largest = fmax(largest, line->items[i].value);
+		}
+	if (got->count && isnan(least)) {
+		ts_check(isnan(ts_tile_least(got)) && isnan(ts_tile_largest(got)));
+	} else if (got->count) {
+		check_rounded(ts_tile_least(got), least, -INFINITY);
+		check_rounded(ts_tile_largest(got), largest, INFINITY);
+	} else {
+		ts_check(!got->share && !got->key_share);
+	}
+	got->share = got->key_share = 0;
+}
+
 static void compare_cell(const struct ts_tile_cell *got, const struct ts_tile_cell *want)
 {
 	ts_check_int(got->count, want->count);
@@ -424,6 +465,8 @@ static void compare_view(struct trace *trace, const struct ts_lane *lane, const 
 		uint64_t from_ns = (first * TS_TILE_CELLS + i) << level;
 		struct ts_tile_cell want = brute_cell(line, has_instants, from_ns, level);
 
+		if (lane->kind == TS_LANE_COUNTER)
+			compare_values(&cells[i], line, from_ns, from_ns + (UINT64_C(1) << level));
 		compare_cell(&cells[i], &want);
 	}
 }
@@ -527,8 +570,13 @@ static void compare_rows(struct trace *trace, const struct ts_lane *lane, const 
 					       : rows.at[i].type == TS_ROW_MEMCPY ? 8
 					       : rows.at[i].type == TS_ROW_API	  ? 7
 										  : 0);
-		if (rows.at[i].type == TS_ROW_COUNTER)
-			ts_check(rows.at[i].value == 3);
+		if (rows.at[i].type == TS_ROW_COUNTER) {
+			double value = value_at(ts_tiles_origin_ns(trace->tiles) +
+						rows.at[i].start_ns);
+
+			ts_check(rows.at[i].value == value ||
+				 (isnan(value) && isnan(rows.at[i].value)));
+		}
 	}
 	ts_check(sum == want_sum);
 	free(rows.at);

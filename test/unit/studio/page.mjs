@@ -34,6 +34,13 @@ tests['tiles are decoded'] = () => {
 	assert.deepEqual([first.count, second.count, first.exact, first.busy], [2, 1, false, true]);
 };
 
+tests['cells of counters have values'] = () => {
+	const bits = (value) => new Uint32Array(new Float32Array([value]).buffer)[0];
+	const cells = [[0, [7, 2, bits(-1.5), bits(40)]], [1, [7, 1, bits(3), bits(3)]], [2, [7, 1, bits(NaN), bits(NaN)]]];
+	const [one] = tile.decodeTiles(makeAnswer([3], 1, 20, 5, 0, cells)).lanes[0].tiles;
+	assert.deepEqual([0, 1, 2, 3].map((cell) => tile.valuesOf(one, cell)), [[-1.5, 40], [3, 3], undefined, undefined]);
+};
+
 tests['malformed tiles are rejected'] = () => {
 	const good = makeAnswer([1], 1, 3, 0, 0, []);
 	assert.equal(tile.decodeTiles(good).lanes[0].tiles[0].busy, false);

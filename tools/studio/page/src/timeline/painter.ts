@@ -5,7 +5,7 @@ import { colourOf, css, fixedColour, GREY, hashText, muted, pixel, Rgb } from '.
 import { elide } from '../core/names';
 import { firstFrom, Steps } from '../core/steps';
 import { formatDuration, formatInstant, roundStep, ticks } from '../core/time';
-import { CELLS, levelOf, MAX_LEVEL, Tile } from '../core/tile';
+import { CELLS, levelOf, MAX_LEVEL, Tile, valuesOf } from '../core/tile';
 import { RowCache, RowChunk, ROWS_LIMIT, CHUNK_LEVELS } from '../data/row-cache';
 import { TileCache } from '../data/tile-cache';
 import { Model, Selection } from '../model';
@@ -16,6 +16,7 @@ const LABEL_PIXELS = 26;
 const ANCESTORS = 10;
 const MOST_TILES = 2000; // of a frame
 const BAR = DEPTH_HEIGHT - 2;
+const SOFT = 110; // opacity of a counter's values between the least and the largest, of 255
 
 export interface Theme {
 	background: string;
@@ -33,7 +34,8 @@ export interface Hit {
 	ns: number;          // in the lane's trace
 	row?: Selection;
 	value?: number;      // of the row, if the lane is a counter
-	cell?: { key: number; count: number; share: number; width: number };
+	cell?: { key: number; count: number; share: number; width: number; values?: [number, number] };
+	deeper?: number;     // levels that are not drawn: the place is that of their strip
 }
 
 function themeOf(element: Element): Theme {
@@ -43,6 +45,11 @@ function themeOf(element: Element): Theme {
 		background: value('--timeline'), group: value('--group'), text: value('--text'), dim: value('--dim'),
 		grid: value('--grid'), accent: value('--accent'), shade: value('--shade'), selected: value('--selected'),
 	};
+}
+
+/* A float of 32 bits, with as many digits as it has. */
+function shortest(value: number): string {
+	return String(Number(value.toPrecision(7)));
 }
 
 export class Painter {
@@ -153,7 +160,7 @@ export class Painter {
 			const chunks = rows.get(lane);
 			if (chunks)
 				this.drawChunks(lane, chunks, y, width);
-			else if (lane.info.rows > 0)
+			else if (lane.info.rows > 0 && lane.info.kind !== 'counter')
 				this.laneNames(lane, y, width);
 			this.laneGaps(lane, y, width);
 			this.laneSlack(lane, width);
@@ -371,11 +378,16 @@ export class Painter {
 		const { view } = this.model;
 		const offset = this.model.offsetOf(lane.info.id);
 		this.pixelOf.clear();
-		this.strips.lane({ y, height, from: view.from - offset, nsPerPixel: view.nsPerPixel, level: this.level,
-			end: Math.min(view.to - offset, view.duration) },
-		(index) => this.find(lane, index), (key) => {
+		this.strips.lane(place, (index) => this.find(lane, index), (key) => {
 			let value = this.pixelOf.get(key);
 			if (value === undefined) {
+		const place = { y, height, from: view.from - offset, nsPerPixel: view.nsPerPixel, level: this.level,
+			end: Math.min(view.to - offset, view.duration) };
+		if (lane.info.kind === 'counter') {
+			const colour = colourOf(hashText(lane.info.name));
+			this.strips.counter(place, (index) => this.find(lane, index), pixel(colour), pixel(colour, SOFT));
+			return;
+		}
 				value = pixel(this.colour(lane, key));
 				this.pixelOf.set(key, value);
 			}
@@ -599,7 +611,10 @@ export class Painter {
 		if (!tile || cell < 0)
 			return;
 		const i = 4 * (cell % CELLS);
-		if (tile.words[i] || tile.words[i + 1])
+		if (lane.info.kind === 'counter')
+			hit.cell = { key: tile.words[i], count: tile.words[i + 1], share: tile.words[i + 1] ? 1 : 0, width: cellNs,
+				values: valuesOf(tile, i / 4) };
+		else if (tile.words[i] || tile.words[i + 1])
 			hit.cell = { key: tile.words[i], count: tile.words[i + 1], share: tile.words[i + 2] / 1e6, width: cellNs };
 	}
 
@@ -624,3 +639,9 @@ export class Painter {
 		return [];
 	}
 }
+		if (hit.cell && hit.lane.info.kind === 'counter') {
+			const { values, count, width } = hit.cell;
+			return [hit.lane.info.name, !values ? 'no value here' : (values[0] === values[1] ? shortest(values[0]) :
+				shortest(values[0]) + ' to ' + shortest(values[1])) + ', ' + count + (count === 1 ? ' value in ' : ' values in ') +
+				formatDuration(width)];
+		}
