@@ -261,8 +261,25 @@ int ts_tiles_layer_view(const struct ts_tiles_layer *layer, const struct ts_tile
 int ts_tiles_layer_rows(const struct ts_tiles_layer *layer, uint32_t lane, uint64_t from_ns,
 			uint64_t to_ns, size_t limit, struct ts_tile_rows *ret_rows);
 
+/*
+ * Places are ordered by start; at one start by the lane's id, then by block and index, the position
+ * in the file. So the order is the same for each search of a file.
+ */
+struct ts_tile_place {
+	uint64_t start_ns;
+	uint64_t block;
+	uint32_t lane; /* id of the stream, the thread, ...; 0: before all lanes */
+	uint32_t index;
+};
+
+/* Returns the place behind all rows that start at this time. */
+static inline struct ts_tile_place ts_tile_place_after(uint64_t start_ns)
+{
+	return (struct ts_tile_place){start_ns, UINT64_MAX, UINT32_MAX, UINT32_MAX};
+}
+
 struct ts_tiles_search {
-	uint64_t from_ns; /* the next row starts after this time; backward: before it */
+	struct ts_tile_place from; /* the next row is behind this place; backward: before it */
 	bool is_backward;
 	/* Returns true if rows of this key are wanted. */
 	bool (*is_wanted)(void *data, uint32_t key);

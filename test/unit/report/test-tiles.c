@@ -713,12 +713,14 @@ TS_TEST(searches_equal_brute_force)
 	ts_check(n_lines > 1 && n_matches > 10);
 	for (int i = 0; i < 200; i++) {
 		uint64_t best_ns = 0;
+		uint64_t from_ns = random_number(&seed) % ts_tiles_duration_ns(trace.tiles);
 
 		search.is_backward = i % 2;
-		search.from_ns = random_number(&seed) % ts_tiles_duration_ns(trace.tiles);
+		search.from = search.is_backward ? (struct ts_tile_place){.start_ns = from_ns}
+						 : ts_tile_place_after(from_ns);
 		for (size_t k = 0; k < n_lines; k++) {
 			uint64_t want_ns =
-				brute_search(&lines[k], key, search.from_ns, search.is_backward);
+				brute_search(&lines[k], key, from_ns, search.is_backward);
 
 			if (want_ns && (!best_ns || (want_ns > best_ns) == search.is_backward))
 				best_ns = want_ns;
@@ -731,11 +733,57 @@ TS_TEST(searches_equal_brute_force)
 		ts_check_int(match.row.op_id, 8);
 	}
 	search.is_backward = false;
-	search.from_ns = ts_tiles_duration_ns(trace.tiles);
+	search.from = ts_tile_place_after(ts_tiles_duration_ns(trace.tiles));
 	ts_check_int(ts_tiles_search(trace.tiles, trace.reader, &search, &match),
 		     TS_SBT_E_NOT_FOUND);
 	for (size_t k = 0; k < n_lines; k++)
 		free_line(&lines[k]);
+	close_trace(&trace);
+}
+
+static bool is_any(void *data, uint32_t key)
+{
+	return !data && key;
+}
+
+/* Many rows start together: each is found once on the way forward, and once on the way back. */
+TS_TEST(searches_reach_each_row)
+{
+	struct trace trace = {.fd = write_trace(51, 3000, 100)};
+	struct ts_tiles_search search = {.is_wanted = is_any};
+	struct ts_tile_place *places = calloc(3000, sizeof(*places));
+	struct ts_tile_match match;
+	size_t n = 0, n_ties = 0;
+
+	open_trace(&trace);
+	while (!ts_tiles_search(trace.tiles, trace.reader, &search, &match)) {
+		const struct ts_tile_place *last = &search.from;
+
+		ts_check(n < 3000);
+		places[n++] = (struct ts_tile_place){match.row.start_ns, match.row.block,
+						     match.lane, match.row.index};
+		ts_check(places[n - 1].start_ns >= last->start_ns);
+		if (places[n - 1].start_ns == last->start_ns) {
+			ts_check(places[n - 1].lane >= last->lane);
+			n_ties += last->lane != 0;
+		}
+		search.from = places[n - 1];
+	}
+	ts_check_int(n, 3000);
+	ts_check(n_ties > 10);
+	search.is_backward = true;
+	search.from.start_ns = UINT64_MAX;
+	while (n--) {
+		ts_check_int(ts_tiles_search(trace.tiles, trace.reader, &search, &match), 0);
+		ts_check_int(match.row.start_ns, places[n].start_ns);
+		ts_check_int(match.lane, places[n].lane);
+		ts_check_int(match.row.block, places[n].block);
+		ts_check_int(match.row.index, places[n].index);
+		search.from = places[n];
+	}
+	ts_check_int(ts_tiles_search(trace.tiles, trace.reader, &search, &match),
+		     TS_SBT_E_NOT_FOUND);
+	free(places);
 	close_trace(&trace);
 }
 

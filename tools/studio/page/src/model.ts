@@ -20,6 +20,7 @@ export interface Selection {
 	key: number;
 	op: Integer;
 	depth: number;
+	row?: Integer; // its number, if several rows may have these times
 }
 
 export interface GapMark {

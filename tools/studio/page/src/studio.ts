@@ -129,6 +129,14 @@ export class Studio implements Shell {
 	goToSpan(from: number, to: number, lane?: number): void {
 		const margin = Math.max(1, to - from) * 0.6;
 		this.model.show(from - margin, to + margin);
+	/* The row of a match, with its depth. */
+	private async findMatch(match: Match): Promise<Selection> {
+		const { lane, start, end, op, key, row } = match;
+		const rows = await this.model.api.numbered(lane, start);
+		const index = (rows.row || []).findIndex((number) => String(number) === String(row));
+		return { lane, start, end, op, key, depth: index < 0 ? 0 : rows.depth[index], row };
+	}
+
 		this.model.setCursor((from + to) / 2);
 		const shown = lane !== undefined ? this.model.tree.shown(lane) : undefined;
 		if (shown)
@@ -576,11 +584,13 @@ export class Studio implements Shell {
 		const controller = new AbortController();
 		const choice = ++this.choices;
 		this.searching = controller;
-		const from = this.match ? this.match.start : direction > 0 ? Math.max(0, this.model.view.from) : this.model.view.to;
+		const trace = this.model.focusedLane === undefined ? 0 : this.model.traceOf(this.model.focusedLane);
+		const offset = this.model.offsetOfTrace(trace);
+		const edge = direction > 0 ? this.model.view.from - offset - 1 : Math.max(0, this.model.view.to - offset);
+		const from = this.match && this.model.traceOf(this.match.lane) === trace ? this.match : edge < 0 ? undefined : edge;
 		result.textContent = 'searching\u2026';
 		try {
 			const regex = byId<HTMLInputElement>('search-regex').checked;
-			const trace = this.model.focusedLane === undefined ? 0 : this.model.traceOf(this.model.focusedLane);
 			let found: Match;
 			try {
 				found = await this.model.api.search(text, from, direction, regex, trace, controller.signal);
@@ -588,12 +598,11 @@ export class Studio implements Shell {
 				if (!(error instanceof ApiError) || error.status !== 404)
 					throw error;
 				// Go on at the other end.
-				found = await this.model.api.search(text, direction > 0 ? 0 : this.model.view.duration + 1, direction, regex, trace,
-					controller.signal);
+				found = await this.model.api.search(text, undefined, direction, regex, trace, controller.signal);
 			}
 			this.match = found;
 			result.textContent = formatCount(found.matches) + (found.matches === 1 ? ' match' : ' matches');
-			const row = await this.find(found.lane, found.start, found.end, found.op, found.key);
+			const row = await this.findMatch(found);
 			if (choice === this.choices)
 				this.choose(row, true);
 		} catch (error) {

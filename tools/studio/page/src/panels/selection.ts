@@ -57,7 +57,7 @@ export class SelectionPanel extends Panel {
 		}
 		void this.ask(this.root, 'Reading the row\u2026', async (signal) => {
 			const { api } = this.model;
-			const row = await api.rowAt(selection.lane, selection.start, selection.depth, signal).catch((error) => {
+			const row = await api.rowAt(selection.lane, selection.start, selection.depth, selection.row, signal).catch((error) => {
 				if (error instanceof ApiError && error.status === 404 && selection.op && selection.op !== '0')
 					return api.rowOf(selection.op, this.model.traceOf(selection.lane), this.model.lane(selection.lane)?.session, signal);
 				throw error;
