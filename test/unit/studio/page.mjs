@@ -140,12 +140,12 @@ tests['integers of 64 bits stay exact'] = () => {
 
 tests['a link keeps the view'] = () => {
 	const state = { token: 'ab12', from: 10, to: 2000, lane: 3, row: 44, at: 55, op: '18446744073709551615', tab: 'gaps', colour: 'stream',
-		folded: [4, 5], span: [20, 30], marks: [{ ns: 5, label: 'a:b &#=?\u00e9' }, { ns: 7, label: '' }], offset: -9 };
+		folded: [4, 5], expanded: [6], span: [20, 30], marks: [{ ns: 5, label: 'a:b &#=?\u00e9' }, { ns: 7, label: '' }], offset: -9 };
 	assert.deepEqual(fragment.parseFragment(fragment.formatFragment(state)), state);
 };
 
 tests['malformed fragments are left out'] = () => {
-	const state = fragment.parseFragment('#token=<x>&from=9&to=3&lane=-x&op=1e9&tab=..%2F&folded=1..2&span=5..5&mark=x&mark=99999999999999999');
+	const state = fragment.parseFragment('#token=<x>&from=9&to=3&lane=-x&op=1e9&tab=..%2F&folded=1..2&expanded=x&span=5..5&mark=x&mark=99999999999999999');
 	for (const value of Object.values(state))
 		assert.equal(value, undefined);
 	assert.equal(fragment.parseFragment('#' + 'mark=1&'.repeat(10000)).marks.length, 100);
@@ -256,6 +256,27 @@ tests['lanes in a circle do not hang'] = () => {
 	const tree = new page.LaneTree([lane(1, 2, 'thread'), lane(2, 1, 'thread')]);
 	assert.equal(tree.visible.length, 0);
 	tree.unfold(1);
+};
+
+tests['more than eight levels are expanded on demand'] = () => {
+	const tree = new page.LaneTree([lane(1, 0, 'process', 0), lane(2, 1, 'ranges', 50, 8), lane(3, 1, 'kernel_events', 50, 2), lane(4, 1, 'thread')]);
+	const [, ranges, events] = tree.visible.filter((item) => item.info.kind !== 'thread');
+	assert.deepEqual([ranges.depth, page.hiddenLevels(ranges), page.hasManyLevels(ranges)], [8, 0, false]);
+	// Each level has room of its own.
+	assert.ok(ranges.height >= 8 * 18 && events.height >= 2 * 18);
+	const height = ranges.height;
+	assert.ok(tree.deepen(2, 11));
+	assert.deepEqual([ranges.depth, page.hiddenLevels(ranges), page.hasManyLevels(ranges)], [8, 3, true]);
+	assert.ok(ranges.height > height && ranges.height < height + 18);
+	tree.expand(2, true);
+	assert.deepEqual([ranges.depth, page.hiddenLevels(ranges), tree.expandedIds()], [11, 0, [2]]);
+	assert.equal(ranges.height, height + 3 * 18);
+	assert.equal(tree.visible[3].y, ranges.y + ranges.height + events.height);
+	assert.ok(tree.deepen(2, 12) && ranges.depth === 12);
+	tree.update([lane(2, 1, 'ranges', 60, 9)]);
+	assert.equal(ranges.depth, 12);
+	tree.expand(2, false);
+	assert.deepEqual([ranges.depth, page.hiddenLevels(ranges), tree.expandedIds()], [8, 4, []]);
 };
 
 tests['zoom keeps the time under the pointer'] = () => {

@@ -165,6 +165,11 @@ export class Studio implements Shell {
 		if (hit.lane.layer) {
 			// An emulated row has other times than the row of the trace, which the panels know.
 			if (hit.row)
+		if (hit.deeper) {
+			this.model.tree.expand(hit.lane.info.id, true);
+			this.model.emit('lanes');
+			return;
+		}
 				this.chooseEmulated(hit.row.op, hit.lane.info.session);
 			else if (hit.cell && hit.cell.share > 0)
 				void this.chooseAt(hit, choice);
@@ -722,6 +727,7 @@ export class Studio implements Shell {
 	}
 
 	private restore(state: ViewState): void {
+		state.expanded = model.tree.expandedIds();
 		const { model } = this;
 		if (state.folded)
 			model.tree.setFolded(state.folded);
@@ -742,6 +748,8 @@ export class Studio implements Shell {
 		if (state.lane !== undefined && state.row !== undefined)
 			void this.restoreRow(state.lane, state.row, state.op);
 		else if (state.op !== undefined && state.op !== '0')
+		for (const lane of state.expanded || [])
+			model.tree.expand(lane, true);
 			void this.restoreSelection(state.op, state.lane);
 		model.emit('lanes');
 	}

@@ -9,6 +9,6 @@ export * as names from './names';
 export * as steps from './steps';
 export * as tile from './tile';
 export * as time from './time';
-export { LaneTree } from '../timeline/lanes';
+export { hasManyLevels, hiddenLevels, LaneTree } from '../timeline/lanes';
 export { bindingOf, keyName, KEYS } from '../timeline/keys';
 export { View } from '../timeline/view';

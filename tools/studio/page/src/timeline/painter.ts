@@ -9,7 +9,7 @@ import { CELLS, levelOf, MAX_LEVEL, Tile, valuesOf } from '../core/tile';
 import { RowCache, RowChunk, ROWS_LIMIT, CHUNK_LEVELS } from '../data/row-cache';
 import { TileCache } from '../data/tile-cache';
 import { Model, Selection } from '../model';
-import { DEPTH_HEIGHT, Lane } from './lanes';
+import { DEPTH_HEIGHT, hiddenLevels, Lane, MORE_HEIGHT } from './lanes';
 import { Found, Strips } from './strips';
 
 const LABEL_PIXELS = 26;
@@ -278,7 +278,7 @@ export class Painter {
 	private drawChunks(lane: Lane, chunks: RowChunk[], y: number, width: number): void {
 		const { view } = this.model;
 		const offset = this.model.offsetOf(lane.info.id);
-		const right = new Float64Array(lane.depth).fill(-1e9);
+		const right = new Float64Array(lane.depth + 1).fill(-1e9);
 		if (lane.info.kind === 'counter' && chunks.every((chunk) => chunk.value)) {
 			this.drawCounter(lane, chunks, y, width, offset);
 			return;
@@ -322,7 +322,7 @@ export class Painter {
 				break;
 			if (end < from)
 				continue;
-			const depth = Math.min(chunk.depth[i], lane.depth - 1);
+			const depth = Math.min(chunk.depth[i], lane.depth);
 			const x0 = Math.max(-2, view.x(start + offset));
 			let x1 = Math.min(width + 2, view.x(end + offset));
 			if (x1 <= right[depth])
@@ -331,6 +331,12 @@ export class Painter {
 			right[depth] = Math.ceil(x0) === Math.ceil(x1) ? Math.ceil(x1) : x1;
 			const key = chunk.key[i];
 			const top = y + depth * DEPTH_HEIGHT;
+			if (depth === lane.depth) {
+				// Levels that are not drawn: the strip shows where they have rows.
+				context.fillStyle = this.theme.dim;
+				context.fillRect(x0, top, x1 - x0, MORE_HEIGHT - 4);
+				continue;
+			}
 			const colour = model.colour === 'correlation' ? colourOf(hashText('op ' + chunk.op[i])) : this.colour(lane, key);
 			context.fillStyle = css(colour);
 			context.fillRect(x0, top, x1 - x0 - (x1 - x0 > 4 ? 0.6 : 0), Math.min(BAR, lane.height - 6));
@@ -577,7 +583,12 @@ export class Painter {
 		const hit: Hit = { lane, ns };
 		if (!lane.info.rows)
 			return hit;
-		const depth = Math.max(0, Math.min(lane.depth - 1, Math.floor((y + this.scroll - lane.y - 3) / DEPTH_HEIGHT)));
+		const place = Math.max(0, Math.floor((y + this.scroll - lane.y - 3) / DEPTH_HEIGHT));
+		if (place >= lane.depth && hiddenLevels(lane)) {
+			hit.deeper = hiddenLevels(lane);
+			return hit;
+		}
+		const depth = Math.min(lane.depth - 1, place);
 		const slack = model.view.nsPerPixel * 3;
 		let best = Infinity;
 		const ranges = this.rows.ranges(lane.info, lane.layer, this.level, Math.max(0, ns), ns + 1, model.view.duration);
@@ -588,7 +599,7 @@ export class Painter {
 				continue;
 			known = true;
 			for (let i = 0; i < chunk.start.length && chunk.start[i] <= ns + slack; i++) {
-				if (Math.min(chunk.depth[i], lane.depth - 1) !== depth || chunk.end[i] < ns - slack)
+				if (chunk.depth[i] !== depth || chunk.end[i] < ns - slack)
 					continue;
 				const distance = ns < chunk.start[i] ? chunk.start[i] - ns : ns > chunk.end[i] ? ns - chunk.end[i] : 0;
 				if (distance <= best) {
@@ -620,6 +631,8 @@ export class Painter {
 
 	describe(hit: Hit): string[] {
 		const { model } = this;
+		if (hit.deeper)
+			return [hit.deeper + (hit.deeper === 1 ? ' more level' : ' more levels'), 'click to show them'];
 		if (hit.row) {
 			const name = model.nameOf(hit.row.lane, hit.row.key);
 			const slack = model.slackOf(hit.row.lane, hit.row.start, hit.row.op);
