@@ -6,6 +6,7 @@ import { Integer } from './core/json';
 import { clean, shorten } from './core/names';
 import { formatCount, formatDuration, formatInstant, parseTime } from './core/time';
 import { ApiError, isAbort, Match, RowColumns } from './data/api';
+import { GapMarks } from './data/gap-marks';
 import { ColourMode, Model, Selection } from './model';
 import { ComparePanel } from './panels/compare';
 import { ErrorsPanel } from './panels/errors';
@@ -35,6 +36,7 @@ export class Studio implements Shell {
 	private readonly timeline: Timeline;
 	private readonly tabs: Tabs;
 	private readonly gaps: GapsPanel[]; // of each trace
+	private readonly gapMarks: GapMarks;
 	private readonly live: LivePanel;
 	private readonly errors: ErrorsPanel;
 	private addressTimer: ReturnType<typeof setTimeout> | undefined;
@@ -50,6 +52,7 @@ export class Studio implements Shell {
 	constructor(readonly model: Model, private readonly token: string, readonly fail: (error: unknown) => void) {
 		const two = model.trace.traces > 1;
 		this.gaps = (two ? [0, 1] : [0]).map((trace) => new GapsPanel(this, trace));
+		this.gapMarks = new GapMarks(model);
 		this.live = new LivePanel(this);
 		this.errors = new ErrorsPanel(this);
 		const panels = [new SummaryPanel(this), new SelectionPanel(this), new SpanPanel(this), new StatePanel(this), this.gaps[0],
@@ -80,7 +83,7 @@ export class Studio implements Shell {
 		}, 60);
 		if (model.trace.live)
 			this.live.start((duration) => this.grow(duration));
-		(window as unknown as { studio: unknown }).studio = { idle: () => this.timeline.idle() };
+		(window as unknown as { studio: unknown }).studio = { idle: () => this.timeline.idle() && !this.gapMarks.busy };
 	}
 
 	/* The timeline's requests failed. The server keeps few emulations: one that is gone is drawn no more. */
@@ -126,9 +129,6 @@ export class Studio implements Shell {
 		return { lane, start, end, op, key: index < 0 ? key : rows.key[index], depth: index < 0 ? 0 : rows.depth[index] };
 	}
 
-	goToSpan(from: number, to: number, lane?: number): void {
-		const margin = Math.max(1, to - from) * 0.6;
-		this.model.show(from - margin, to + margin);
 	/* The row of a match, with its depth. */
 	private async findMatch(match: Match): Promise<Selection> {
 		const { lane, start, end, op, key, row } = match;
@@ -137,6 +137,9 @@ export class Studio implements Shell {
 		return { lane, start, end, op, key, depth: index < 0 ? 0 : rows.depth[index], row };
 	}
 
+	goToSpan(from: number, to: number, lane?: number): void {
+		const margin = Math.max(1, to - from) * 0.6;
+		this.model.show(from - margin, to + margin);
 		this.model.setCursor((from + to) / 2);
 		const shown = lane !== undefined ? this.model.tree.shown(lane) : undefined;
 		if (shown)
@@ -162,14 +165,14 @@ export class Studio implements Shell {
 	private clicked(hit: Hit): void {
 		const choice = ++this.choices;
 		this.tabs.setSide(this.model.traceOf(hit.lane.info.id));
-		if (hit.lane.layer) {
-			// An emulated row has other times than the row of the trace, which the panels know.
-			if (hit.row)
 		if (hit.deeper) {
 			this.model.tree.expand(hit.lane.info.id, true);
 			this.model.emit('lanes');
 			return;
 		}
+		if (hit.lane.layer) {
+			// An emulated row has other times than the row of the trace, which the panels know.
+			if (hit.row)
 				this.chooseEmulated(hit.row.op, hit.lane.info.session);
 			else if (hit.cell && hit.cell.share > 0)
 				void this.chooseAt(hit, choice);
@@ -323,6 +326,8 @@ export class Studio implements Shell {
 			this.tabs.refresh();
 			if (this.allArrows)
 				void this.readArrows();
+			if (this.model.colour === 'cause')
+				void this.readGaps();
 		}, change === 'selection' ? 0 : SETTLE_DELAY);
 		const { view } = this.model;
 		byId('corner').textContent = formatDuration(view.span) + ' in view';
@@ -449,6 +454,18 @@ export class Studio implements Shell {
 		this.model.emit('overlay');
 	}
 
+	/* The gaps of the view, for colours by cause. */
+	private async readGaps(): Promise<void> {
+		try {
+			const n = await this.gapMarks.read();
+			if (n !== undefined)
+				byId('search-result').textContent = formatCount(n) + (n === 1 ? ' gap in view' : ' gaps in view');
+		} catch (error) {
+			if (!isAbort(error))
+				byId('search-result').textContent = 'no gaps: ' + clean(error instanceof Error ? error.message : error, 120);
+		}
+	}
+
 	private fit(): void {
 		const { selection, span } = this.model;
 		if (selection) {
@@ -552,7 +569,7 @@ export class Studio implements Shell {
 		this.model.colour = mode;
 		byId<HTMLSelectElement>('colour').value = mode;
 		if (mode === 'cause')
-			this.gaps.forEach((panel) => panel.ensure());
+			void this.readGaps();
 		this.model.emit('colour');
 		this.saveAddress();
 	}
@@ -710,6 +727,7 @@ export class Studio implements Shell {
 		state.span = model.span;
 		state.marks = model.marks;
 		state.folded = model.tree.foldedIds();
+		state.expanded = model.tree.expandedIds();
 		state.side = this.tabs.side;
 		state.offset = model.offset;
 		if (model.colour !== 'name')
@@ -727,10 +745,11 @@ export class Studio implements Shell {
 	}
 
 	private restore(state: ViewState): void {
-		state.expanded = model.tree.expandedIds();
 		const { model } = this;
 		if (state.folded)
 			model.tree.setFolded(state.folded);
+		for (const lane of state.expanded || [])
+			model.tree.expand(lane, true);
 		if (state.marks)
 			model.marks = state.marks;
 		if (state.offset)
@@ -748,8 +767,6 @@ export class Studio implements Shell {
 		if (state.lane !== undefined && state.row !== undefined)
 			void this.restoreRow(state.lane, state.row, state.op);
 		else if (state.op !== undefined && state.op !== '0')
-		for (const lane of state.expanded || [])
-			model.tree.expand(lane, true);
 			void this.restoreSelection(state.op, state.lane);
 		model.emit('lanes');
 	}
@@ -809,6 +826,7 @@ export class Studio implements Shell {
 			this.model.emit('lanes');
 		this.model.emit('trace');
 		this.model.forgetInfo();
+		this.gapMarks.forget();
 		this.tabs.grown();
 	}
 }
