@@ -362,6 +362,30 @@ class Panels(pages.Case):
     @THOROUGH
     def test_summary_of_devices(self):
         for name in ('pipeline', 'train', 'failing'):
+    @THOROUGH
+    def test_slack_of_a_session(self):
+        """To the latest end of all processes, and to that of one; the second trace has processes of its own."""
+        path = self.path('merged.sbt')
+        self.assertEqual(harness.tsctl('merge', '-o', path, studio.golden('pipeline'), studio.golden('pipeline-longer')).status, 0)
+        for names, side in (((path,), 0), (('train', path), 1)):
+            page, server = self.open(*names)
+            if side:
+                page.click('#sides button:nth-of-type(2)')
+            self.tab(page, 'path')
+            answers = {}
+            for session in (None, 1, 2):
+                body = {'question': 'graph', 'options': {}, 'trace': side, **({'session': session} if session else {})}
+                lines = map(json.loads, server.ask('/api/ask', 'POST', body).body.splitlines())
+                answers[session] = sorted([line.get('slack_ns', 0), line['end_ns'] - line['start_ns']] for line in lines
+                                          if line['type'] == 'node' and line['kind'] == 'operation')[:200]
+            self.assertEqual(len({json.dumps(answer) for answer in answers.values()}), 3)
+            for session in (None, 2, 1):
+                page.run('(e => { e.value = %s; e.dispatchEvent(new Event("change")); })(document.querySelector("#path-session"))' %
+                         json.dumps(str(session or '')))
+                page.wait('!document.querySelector("#panel-body [aria-busy]")')
+                rows = self.table(page, 'Slack of operations, least first')
+                self.assertEqual(sorted([row[1][1], row[3][1]] for row in rows), answers[session])
+
             page, _ = self.open(name)
             answer = self.json('analyze', name)
             self.table(page, 'Kernels with the most time')

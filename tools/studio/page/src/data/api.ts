@@ -205,8 +205,9 @@ export class Api {
 	}
 
 	/* Calls `take` with each line of an answer that may be long: the page stays responsive, and keeps nothing of the text. */
-	async eachLine<T>(question: string, options: object, trace: number, signal: AbortSignal, take: (line: T) => void): Promise<void> {
-		const response = await this.fetch('ask', signal, { question, options, trace });
+	async eachLine<T>(question: string, options: object, trace: number, session: number | undefined, signal: AbortSignal,
+		take: (line: T) => void): Promise<void> {
+		const response = await this.fetch('ask', signal, { question, options, trace, session: session || undefined });
 		const reader = (response.body as ReadableStream<Uint8Array>).getReader();
 		const decoder = new TextDecoder();
 		let rest = '';
@@ -253,10 +254,11 @@ export class Api {
 			(trace ? '&trace=' + trace : ''), signal);
 	}
 
-	/* `window`: slack counts to the latest end in it; undefined: in the whole trace. */
-	slack(lanes: number[], from: number, to: number, window: readonly [number, number] | undefined, signal?: AbortSignal): Promise<SlackRows> {
+	/* `window`: slack counts to the latest end in it; undefined: in the whole trace. `session`: to the end of this one. */
+	slack(lanes: number[], from: number, to: number, window: readonly [number, number] | undefined, session: number | undefined,
+		signal?: AbortSignal): Promise<SlackRows> {
 		return this.json('slack?lanes=' + lanes.join(',') + '&from=' + from + '&to=' + to + '&limit=20000' +
-			(window ? '&start=' + window[0] + '&end=' + window[1] : ''), signal);
+			(window ? '&start=' + window[0] + '&end=' + window[1] : '') + (session ? '&session=' + session : ''), signal);
 	}
 
 	/* The server may emulate a part of the trace around the view, unless `whole`. */
