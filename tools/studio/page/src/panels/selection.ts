@@ -174,6 +174,7 @@ export class SelectionPanel extends Panel {
 		const shown = rows.filter((row) => row.type in CAPTURED);
 		const places = shown.filter((row) => row.type === 'access' || (row.type === 'operation' && row.content));
 		const touched = new Touched(this.model, this.shell, trace, shown[0].session as number | undefined);
+		const kernel = rows.find((row) => row.type === 'kernel');
 		if (places.length)
 			await touched.read(places[0], signal);
 		for (const row of shown) {
@@ -184,7 +185,7 @@ export class SelectionPanel extends Panel {
 					[fieldName(key) + ' is in', isAccess && ADDRESSES.test(key) ?
 						touched.place(BigInt(value as number | string)) : undefined] as const])));
 			if (row.type === 'operation' && row.kind === 'launch' && row.content)
-				result.push(...await touched.arguments(row, signal));
+				result.push(...await touched.arguments(row, String((kernel || row).name || ''), signal));
 		}
 		return result.slice(0, 24);
 	}

@@ -383,10 +383,6 @@ export class Painter {
 	private laneTiles(lane: Lane, y: number, height: number): void {
 		const { view } = this.model;
 		const offset = this.model.offsetOf(lane.info.id);
-		this.pixelOf.clear();
-		this.strips.lane(place, (index) => this.find(lane, index), (key) => {
-			let value = this.pixelOf.get(key);
-			if (value === undefined) {
 		const place = { y, height, from: view.from - offset, nsPerPixel: view.nsPerPixel, level: this.level,
 			end: Math.min(view.to - offset, view.duration) };
 		if (lane.info.kind === 'counter') {
@@ -394,6 +390,10 @@ export class Painter {
 			this.strips.counter(place, (index) => this.find(lane, index), pixel(colour), pixel(colour, SOFT));
 			return;
 		}
+		this.pixelOf.clear();
+		this.strips.lane(place, (index) => this.find(lane, index), (key) => {
+			let value = this.pixelOf.get(key);
+			if (value === undefined) {
 				value = pixel(this.colour(lane, key));
 				this.pixelOf.set(key, value);
 			}
@@ -642,6 +642,12 @@ export class Painter {
 				formatInstant(hit.row.start), ...(slack === undefined ? [] : [slack ? 'slack ' + formatDuration(slack) :
 				'no slack: on a critical path'])];
 		}
+		if (hit.cell && hit.lane.info.kind === 'counter') {
+			const { values, count, width } = hit.cell;
+			return [hit.lane.info.name, !values ? 'no value here' : (values[0] === values[1] ? shortest(values[0]) :
+				shortest(values[0]) + ' to ' + shortest(values[1])) + ', ' + count + (count === 1 ? ' value in ' : ' values in ') +
+				formatDuration(width)];
+		}
 		if (hit.cell) {
 			const name = model.nameOf(hit.lane.info.id, hit.cell.key);
 			const lines = [name.full];
@@ -652,9 +658,3 @@ export class Painter {
 		return [];
 	}
 }
-		if (hit.cell && hit.lane.info.kind === 'counter') {
-			const { values, count, width } = hit.cell;
-			return [hit.lane.info.name, !values ? 'no value here' : (values[0] === values[1] ? shortest(values[0]) :
-				shortest(values[0]) + ' to ' + shortest(values[1])) + ', ' + count + (count === 1 ? ' value in ' : ' values in ') +
-				formatDuration(width)];
-		}
