@@ -75,8 +75,8 @@ struct ts_tile_fill {
 };
 
 /*
- * Makes n_levels of tiles of a lane of this kind that cover [first, first + n_tiles) of the finest level. The caller frees
- * them with ts_tile_fill_deinit(), also after -ENOMEM.
+ * Makes n_levels of tiles, for a lane of this kind. They cover [first, first + n_tiles) of the
+ * finest level. The caller frees them with ts_tile_fill_deinit(), also after -ENOMEM.
  */
 int ts_tile_fill_init(struct ts_tile_fill *fill, uint32_t kind, uint32_t level, unsigned n_levels,
 		      uint64_t first, uint64_t n_tiles);

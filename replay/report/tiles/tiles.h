@@ -21,10 +21,10 @@
  *   `key_share` is that part in millionths, rounded down. Both are 0 if `share` has no nanosecond.
  * - In a lane of instants (host samples, counters) both shares are 0, and `key` is the key of most
  *   rows that start in the cell (of equal ones, the lowest key).
- * - In a lane of a counter, the words of the shares hold the least and the largest value of the rows
- *   that start in the cell, as floats: ts_tile_least(), ts_tile_largest(). The least one is rounded
- *   down and the largest one up, so the values lie between them. A value that is no number counts
- *   as a row, but not as a value. Without a value, both floats are no number, or `count` is 0.
+ * - In a lane of a counter, the words of the shares hold floats: the least and the largest value of
+ *   the rows that start in the cell. See ts_tile_least() and ts_tile_largest(). The least one is
+ *   rounded down and the largest one up, so the values lie between them. A value that is no number
+ *   counts as a row only. Without a value, both floats are no number, or `count` is 0.
  *
  * Threads. `struct ts_tiles` is shared by all threads. A reader is used by one thread at a time, so
  * each thread passes its own reader of the same file. The library prints nothing.

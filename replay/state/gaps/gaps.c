@@ -42,7 +42,7 @@ struct recent {
 /* The last operation of a stream. */
 struct last {
 	uint64_t op_id, end_ns;
-	bool is_awaited; /* its gap overlaps the window's end, and the operation after it is unknown */
+	bool is_awaited; /* the gap behind it overlaps the window's end, and was not seen yet */
 };
 
 struct finder {
@@ -68,7 +68,7 @@ static uint64_t length_of(const struct ts_gap *gap)
 	return gap->op.start_ns - gap->start_ns;
 }
 
-/* Returns true if gap `i` is shorter than gap `j`; of equal ones, the later one counts as shorter. */
+/* Returns true if gap `i` is shorter than gap `j`. Of equal ones, the later one is. */
 static bool is_shorter(const struct finder *finder, size_t i, size_t j)
 {
 	uint64_t s = length_of(&finder->gaps->longest[i]), t = length_of(&finder->gaps->longest[j]);

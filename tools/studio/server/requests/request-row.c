@@ -22,7 +22,7 @@ struct wanted {
 	uint64_t start_ns, end_ns;
 	uint64_t first_ns, last_ns; /* absolute: where to look; 0: everywhere */
 	const char *types;	    /* of JSON */
-	/* Of the wanted row, if its time is known: rows of other lanes may start together with it. */
+	/* If the time is known: rows of other lanes may start together with the wanted one. */
 	uint64_t session, tid; /* 0: any */
 	struct ts_json name;   /* as JSON; empty: any */
 };

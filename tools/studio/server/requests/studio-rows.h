@@ -12,8 +12,8 @@ int ts_studio_rows_span(struct ts_studio_call *call, uint64_t op_id, uint64_t *r
 			uint64_t *ret_last_ns);
 
 /*
- * The number of a row in its file: the number of its block, and its index in the block in the low 32
- * bits. A page gets it with a match and asks for the row by it.
+ * The number of a row in its file: the number of its block, and in the low 32 bits its index in the
+ * block. A page gets it with a match and asks for the row by it.
  */
 static inline uint64_t ts_studio_row_number(const struct ts_tile_row *row)
 {
