@@ -207,12 +207,14 @@ class Panels(pages.Case):
         page, _ = self.open(path, fragment='&op=%d&tab=selection' % kernels[0]['op_id'])
         page.wait('document.querySelector("#touched tr[data-argument]")')
         rows = self.table(page, 'Arguments')
-        address = rows[2][2][0]
-        self.assertRegex(address, '^0x[0-9a-f]{6,}$')
-        self.assertEqual([[cell[0] for cell in row[:3]] for row in rows],
-                         [['0', 'int', '-7'], ['4', 'float', '2.5'], ['8', 'double const*', address],
-                          ['16', 'S', ' '.join('%02x' % byte for byte in range(12))], ['28', 'unsigned char', '200']])
-        self.assertIn('1 KiB', rows[2][3][0].replace('1.000', '1'))
+        values = page.texts('#touched tr[data-argument] .value')
+        self.assertRegex(values[2], '^0x[0-9a-f]{6,}$')
+        self.assertEqual([row[0][0] + ': ' + row[1][0] for row in rows],
+                         ['0: int', '4: float', '8: double const*', '16: S', '28: unsigned char'])
+        self.assertEqual(values, ['-7', '2.5', values[2], ' '.join('%02x' % byte for byte in range(12)), '200'])
+        # The address is that of memory.
+        self.assertEqual(page.run('[...document.querySelectorAll("#touched tr[data-argument] [data-allocation]")].map(e => e.dataset.allocation)'),
+                         [str(int(values[2], 16))])
         page, _ = self.open(path, fragment='&op=%d&tab=selection' % kernels[1]['op_id'])
         page.wait('document.querySelector("#touched tr[data-word]")')
         self.assertEqual([row[1][0] for row in self.table(page, 'Arguments')], ['0x%08x' % (2 ** 32 - 7)])

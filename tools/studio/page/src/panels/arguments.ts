@@ -77,11 +77,13 @@ export class Touched {
 			data.getBigUint64(place.offset, true) : undefined;
 		return [table('Arguments', [
 			{ head: 'Byte', class: 'number', cell: (place: Parameter) => String(place.offset) },
-			{ head: 'Type', cell: (place) => nameText(place.type, 120) },
-			{ head: 'Value', class: 'short', cell: (place) => valueText(data, place) ?? 'not read' },
-			{ head: 'Memory', cell: (place) => {
+			// Words stay whole, unless they are as long as those of templates.
+			{ head: 'Type', class: 'words', cell: (place) => (/\S{18}/.test(place.type) ? nameText(place.type, 120) : clean(place.type, 120)) },
+			{ head: 'Value', class: 'words', cell: (place) => {
 				const value = address(place);
-				return value === undefined ? undefined : this.place(value);
+				const memory = value === undefined ? undefined : this.place(value);
+				return el('span', {}, el('span', { class: 'value' }, valueText(data, place) ?? 'not read'),
+					memory ? el('div', { class: 'dim' }, memory) : undefined);
 			} },
 		], places.slice(0, WORDS), (place) => ({ data: { argument: place.offset, type: place.type.slice(0, 200) } })),
 		el('p', { class: 'dim' }, (places.length > WORDS ? 'The first ' + WORDS + ' of ' + places.length + ' arguments. ' : '') +
