@@ -433,11 +433,11 @@ static int run_gaps(struct query *query, const Ts__Rpc__Query__Gaps *asked)
 					  .max_longest =
 						  asked->has_limit ? asked->limit : DEFAULT_LISTED};
 	Ts__Rpc__GapsReport report;
-	int r;
+	int r = window(query, asked->from, asked->to, &options.from_ns, &options.to_ns);
 
 	if (options.max_longest > MAX_FOUND)
 		return TS_QUERY_E_MANY;
-	r = resolve(query, asked->mangled, false, 0);
+	r = r ? r : resolve(query, asked->mangled, false, 0);
 	r = r ? r : ts_codes_new(query->resolver, &codes);
 	if (r)
 		return r;

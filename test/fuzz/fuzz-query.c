@@ -44,12 +44,20 @@ static void ask_sums(struct ts_sbt_reader *reader, Ts__Rpc__Query *query)
 	Ts__Rpc__Query__Gaps gaps = TS__RPC__QUERY__GAPS__INIT;
 	Ts__Rpc__Query__Analyze analyze = TS__RPC__QUERY__ANALYZE__INIT;
 	Ts__Rpc__Query__Info info = TS__RPC__QUERY__INFO__INIT;
+	Ts__Rpc__Moment from = TS__RPC__MOMENT__INIT, to = TS__RPC__MOMENT__INIT;
 
+	TS_RPC_SET(&from, ns, 1000);
+	TS_RPC_SET(&from, from_start, true);
+	TS_RPC_SET(&to, ns, 100000);
+	TS_RPC_SET(&to, from_start, true);
 	TS_RPC_SET(&gaps, least_ns, 1);
 	TS_RPC_SET(&gaps, stacks, true);
 	TS_RPC_SET(&info, columns, true);
 	query->body_case = TS__RPC__QUERY__BODY_GAPS;
 	query->gaps = &gaps;
+	ts_fuzz_ask(reader, query);
+	gaps.from = &from;
+	gaps.to = &to;
 	ts_fuzz_ask(reader, query);
 	query->body_case = TS__RPC__QUERY__BODY_ANALYZE;
 	query->analyze = &analyze;

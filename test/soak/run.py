@@ -45,6 +45,7 @@ CHECKS = {
     'aarch64': ('integration-aarch64', [], 14400),
     'studio': ('studio-chromium', [], 3600),
     'studio-findings': ('studio-findings', [], 3600),
+    'studio-lanes': ('studio-lanes', [], 3600),
     'studio-panels': ('studio-panels', [], 3600),
     'studio-speed': ('studio-speed', [], 7200),
     'studio-timeline': ('studio-timeline', [], 3600),

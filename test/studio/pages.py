@@ -18,6 +18,21 @@ import harness  # noqa: E402
 SIZES = ((390, 844), (1280, 800), (3840, 2160))
 THOROUGH = unittest.skipUnless(studio.SOAK, 'TS_SOAK=1 runs it')
 IDLE = 'window.studio && window.studio.idle()'
+# Keeps each text that a canvas draws: the text, where it begins, and its width.
+TEXTS = '''
+window.__texts = [];
+const draw = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+    if (this.canvas.id === 'canvas' && window.__texts.length < 100000) window.__texts.push([text, x, y, this.measureText(text).width]);
+    return draw.call(this, text, x, y, ...more);
+};'''
+# The colours of a picture at places.
+COLOURS = '''(async (picture, places) => {
+    const image = await createImageBitmap(new Blob([Uint8Array.from(atob(picture), c => c.charCodeAt(0))], {type: 'image/png'}));
+    const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    context.drawImage(image, 0, 0);
+    return places.map(([x, y]) => [...context.getImageData(Math.round(x), Math.round(y), 1, 1).data.slice(0, 3)]);
+})(%s, %s)'''
 # Whether pixels of a picture before and a picture after differ near places: of each, the number that do.
 CHANGED = '''(async (before, after, places) => {
     const pixels = async data => {

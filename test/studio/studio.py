@@ -20,6 +20,11 @@ SOAK = os.environ.get('TS_SOAK') == '1'
 CELLS, CELL = 256, struct.Struct('<IIII')
 
 
+def counter_values(cell):
+    """The least and the largest value of a counter's cell."""
+    return struct.unpack('<ff', struct.pack('<II', *cell[2:]))
+
+
 def skip_if_absent():
     """Ends a test program of a build without Studio."""
     if not os.path.exists(PROGRAM):

@@ -3,6 +3,7 @@
 """Numbers of each panel of Studio's page, in a real Chromium: they equal `tsctl ... --json`. And the arrows and the slack that the timeline
 draws."""
 import json
+import sys
 import unittest
 
 import pages
@@ -20,6 +21,24 @@ def sums(parts, key, value='ns'):
     for part in parts:
         found[part[key]] = found.get(part[key], 0) + part[value]
     return found
+
+
+# Launches axpy(int, float, double const*, S, unsigned char), with a structure of 12 bytes, and a kernel with C linkage.
+TYPED = harness.DRIVER_PROGRAM + '''
+module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+image = b".version 7.0\\n.target sm_70\\n.address_size 64\\n" + b"".join(
+    b".visible .entry %s(%s) { ret; }\\n" % (name, b", ".join(b".param %s p%d%s" % (type, i, size) for i, (type, size) in enumerate(params)))
+    for name, params in ((b"_Z4axpyifPKd1Sh", ((b".u32", b""), (b".f32", b""), (b".u64", b""), (b".align 4 .b8", b"[12]"), (b".u8", b""))),
+                         (b"plain", ((b".u32", b""),)))) + bytes(1)
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+assert not cuda.cuModuleLoadData(ctypes.byref(module), image)
+arguments = (ctypes.c_int(-7), ctypes.c_float(2.5), memory, (ctypes.c_ubyte * 12)(*range(12)), ctypes.c_ubyte(200))
+for name, n in ((b"_Z4axpyifPKd1Sh", 5), (b"plain", 1)):
+    assert not cuda.cuModuleGetFunction(ctypes.byref(kernel), module, name)
+    pointers = (ctypes.c_void_p * n)(*(ctypes.addressof(argument) for argument in arguments[:n]))
+    assert not cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, pointers, None)
+assert not cuda.cuCtxSynchronize()
+'''
 
 
 class Panels(pages.Case):
@@ -178,6 +197,28 @@ class Panels(pages.Case):
         wanted = {str(one['address']) for end in ('dst', 'src') for one in held if one['address'] <= access[end] < one['address'] + one['bytes']}
         self.assertEqual(set(page.run('[...document.querySelectorAll("#touched [data-allocation]")].map(e => e.dataset.allocation)')), wanted)
 
+    @THOROUGH
+    def test_arguments_have_types(self):
+        """Those of the kernel's name; without types, words."""
+        result, path = self.record([sys.executable, '-c', TYPED], '--vgpu=small', '--capture', 'replay')
+        self.assertEqual(result.status, 0, result)
+        kernels = [row for row in studio.rows(path) if row['type'] == 'kernel']
+        self.assertEqual([row['name'] for row in kernels], ['axpy(int, float, double const*, S, unsigned char)', 'plain'])
+        page, _ = self.open(path, fragment='&op=%d&tab=selection' % kernels[0]['op_id'])
+        page.wait('document.querySelector("#touched tr[data-argument]")')
+        rows = self.table(page, 'Arguments')
+        values = page.texts('#touched tr[data-argument] .value')
+        self.assertRegex(values[2], '^0x[0-9a-f]{6,}$')
+        self.assertEqual([row[0][0] + ': ' + row[1][0] for row in rows],
+                         ['0: int', '4: float', '8: double const*', '16: S', '28: unsigned char'])
+        self.assertEqual(values, ['-7', '2.5', values[2], ' '.join('%02x' % byte for byte in range(12)), '200'])
+        # The address is that of memory.
+        self.assertEqual(page.run('[...document.querySelectorAll("#touched tr[data-argument] [data-allocation]")].map(e => e.dataset.allocation)'),
+                         [str(int(values[2], 16))])
+        page, _ = self.open(path, fragment='&op=%d&tab=selection' % kernels[1]['op_id'])
+        page.wait('document.querySelector("#touched tr[data-word]")')
+        self.assertEqual([row[1][0] for row in self.table(page, 'Arguments')], ['0x%08x' % (2 ** 32 - 7)])
+
     # ---- span
 
     def check_span(self, page, name, begin, end):
@@ -322,6 +363,30 @@ class Panels(pages.Case):
             page.wait_text('#panel-body .facts', 'Slack')
             facts = self.facts(page)
             self.assertEqual((facts['Operation'][1], facts['Slack'][1]), (node['op_id'], node['slack_ns']))
+
+    @THOROUGH
+    def test_slack_of_a_session(self):
+        """To the latest end of all processes, and to that of one; the second trace has processes of its own."""
+        path = self.path('merged.sbt')
+        self.assertEqual(harness.tsctl('merge', '-o', path, studio.golden('pipeline'), studio.golden('pipeline-longer')).status, 0)
+        for names, side in (((path,), 0), (('train', path), 1)):
+            page, server = self.open(*names)
+            if side:
+                page.click('#sides button:nth-of-type(2)')
+            self.tab(page, 'path')
+            answers = {}
+            for session in (None, 1, 2):
+                body = {'question': 'graph', 'options': {}, 'trace': side, **({'session': session} if session else {})}
+                lines = map(json.loads, server.ask('/api/ask', 'POST', body).body.splitlines())
+                answers[session] = sorted([line.get('slack_ns', 0), line['end_ns'] - line['start_ns']] for line in lines
+                                          if line['type'] == 'node' and line['kind'] == 'operation')[:200]
+            self.assertEqual(len({json.dumps(answer) for answer in answers.values()}), 3)
+            for session in (None, 2, 1):
+                page.run('(e => { e.value = %s; e.dispatchEvent(new Event("change")); })(document.querySelector("#path-session"))' %
+                         json.dumps(str(session or '')))
+                page.wait('!document.querySelector("#panel-body [aria-busy]")')
+                rows = self.table(page, 'Slack of operations, least first')
+                self.assertEqual(sorted([row[1][1], row[3][1]] for row in rows), answers[session])
 
     # ---- errors, two traces
 

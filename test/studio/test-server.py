@@ -131,6 +131,32 @@ class Slack(harness.Case):
             op = nodes[-1]['op_id']
             self.assertTrue(set(server.get('slack?op=%d&trace=1' % op)['rows']['lane']) <= set(lanes))
 
+    def test_slack_of_a_session(self):
+        """To the latest end of one session; an operation's number belongs to its session."""
+        path = self.path('merged.sbt')
+        self.assertEqual(harness.tsctl('merge', '-o', path, studio.golden('pipeline'), studio.golden('pipeline-longer')).status, 0)
+        with studio.Server(path) as server:
+            trace = server.get('trace')
+            owners = {lane['id']: lane['session'] for lane in trace['lanes'] if lane['kind'] in ('thread', 'stream')}
+            question = 'slack?lanes=%s&from=0&to=%d&limit=65536' % (','.join(map(str, owners)), 1 << 60)
+            everything, ends = server.get(question)['rows'], set()
+            for session in (1, 2):
+                body = {'question': 'graph', 'options': {}, 'session': session}
+                lines = [json.loads(line) for line in server.ask('/api/ask', 'POST', body).body.splitlines()]
+                nodes = [line for line in lines if line['type'] == 'node']
+                found = server.get(question + '&session=%d' % session)
+                self.assertEqual([*zip(found['rows']['op'], found['rows']['slack'])], [(node['op_id'], node['slack_ns']) for node in nodes])
+                self.assertEqual({owners[lane] for lane in found['rows']['lane']}, {session})
+                self.assertIn(0, found['rows']['slack'])
+                ends.add(found['end_ns'])
+                op = nodes[len(nodes) // 2]['op_id']
+                both = server.get('slack?op=%d' % op)['rows']['lane']
+                one = server.get('slack?op=%d&session=%d' % (op, session))['rows']['lane']
+                self.assertEqual(({owners[lane] for lane in both}, {owners[lane] for lane in one}), ({1, 2}, {session}))
+            self.assertEqual(len(ends), 2)
+            self.assertEqual(len(everything['op']), sum(everything['lane'].count(lane) for lane in owners))
+            self.assertEqual(server.ask('/api/' + question + '&session=0').status, 400)
+
 
 class Rows(harness.Case):
     def test_operations_of_a_long_trace(self):

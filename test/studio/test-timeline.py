@@ -11,16 +11,8 @@ import pages
 import harness
 import hostile_names
 import studio
-from pages import IDLE, THOROUGH
+from pages import COLOURS, IDLE, TEXTS, THOROUGH
 
-# Keeps each text that a canvas draws: the text, where it begins, and its width.
-TEXTS = '''
-window.__texts = [];
-const draw = CanvasRenderingContext2D.prototype.fillText;
-CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
-    if (this.canvas.id === 'canvas' && window.__texts.length < 100000) window.__texts.push([text, x, y, this.measureText(text).width]);
-    return draw.call(this, text, x, y, ...more);
-};'''
 # One kernel, all of the trace.
 BUSY = '''
 import sys, tracesmith
@@ -28,13 +20,6 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
     session = writer.session(pid=1, program='p', start_ns=1000)
     session.emit('kernel', start_ns=1000, end_ns=1000 + int(sys.argv[2]), op_id=1, device=0, stream=7, context=1, name='long')
 '''
-# The colours of a picture at places.
-COLOURS = '''(async (picture, places) => {
-    const image = await createImageBitmap(new Blob([Uint8Array.from(atob(picture), c => c.charCodeAt(0))], {type: 'image/png'}));
-    const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
-    context.drawImage(image, 0, 0);
-    return places.map(([x, y]) => [...context.getImageData(Math.round(x), Math.round(y), 1, 1).data.slice(0, 3)]);
-})(%s, %s)'''
 # Copies to each of 16 devices.
 MANY = harness.DRIVER_PROGRAM.replace('assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)\n', '').replace(
     'assert not cuda.cuCtxSetCurrent(context)\n', '') + '''

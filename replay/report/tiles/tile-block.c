@@ -182,15 +182,22 @@ static int decode(const struct ts_tiles *tiles, struct ts_sbt_reader *reader, ui
 {
 	const struct ts_sbt_block *block = ts_sbt_reader_block(reader, number);
 	ts_cleanup(ts_sbt_arrays_freep) struct ts_sbt_arrays *arrays = NULL;
+	const struct ts_row_schema *schema = ts_row_schema(block->type);
+	uint64_t wanted_bits = wanted_columns(schema);
 	struct ts_tile_block *made;
 	struct columns columns;
 	size_t n_bytes;
 	int r;
 
-	r = ts_sbt_arrays_new(reader, number, wanted_columns(ts_row_schema(block->type)), &arrays);
+	if (block->type == TS_ROW_COUNTER)
+		wanted_bits |= TS_SBT_COLUMN(ts_row_column(schema, "value"));
+	r = ts_sbt_arrays_new(reader, number, wanted_bits, &arrays);
 	if (r)
 		return r;
-	n_bytes = sizeof(*made) + (size_t)ts_sbt_arrays_rows(arrays) * sizeof(*made->items);
+	n_bytes = sizeof(*made) +
+		  (size_t)ts_sbt_arrays_rows(arrays) *
+			  (sizeof(*made->items) +
+			   (block->type == TS_ROW_COUNTER ? sizeof(*made->values) : 0));
 	made = malloc(n_bytes);
 	if (!made)
 		return -ENOMEM;
@@ -201,6 +208,9 @@ static int decode(const struct ts_tiles *tiles, struct ts_sbt_reader *reader, ui
 				       .n_bytes = n_bytes};
 	get_columns(arrays, block->type, &columns);
 	fill(tiles, block, &columns, made);
+	if (block->type == TS_ROW_COUNTER)
+		made->values = memcpy(&made->items[made->n], get(arrays, "value"),
+				      made->n * sizeof(*made->values));
 	*ret_block = made;
 	return 0;
 }

@@ -109,6 +109,9 @@ int ts_tile_estimate(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		uint32_t share =
 			limited(estimate.busy_ns[i] / cell_ns * TS_TILE_MILLION, TS_TILE_MILLION);
 
+		/* The values of rows that were not read are unknown. */
+		if (tiles->lanes[lane].lane.kind == TS_LANE_COUNTER && !cells[i].count && count)
+			share = cells[i].key_share = TS_TILE_NO_VALUE;
 		/* Cells that were read in part have more than the estimate's zeros. */
 		cells[i].count = count > cells[i].count ? count : cells[i].count;
 		cells[i].share = share > cells[i].share ? share : cells[i].share;

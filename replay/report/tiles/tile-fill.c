@@ -9,6 +9,8 @@
  */
 #include "replay/report/tiles/tile-fill.h"
 
+#include <math.h>
+
 #include "proto/abi/grow.h"
 #include "proto/abi/map.h"
 
@@ -218,6 +220,44 @@ static int flush_row(struct ts_tile_fill *fill)
 	return r;
 }
 
+/* ---- values of counters ---------------------------------------------------------------------- */
+
+static uint32_t bits_of(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static float round_down(double value)
+{
+	float rounded = (float)value;
+
+	return (double)rounded > value ? nextafterf(rounded, -INFINITY) : rounded;
+}
+
+static float round_up(double value)
+{
+	float rounded = (float)value;
+
+	return (double)rounded < value ? nextafterf(rounded, INFINITY) : rounded;
+}
+
+/* Adds the values of the counted rows to a cell, before their number. */
+static void add_values(const struct ts_tile_fill *fill, struct ts_tile_cell *cell)
+{
+	float least = round_down(fill->least), largest = round_up(fill->largest);
+
+	/* fmin() and fmax() leave out what is no number. */
+	if (cell->count) {
+		least = fminf(least, ts_tile_least(cell));
+		largest = fmaxf(largest, ts_tile_largest(cell));
+	}
+	cell->share = bits_of(least);
+	cell->key_share = bits_of(largest);
+}
+
 /* Adds the counted rows to the cell of each level. */
 static int flush_count(struct ts_tile_fill *fill)
 {
@@ -227,10 +267,13 @@ static int flush_count(struct ts_tile_fill *fill)
 	for (unsigned i = 0; !r && fill->n_count && i < fill->n_levels; i++, number /= 2) {
 		struct ts_tile_cell *cell = cell_at(fill, &fill->levels[i], number, &r);
 
+		if (cell && fill->has_values)
+			add_values(fill, cell);
 		if (cell && __builtin_add_overflow(cell->count, fill->n_count, &cell->count))
 			cell->count = UINT32_MAX;
 	}
 	fill->n_count = 0;
+	fill->least = fill->largest = NAN;
 	return r;
 }
 
@@ -273,6 +316,15 @@ int ts_tile_fill_add(struct ts_tile_fill *fill, uint64_t start_ns, uint64_t end_
 	return r;
 }
 
+int ts_tile_fill_add_value(struct ts_tile_fill *fill, uint64_t start_ns, uint32_t key, double value)
+{
+	int r = ts_tile_fill_add(fill, start_ns, start_ns, key);
+
+	fill->least = fmin(fill->least, value);
+	fill->largest = fmax(fill->largest, value);
+	return r;
+}
+
 int ts_tile_nest_add(struct ts_tile_nest *nest, uint64_t start_ns, uint64_t end_ns)
 {
 	size_t n = 0;
@@ -303,10 +355,14 @@ int ts_tile_fill_finish(struct ts_tile_fill *fill)
 	return r;
 }
 
-int ts_tile_fill_init(struct ts_tile_fill *fill, bool has_instants, uint32_t level,
-		      unsigned n_levels, uint64_t first, uint64_t n_tiles)
+int ts_tile_fill_init(struct ts_tile_fill *fill, uint32_t kind, uint32_t level, unsigned n_levels,
+		      uint64_t first, uint64_t n_tiles)
 {
-	*fill = (struct ts_tile_fill){.has_instants = has_instants, .n_levels = n_levels};
+	*fill = (struct ts_tile_fill){.has_instants = ts_tile_has_instants(kind),
+				      .has_values = kind == TS_LANE_COUNTER,
+				      .n_levels = n_levels,
+				      .least = NAN,
+				      .largest = NAN};
 	fill->levels = calloc(n_levels, sizeof(*fill->levels));
 	if (!fill->levels)
 		return -ENOMEM;
@@ -373,6 +429,8 @@ static void copy_top(const struct ts_tile_fill *fill, const struct ts_tiles_view
 	if (view->first || !top->tiles[0])
 		return;
 	cells[0] = top->tiles[0][0];
+	if (fill->has_values)
+		return;
 	cells[0].share = ts_tile_millionths(fill->total_ns, view->level);
 	cells[0].key_share = ts_tile_millionths(fill->total_key_ns, view->level);
 }

@@ -51,6 +51,7 @@ int ts_tile_nest_add(struct ts_tile_nest *nest, uint64_t start_ns, uint64_t end_
 
 struct ts_tile_fill {
 	bool has_instants; /* a lane of instants */
+	bool has_values;   /* a lane of a counter */
 	unsigned n_levels;
 	struct ts_tile_level *levels; /* the finest first; each next one is twice as wide */
 	/* The row whose time is not added yet. */
@@ -61,6 +62,7 @@ struct ts_tile_fill {
 	/* Rows that start in the present cell of the finest level. */
 	uint64_t count_cell;
 	uint32_t n_count;
+	double least, largest; /* value of these rows; NaN: none */
 	uint64_t n_rows;
 	/* The lane has nested rows. */
 	bool is_nested;
@@ -73,15 +75,18 @@ struct ts_tile_fill {
 };
 
 /*
- * Makes n_levels of tiles that cover [first, first + n_tiles) of the finest level. The caller frees
- * them with ts_tile_fill_deinit(), also after -ENOMEM.
+ * Makes n_levels of tiles, for a lane of this kind. They cover [first, first + n_tiles) of the
+ * finest level. The caller frees them with ts_tile_fill_deinit(), also after -ENOMEM.
  */
-int ts_tile_fill_init(struct ts_tile_fill *fill, bool has_instants, uint32_t level,
-		      unsigned n_levels, uint64_t first, uint64_t n_tiles);
+int ts_tile_fill_init(struct ts_tile_fill *fill, uint32_t kind, uint32_t level, unsigned n_levels,
+		      uint64_t first, uint64_t n_tiles);
 void ts_tile_fill_deinit(struct ts_tile_fill *fill);
 
 /* Adds a row that starts at or after the last one. Returns 0 or -ENOMEM. */
 int ts_tile_fill_add(struct ts_tile_fill *fill, uint64_t start_ns, uint64_t end_ns, uint32_t key);
+/* Adds a row of a counter, as ts_tile_fill_add(). */
+int ts_tile_fill_add_value(struct ts_tile_fill *fill, uint64_t start_ns, uint32_t key,
+			   double value);
 /* Adds the pending row and count. Afterwards all cells are final. Returns 0 or -ENOMEM. */
 int ts_tile_fill_finish(struct ts_tile_fill *fill);
 

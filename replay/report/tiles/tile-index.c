@@ -133,8 +133,8 @@ static int add_fill(struct ts_tiles *tiles, struct ts_tile_lane *lane, struct ts
 
 	if (!fill)
 		return -ENOMEM;
-	r = ts_tile_fill_init(fill, ts_tile_has_instants(lane->lane.kind), tiles->index_level,
-			      tiles->index_n_levels, 0, n_tiles);
+	r = ts_tile_fill_init(fill, lane->lane.kind, tiles->index_level, tiles->index_n_levels, 0,
+			      n_tiles);
 	fill->is_nested = ts_tile_is_nested(lane->lane.kind);
 	fill->n_bytes = &tiles->n_index_bytes;
 	fill->max_bytes = MAX_BYTES;

@@ -35,7 +35,7 @@ static int add_fill(struct ts_tiles_layer *layer, size_t lane, uint32_t level, u
 	layer->fills[lane] = fill;
 	while (level + n_levels <= TS_TILE_MAX_LEVEL && most_ns >> (level + n_levels - 1))
 		n_levels++;
-	r = ts_tile_fill_init(fill, false, level, n_levels, 0,
+	r = ts_tile_fill_init(fill, layer->tiles->lanes[lane].lane.kind, level, n_levels, 0,
 			      (most_ns >> level) / TS_TILE_CELLS + 1);
 	fill->n_bytes = &layer->n_bytes;
 	fill->max_bytes = UINT64_MAX;

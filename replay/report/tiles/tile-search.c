@@ -12,9 +12,9 @@ struct search {
 	const struct ts_tiles_search *wanted;
 	const uint8_t *chosen; /* one byte per block */
 	bool is_found, is_damaged;
-	struct ts_tile_item best;
-	uint64_t block;
-	uint32_t index;
+	struct ts_tile_place from; /* the next row is behind this place, or before it */
+	struct ts_tile_place best; /* of the row found so far */
+	struct ts_tile_item item;
 };
 
 static uint64_t since(const struct ts_tiles *tiles, uint64_t ns)
@@ -22,14 +22,32 @@ static uint64_t since(const struct ts_tiles *tiles, uint64_t ns)
 	return ns > tiles->origin_ns ? ns - tiles->origin_ns : 0;
 }
 
-/* Returns true if a row that starts at this time is nearer than the one found so far. */
-static bool is_better(const struct search *search, uint64_t start_ns)
+/* Compares places in the order of tiles.h. */
+static int compare(const struct ts_tile_place *a, const struct ts_tile_place *b)
 {
-	if (search->wanted->is_backward)
-		return start_ns < search->wanted->from_ns &&
-		       (!search->is_found || start_ns > search->best.start_ns);
-	return start_ns > search->wanted->from_ns &&
-	       (!search->is_found || start_ns < search->best.start_ns);
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->lane != b->lane)
+		return a->lane < b->lane ? -1 : 1;
+	if (a->block != b->block)
+		return a->block < b->block ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Returns true if a row at this place is nearer than the one found so far. */
+static bool is_better(const struct search *search, const struct ts_tile_place *place)
+{
+	const int way = search->wanted->is_backward ? -1 : 1;
+
+	return compare(place, &search->from) * way > 0 &&
+	       (!search->is_found || compare(place, &search->best) * way < 0);
+}
+
+/* Returns true if no later row of a block, whose rows are in order of start, is nearer. */
+static bool is_past(const struct search *search, uint64_t start_ns)
+{
+	return search->wanted->is_backward ? start_ns > search->from.start_ns
+					   : search->is_found && start_ns > search->best.start_ns;
 }
 
 static int search_block(struct search *search, uint64_t number)
@@ -47,18 +65,16 @@ static int search_block(struct search *search, uint64_t number)
 	}
 	if (r)
 		return r;
-	for (uint32_t i = 0; i < block->n; i++) {
+	for (uint32_t i = 0; i < block->n && !is_past(search, block->items[i].start_ns); i++) {
 		const struct ts_tile_item *item = &block->items[i];
+		const struct ts_tile_place place = {item->start_ns, number, item->lane + 1, i};
 
-		if (item->lane == TS_TILE_NO_LANE || !is_better(search, item->start_ns) ||
+		if (item->lane == TS_TILE_NO_LANE || !is_better(search, &place) ||
 		    !wanted->is_wanted(wanted->data, item->key))
 			continue;
 		search->is_found = true;
-		search->best = *item;
-		search->block = number;
-		search->index = i;
-		if (!wanted->is_backward)
-			break;
+		search->best = place;
+		search->item = *item;
 	}
 	ts_tile_block_release(search->tiles, block);
 	return 0;
@@ -71,10 +87,10 @@ static bool may_have(const struct search *search, const struct ts_sbt_block *blo
 	uint64_t latest_ns = since(search->tiles, block->latest_ns);
 
 	if (search->wanted->is_backward)
-		return earliest_ns < search->wanted->from_ns &&
-		       (!search->is_found || latest_ns > search->best.start_ns);
-	return latest_ns > search->wanted->from_ns &&
-	       (!search->is_found || earliest_ns < search->best.start_ns);
+		return earliest_ns <= search->from.start_ns &&
+		       (!search->is_found || latest_ns >= search->best.start_ns);
+	return latest_ns >= search->from.start_ns &&
+	       (!search->is_found || earliest_ns <= search->best.start_ns);
 }
 
 static int search_unit(struct search *search, const struct ts_tile_unit *unit)
@@ -145,7 +161,10 @@ int ts_tiles_search(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		    const struct ts_tiles_search *wanted, struct ts_tile_match *ret_match)
 {
 	ts_cleanup(ts_freep) uint8_t *chosen = NULL;
-	struct search search = {.tiles = tiles, .reader = reader, .wanted = wanted};
+	struct search search = {.tiles = tiles,
+				.reader = reader,
+				.wanted = wanted,
+				.from = wanted->from};
 	uint64_t n_matches;
 	int r = count_matches(&search, &n_matches);
 
@@ -160,13 +179,13 @@ int ts_tiles_search(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 	if (!search.is_found)
 		return TS_SBT_E_NOT_FOUND;
 	*ret_match = (struct ts_tile_match){
-		.lane = search.best.lane + 1,
+		.lane = search.best.lane,
 		.row = {.start_ns = search.best.start_ns,
-			.end_ns = search.best.end_ns,
-			.key = search.best.key,
-			.type = ts_tile_key_type(search.best.key),
-			.index = search.index,
-			.block = search.block},
+			.end_ns = search.item.end_ns,
+			.key = search.item.key,
+			.type = ts_tile_key_type(search.item.key),
+			.index = search.best.index,
+			.block = search.best.block},
 		.n_matches = n_matches,
 	};
 	return ts_tile_row_complete(reader, &ret_match->row);

@@ -56,6 +56,14 @@ static int add_operation(const struct ts_tile_spread *spread, const struct ts_ti
 	}
 }
 
+static int add_value(const struct ts_tile_spread *spread, const struct ts_tile_item *item,
+		     double value)
+{
+	struct ts_tile_fill *fill = spread->fills[item->lane];
+
+	return fill ? ts_tile_fill_add_value(fill, item->start_ns, item->key, value) : 0;
+}
+
 int ts_tile_spread_add(const struct ts_tile_spread *spread, const struct ts_tile_block *block,
 		       uint32_t first, uint32_t n)
 {
@@ -66,7 +74,9 @@ int ts_tile_spread_add(const struct ts_tile_spread *spread, const struct ts_tile
 
 		if (item->lane == TS_TILE_NO_LANE)
 			continue;
-		if (spread->tiles->lanes[item->lane].lane.kind == TS_LANE_STREAM)
+		if (block->values)
+			r = add_value(spread, item, block->values[i]);
+		else if (spread->tiles->lanes[item->lane].lane.kind == TS_LANE_STREAM)
 			r = add_operation(spread, item);
 		else
 			r = add_to(spread, item->lane, item);
@@ -99,8 +109,7 @@ int ts_tile_fills_add(struct ts_tile_fills *fills, const struct ts_tiles *tiles,
 	fills->at[lane] = calloc(1, sizeof(struct ts_tile_fill));
 	if (!fills->at[lane])
 		return -ENOMEM;
-	return ts_tile_fill_init(fills->at[lane],
-				 ts_tile_has_instants(tiles->lanes[lane].lane.kind), view->level, 1,
+	return ts_tile_fill_init(fills->at[lane], tiles->lanes[lane].lane.kind, view->level, 1,
 				 view->first, view->n_tiles);
 }
 

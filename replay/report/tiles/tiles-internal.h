@@ -23,6 +23,8 @@ enum ts_tile_class {
 };
 
 #define TS_TILE_NO_LANE UINT32_MAX
+/* The word of a float that is no number. */
+#define TS_TILE_NO_VALUE UINT32_C(0x7fc00000)
 
 /* A lane, with data for the passes over its rows. Numbers of lanes count from 0. */
 struct ts_tile_lane {
@@ -81,8 +83,9 @@ struct ts_tile_block {
 	uint32_t n;
 	uint32_t refs; /* guarded by the cache's lock */
 	struct ts_tile_item *items;
-	uint64_t used;	  /* of the cache: the last use */
-	uint64_t n_bytes; /* memory of the block */
+	const double *values; /* of counters, one per item; NULL: other rows */
+	uint64_t used;	      /* of the cache: the last use */
+	uint64_t n_bytes;     /* memory of the block */
 };
 
 struct ts_tile_fill;

@@ -21,6 +21,10 @@
  *   `key_share` is that part in millionths, rounded down. Both are 0 if `share` has no nanosecond.
  * - In a lane of instants (host samples, counters) both shares are 0, and `key` is the key of most
  *   rows that start in the cell (of equal ones, the lowest key).
+ * - In a lane of a counter, the words of the shares hold floats: the least and the largest value of
+ *   the rows that start in the cell. See ts_tile_least() and ts_tile_largest(). The least one is
+ *   rounded down and the largest one up, so the values lie between them. A value that is no number
+ *   counts as a row only. Without a value, both floats are no number, or `count` is 0.
  *
  * Threads. `struct ts_tiles` is shared by all threads. A reader is used by one thread at a time, so
  * each thread passes its own reader of the same file. The library prints nothing.
@@ -31,6 +35,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TS_TILE_CELLS	  256u
 #define TS_TILE_MAX_LEVEL 54u
@@ -47,6 +52,22 @@ struct ts_tile_cell {
 	uint32_t share;	    /* 0..TS_TILE_MILLION */
 	uint32_t key_share; /* 0..TS_TILE_MILLION */
 };
+
+/* Return the least and the largest value of a cell of a counter with rows; NaN: unknown. */
+static inline float ts_tile_least(const struct ts_tile_cell *cell)
+{
+	float value;
+
+	memcpy(&value, &cell->share, sizeof(value));
+	return value;
+}
+static inline float ts_tile_largest(const struct ts_tile_cell *cell)
+{
+	float value;
+
+	memcpy(&value, &cell->key_share, sizeof(value));
+	return value;
+}
 
 /* The order is the order of lanes below their process. */
 enum ts_lane_kind {
@@ -240,8 +261,25 @@ int ts_tiles_layer_view(const struct ts_tiles_layer *layer, const struct ts_tile
 int ts_tiles_layer_rows(const struct ts_tiles_layer *layer, uint32_t lane, uint64_t from_ns,
 			uint64_t to_ns, size_t limit, struct ts_tile_rows *ret_rows);
 
+/*
+ * Places are ordered by start; at one start by the lane's id, then by block and index, the position
+ * in the file. So the order is the same for each search of a file.
+ */
+struct ts_tile_place {
+	uint64_t start_ns;
+	uint64_t block;
+	uint32_t lane; /* id of the stream, the thread, ...; 0: before all lanes */
+	uint32_t index;
+};
+
+/* Returns the place behind all rows that start at this time. */
+static inline struct ts_tile_place ts_tile_place_after(uint64_t start_ns)
+{
+	return (struct ts_tile_place){start_ns, UINT64_MAX, UINT32_MAX, UINT32_MAX};
+}
+
 struct ts_tiles_search {
-	uint64_t from_ns; /* the next row starts after this time; backward: before it */
+	struct ts_tile_place from; /* the next row is behind this place; backward: before it */
 	bool is_backward;
 	/* Returns true if rows of this key are wanted. */
 	bool (*is_wanted)(void *data, uint32_t key);

@@ -45,6 +45,7 @@ struct last {
 	uint64_t op_id, end_ns;
 	/* In a segment: no known operation ends after old_ns, so the last one may be older. */
 	bool is_open;
+	bool is_awaited; /* the gap behind it overlaps the window's end, and was not seen yet */
 };
 
 /*
@@ -68,6 +69,8 @@ struct finder {
 	uint64_t n_recent;
 	struct ts_blame_gap *found;
 	size_t n_found, n_found_allocated;
+	bool is_behind;	    /* an operation began at or after the window's end */
+	uint64_t n_awaited; /* streams whose `last` is awaited; valid if is_behind */
 	uint64_t n_ids;
 	/* Ids of the gaps in gaps->longest; a heap, shortest gap first, then the last one. */
 	uint64_t *ids;
@@ -293,10 +296,47 @@ static int find_stream(struct finder *finder, const struct ts_state_op *op, uint
 	return 0;
 }
 
-static bool is_wanted(const struct ts_gaps_options *options, const struct ts_state_op *op,
-		      uint64_t ns)
+/* Returns true if the gap between the two operations counts. */
+static bool is_wanted(const struct ts_gaps_options *options, const struct last *last,
+		      const struct ts_state_op *op)
 {
-	return options->op_id ? op->op_id == options->op_id : ns >= options->least_ns;
+	if (op->start_ns <= last->end_ns || op->start_ns <= options->from_ns ||
+	    (options->to_ns && last->end_ns >= options->to_ns))
+		return false;
+	return options->op_id ? op->op_id == options->op_id
+			      : op->start_ns - last->end_ns >= options->least_ns;
+}
+
+static bool touches_window(const struct ts_gaps_options *options, const struct ts_state_op *op)
+{
+	return (op->end_ns > options->from_ns || op->start_ns >= options->from_ns) &&
+	       (!options->to_ns || op->start_ns < options->to_ns);
+}
+
+static void count_op(const struct ts_gaps_options *options, struct ts_gap_stream *stream,
+		     const struct ts_state_op *op)
+{
+	/* In a window, the stream's first operation may precede the first one that counts. */
+	if (!stream->n_ops++ && options->from_ns)
+		stream->from_ns = stream->to_ns = op->start_ns;
+	if (op->end_ns <= stream->to_ns)
+		return;
+	stream->busy_ns +=
+		op->end_ns - (op->start_ns > stream->to_ns ? op->start_ns : stream->to_ns);
+	stream->to_ns = op->end_ns;
+}
+
+/*
+ * Notes that operations begin behind the window. A stream that is idle at the window's end awaits
+ * its next operation, which ends its gap; a stream that was not seen yet has no gap.
+ */
+static void pass_window(struct finder *finder)
+{
+	finder->is_behind = true;
+	for (size_t i = 0; i < finder->gaps->n_streams; i++) {
+		finder->lasts[i].is_awaited = finder->lasts[i].end_ns < finder->options->to_ns;
+		finder->n_awaited += finder->lasts[i].is_awaited;
+	}
 }
 
 /* Keeps the first operation of a segment in an open stream. */
@@ -325,29 +365,34 @@ static int defer(struct finder *finder, const struct ts_state_op *op, uint32_t s
 
 static int take_op(struct finder *finder, const struct ts_state_op *op)
 {
-	struct ts_gap_stream *stream;
+	const struct ts_gaps_options *options = finder->options;
+	bool is_gap = false, is_counted = touches_window(options, op);
 	struct last *last;
 	bool is_new;
 	uint32_t i;
-	int r = find_stream(finder, op, &i, &is_new);
+	int r;
 
+	if (options->to_ns && op->start_ns >= options->to_ns && !finder->is_behind)
+		pass_window(finder);
+	r = find_stream(finder, op, &i, &is_new);
 	if (r)
 		return r;
-	stream = &finder->gaps->streams[i];
 	last = &finder->lasts[i];
-	if (last->is_open && finder->has_started)
+	if (last->is_open && finder->has_started) {
 		r = defer(finder, op, i);
-	else if (op->start_ns > last->end_ns &&
-		 is_wanted(finder->options, op, op->start_ns - last->end_ns))
-		r = add_gap(finder, op, i, last);
-	stream->n_ops++;
-	if (op->end_ns > last->end_ns) {
-		stream->busy_ns +=
-			op->end_ns - (op->start_ns > last->end_ns ? op->start_ns : last->end_ns);
-		stream->to_ns = op->end_ns;
-		last->op_id = op->op_id;
-		last->end_ns = op->end_ns;
+	} else {
+		is_gap = is_wanted(options, last, op);
+		if (is_gap)
+			r = add_gap(finder, op, i, last);
 	}
+	if (is_counted)
+		count_op(options, &finder->gaps->streams[i], op);
+	if (is_gap || is_counted)
+		ts_doubts_add(&finder->gaps->doubts, op);
+	finder->n_awaited -= last->is_awaited;
+	last->is_awaited = false;
+	if (op->end_ns > last->end_ns)
+		*last = (struct last){.op_id = op->op_id, .end_ns = op->end_ns};
 	finder->recent[finder->n_recent++ % RECENT] = (struct recent){
 		.end_ns = op->end_ns,
 		.op_id = op->op_id,
@@ -358,7 +403,8 @@ static int take_op(struct finder *finder, const struct ts_state_op *op)
 		.type = op->type,
 		.copy_kind = op->type == TS_ROW_MEMCPY ? op->row.memcpy_.copy_kind : 0,
 	};
-	return r;
+	/* No later row has a gap of the window. */
+	return !r && finder->is_behind && !finder->n_awaited ? TS_SBT_E_END : r;
 }
 
 /* ---- the passes ------------------------------------------------------------------------------ */
@@ -368,10 +414,7 @@ static int take_item(void *data, void *at)
 	const struct ts_state_item *item = at;
 	struct finder *finder = data;
 
-	if (!item->has_op)
-		return 0;
-	ts_doubts_add(&finder->gaps->doubts, &item->op);
-	return take_op(finder, &item->op);
+	return item->has_op ? take_op(finder, &item->op) : 0;
 }
 
 static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
@@ -403,10 +446,12 @@ static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
 			r = ts_relay_put(relay);
 	}
 	error = relay ? ts_relay_end(relay) : 0;
-	if (error || r != TS_SBT_E_END)
-		return error ? error : r;
+	if ((error && error != TS_SBT_E_END) || r != TS_SBT_E_END)
+		return error && error != TS_SBT_E_END ? error : r;
 	finder->gaps->is_damaged = is_damaged;
-	ts_doubts_finish(&finder->gaps->doubts, machine);
+	/* Calls without device rows have no time at which they would touch a window. */
+	if (!finder->options->from_ns && !finder->options->to_ns)
+		ts_doubts_finish(&finder->gaps->doubts, machine);
 	return 0;
 }
 
@@ -467,7 +512,6 @@ static int take_of_segment(void *data, const struct ts_state_op *op)
 
 	if (finder->n_found == MAX_SEGMENT_GAPS)
 		return TS_SEGMENTS_NONE;
-	ts_doubts_add(&finder->gaps->doubts, op);
 	return take_op(finder, op);
 }
 
@@ -499,8 +543,7 @@ static int join_deferred(struct finder *all, const struct deferred *deferred, ui
 	struct ts_blame_gap gap;
 	int r;
 
-	if (op->start_ns <= last->end_ns ||
-	    !is_wanted(all->options, op, op->start_ns - last->end_ns))
+	if (!is_wanted(all->options, last, op))
 		return 0;
 	/* A dependency that ended by old_ns may be missing, and may explain a part of the gap. */
 	if (last->end_ns < old_ns && op->call_ns < old_ns && !(op->unsure & TS_STATE_UNSURE_CALL))
@@ -605,7 +648,9 @@ static int find_in_segments(struct finder *finder, struct ts_sbt_reader *reader,
 						.n_rows = sizes ? sizes->n_rows : 0,
 						.n_warm_rows = sizes ? sizes->n_warm_rows : 0};
 
-	if (finder->options->max_longest > MAX_LONGEST)
+	/* A window is searched with the index instead. */
+	if (finder->options->max_longest > MAX_LONGEST || finder->options->from_ns ||
+	    finder->options->to_ns)
 		return TS_SEGMENTS_NONE;
 	return ts_segments_read(reader, &how, &consumer, finder);
 }
@@ -700,6 +745,17 @@ static int compare_streams(const void *a, const void *b)
 	return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
+/* Drops streams without an operation and without a gap in the window. */
+static void drop_streams(struct ts_gaps *gaps)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < gaps->n_streams; i++)
+		if (gaps->streams[i].n_ops || gaps->streams[i].n_gaps)
+			gaps->streams[n++] = gaps->streams[i];
+	gaps->n_streams = n;
+}
+
 /* Explains the gaps that were found, and takes the result out of the finder. */
 static int finish(struct finder *finder, struct ts_sbt_reader *reader, struct ts_gaps **ret_gaps)
 {
@@ -708,6 +764,7 @@ static int finish(struct finder *finder, struct ts_sbt_reader *reader, struct ts
 
 	if (r)
 		return r;
+	drop_streams(gaps);
 	if (gaps->n_streams)
 		qsort(gaps->streams, gaps->n_streams, sizeof(*gaps->streams), compare_streams);
 	if (gaps->n_longest)

@@ -30,8 +30,13 @@
  * samples. n samples stand for at most n + 3 * sqrt(n) sampling periods. Time beyond that has no
  * name: T was off its CPU, which the trace does not show, or T was not sampled.
  *
- * The module reads the trace twice. Memory is bounded by the number of gaps, at most TS_GAPS_MAX;
- * of more gaps the longest are explained. Not thread-safe; prints nothing.
+ * In a window, a gap counts if it overlaps the window: it starts before the window's end and ends
+ * after the window's start. It counts whole, and has the numbers that it has without a window.
+ *
+ * The module reads the trace twice. For a window it reads from the trace's start, because
+ * dependencies may be that old, and up to the operations that end the window's last gaps. Memory is
+ * bounded by the number of gaps, at most TS_GAPS_MAX; of more gaps the longest are explained. Not
+ * thread-safe; prints nothing.
  */
 #pragma once
 
@@ -134,6 +139,7 @@ struct ts_gap {
 	struct ts_gap_parts parts;
 };
 
+/* In a window: the stream's operations that touch the window, whole. */
 struct ts_gap_stream {
 	uint32_t session, device, context, stream;
 	uint64_t n_ops;
@@ -144,16 +150,18 @@ struct ts_gap_stream {
 };
 
 struct ts_gaps {
-	struct ts_gap_stream *streams; /* by session, context, stream */
+	/* By session, context, stream. In a window: those with an operation or a gap in it. */
+	struct ts_gap_stream *streams;
 	size_t n_streams;
 	/* Sums over all gaps. If several streams have a gap at the same time, each gap counts. */
 	struct ts_gap_parts parts;
-	struct ts_gap *longest; /* longest first */
+	struct ts_gap *longest; /* longest first; of equal ones, the first one to end first */
 	size_t n_longest;
 	uint64_t n, ns;		  /* gaps that are long enough */
 	uint64_t n_left, left_ns; /* number and time of the gaps beyond TS_GAPS_MAX */
 	bool is_damaged;	  /* damaged blocks were left out */
-	struct ts_doubts doubts;  /* of all operations */
+	/* Of all operations; in a window: of those that touch it or end a gap in it. */
+	struct ts_doubts doubts;
 };
 
 /* Maps stacks to code. */
@@ -174,6 +182,8 @@ struct ts_gaps_options {
 	size_t max_longest; /* maximum length of `longest` */
 	/* If not 0: explain only the gap before this operation, however short. */
 	uint64_t op_id;
+	/* Only gaps that overlap [from_ns, to_ns). to_ns 0: no end. */
+	uint64_t from_ns, to_ns;
 	const struct ts_gaps_code *code; /* NULL: samples are ignored */
 };
 

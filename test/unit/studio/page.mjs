@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 
 const page = await import(pathToFileURL(process.argv[2]).href);
-const { colours, flame, fragment, frames, json, names, tile, time } = page;
+const { colours, flame, fragment, frames, json, names, parameters, tile, time } = page;
 const tests = {};
 
 function makeAnswer(lanes, n, level, first, flags, cells) {
@@ -32,6 +32,13 @@ tests['tiles are decoded'] = () => {
 	assert.deepEqual([...first.words.slice(0, 4)], [7, 2, 500000, 400000]);
 	assert.deepEqual([...second.words.slice(4 * 44, 4 * 44 + 4)], [8, 1, 0, 0]);
 	assert.deepEqual([first.count, second.count, first.exact, first.busy], [2, 1, false, true]);
+};
+
+tests['cells of counters have values'] = () => {
+	const bits = (value) => new Uint32Array(new Float32Array([value]).buffer)[0];
+	const cells = [[0, [7, 2, bits(-1.5), bits(40)]], [1, [7, 1, bits(3), bits(3)]], [2, [7, 1, bits(NaN), bits(NaN)]]];
+	const [one] = tile.decodeTiles(makeAnswer([3], 1, 20, 5, 0, cells)).lanes[0].tiles;
+	assert.deepEqual([0, 1, 2, 3].map((cell) => tile.valuesOf(one, cell)), [[-1.5, 40], [3, 3], undefined, undefined]);
 };
 
 tests['malformed tiles are rejected'] = () => {
@@ -118,6 +125,53 @@ tests['names become short'] = () => {
 	assert.ok(names.shorten('f<'.repeat(100000)).length <= names.MAX_NAME);
 };
 
+tests['names have the types of parameters'] = () => {
+	for (const [name, types] of [
+		['saxpy', undefined], ['f()', []], ['saxpy(int, float, float const*, float*)', ['int', 'float', 'float const*', 'float*']],
+		['void k<(a::b)3, std::pair<int, long> >(std::pair<int, long>, int*) [clone .part.0]', ['std::pair<int, long>', 'int*']],
+		['void (anonymous namespace)::k<int (*)(int, char)>(int (*)(int, char))', ['int (*)(int, char)']],
+		['void g<f(int)::{lambda(int, int)#1}>(int, f(int)::{lambda(int, int)#1})', ['int', 'f(int)::{lambda(int, int)#1}']],
+		['(anonymous namespace)::k', undefined], [')', undefined],
+	])
+		assert.deepEqual(parameters.parameterTypes(name), types, name);
+};
+
+tests['arguments have places'] = () => {
+	const places = (text, bytes) => (parameters.placeParameters(text ? text.split('; ') : [], bytes) || [])
+		.map((one) => [one.offset, one.bytes, one.kind]);
+	assert.deepEqual(places('int; float; float const*; float*', 24), [[0, 4, 'signed'], [4, 4, 'float'], [8, 8, 'pointer'], [16, 8, 'pointer']]);
+	assert.deepEqual(places('bool; unsigned short; float4; dim3; float3; double2', 80),
+		[[0, 1, 'bool'], [2, 2, 'unsigned'], [16, 16, 'float'], [32, 12, 'unsigned'], [44, 12, 'float'], [64, 16, 'float']]);
+	// The sum of the sizes is another one: the types are not those of the arguments.
+	assert.deepEqual(places('int; float*', 12), []);
+	// A structure is what the others leave; at the end, only places that are certain are told.
+	assert.deepEqual(places('int; S; float*', 40), [[0, 4, 'signed'], [4, 28, 'bytes'], [32, 8, 'pointer']]);
+	assert.deepEqual(places('S; int; T', 64), [[0, 64, 'bytes']]);
+	assert.deepEqual(places('S; int; int', 24), [[0, 16, 'bytes'], [16, 4, 'signed'], [20, 4, 'signed']]);
+	// The int may end 4 or 0 bytes before the pointer.
+	assert.deepEqual(places('S; int; float*', 24), [[0, 16, 'bytes'], [16, 8, 'pointer']]);
+	assert.deepEqual(places('S', 0), []);
+};
+
+tests['values of arguments are read'] = () => {
+	const data = new DataView(new ArrayBuffer(64));
+	data.setInt32(0, -5, true);
+	data.setFloat32(4, 0.1, true);
+	data.setBigUint64(8, 0xfedcba9876543210n, true);
+	data.setUint8(16, 1);
+	data.setUint16(18, 0x3c01, true);
+	data.setUint16(20, 0x3fc0, true);
+	data.setFloat64(24, 2.5, true);
+	const value = (type, offset) => parameters.valueText(data, { ...parameters.placeParameters([type], parameters.placeParameters(
+		['S', type], 64)[1].bytes)[0], offset });
+	assert.deepEqual([value('int', 0), value('unsigned int', 0), value('float', 4), value('char*', 8), value('long', 8), value('unsigned long', 8)],
+		['-5', '4294967291', '0.100000001', '0xfedcba9876543210', '-81985529216486896', '18364758544493064720']);
+	assert.deepEqual([value('bool', 16), value('__half', 18), value('__nv_bfloat16', 20), value('double', 24), value('double', 60)],
+		['true', '1.0009765625', '1.5', '2.5', undefined]);
+	assert.equal(value('int2', 0), '-5, ' + data.getInt32(4, true));
+	assert.equal(parameters.valueText(data, { offset: 0, bytes: 4, kind: 'bytes', n: 1 }), 'fb ff ff ff');
+};
+
 tests['integers of 64 bits stay exact'] = () => {
 	const value = json.parseJson('{"a": 18446744073709551615, "b": 0.22216235449000457, "c": "1234567890123456789", "d": 12, ' +
 		'"e": "x\\"9999999999999999999", "f": [9007199254740993], "g": 1e300}');
@@ -133,12 +187,12 @@ tests['integers of 64 bits stay exact'] = () => {
 
 tests['a link keeps the view'] = () => {
 	const state = { token: 'ab12', from: 10, to: 2000, lane: 3, row: 44, at: 55, op: '18446744073709551615', tab: 'gaps', colour: 'stream',
-		folded: [4, 5], span: [20, 30], marks: [{ ns: 5, label: 'a:b &#=?\u00e9' }, { ns: 7, label: '' }], offset: -9 };
+		folded: [4, 5], expanded: [6], span: [20, 30], marks: [{ ns: 5, label: 'a:b &#=?\u00e9' }, { ns: 7, label: '' }], offset: -9 };
 	assert.deepEqual(fragment.parseFragment(fragment.formatFragment(state)), state);
 };
 
 tests['malformed fragments are left out'] = () => {
-	const state = fragment.parseFragment('#token=<x>&from=9&to=3&lane=-x&op=1e9&tab=..%2F&folded=1..2&span=5..5&mark=x&mark=99999999999999999');
+	const state = fragment.parseFragment('#token=<x>&from=9&to=3&lane=-x&op=1e9&tab=..%2F&folded=1..2&expanded=x&span=5..5&mark=x&mark=99999999999999999');
 	for (const value of Object.values(state))
 		assert.equal(value, undefined);
 	assert.equal(fragment.parseFragment('#' + 'mark=1&'.repeat(10000)).marks.length, 100);
@@ -202,6 +256,27 @@ tests['lanes fold and have places'] = () => {
 	assert.deepEqual(tree.visible.filter((item) => item.layer).map((item) => item.info.id), [4, 2, 5, 6]);
 	assert.ok(tree.deepen(4, 2));
 	assert.ok(!tree.deepen(4, 2));
+};
+
+tests['more than eight levels are expanded on demand'] = () => {
+	const tree = new page.LaneTree([lane(1, 0, 'process', 0), lane(2, 1, 'ranges', 50, 8), lane(3, 1, 'kernel_events', 50, 2), lane(4, 1, 'thread')]);
+	const [, ranges, events] = tree.visible.filter((item) => item.info.kind !== 'thread');
+	assert.deepEqual([ranges.depth, page.hiddenLevels(ranges), page.hasManyLevels(ranges)], [8, 0, false]);
+	// Each level has room of its own.
+	assert.ok(ranges.height >= 8 * 18 && events.height >= 2 * 18);
+	const height = ranges.height;
+	assert.ok(tree.deepen(2, 11));
+	assert.deepEqual([ranges.depth, page.hiddenLevels(ranges), page.hasManyLevels(ranges)], [8, 3, true]);
+	assert.ok(ranges.height > height && ranges.height < height + 18);
+	tree.expand(2, true);
+	assert.deepEqual([ranges.depth, page.hiddenLevels(ranges), tree.expandedIds()], [11, 0, [2]]);
+	assert.equal(ranges.height, height + 3 * 18);
+	assert.equal(tree.visible[3].y, ranges.y + ranges.height + events.height);
+	assert.ok(tree.deepen(2, 12) && ranges.depth === 12);
+	tree.update([lane(2, 1, 'ranges', 60, 9)]);
+	assert.equal(ranges.depth, 12);
+	tree.expand(2, false);
+	assert.deepEqual([ranges.depth, page.hiddenLevels(ranges), tree.expandedIds()], [8, 4, []]);
 };
 
 tests['counters of the recorder are in a folded group'] = () => {

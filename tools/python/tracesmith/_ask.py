@@ -287,10 +287,11 @@ class Questions:
         answer._picture = self.path, self.place, 'timeline', window
         return answer
 
-    def gaps(self, least: float = 1e-5, limit: int = 10) -> Answer:
-        """Gaps between operations of a stream, and their causes; `least` is in seconds."""
+    def gaps(self, least: float = 1e-5, limit: int = 10, start: Optional[Time] = None, end: Optional[Time] = None) -> Answer:
+        """Gaps between operations of a stream, and their causes; `least` is in seconds. `start` and `end`: only gaps that overlap this window."""
         least_ns = round(least * 1e9)
-        return self._ask('gaps', {'least_ns': least_ns, 'limit': limit}, ['gaps', '--least', '%dns' % least_ns, '--limit', str(limit)])
+        return self._ask('gaps', {'least_ns': least_ns, 'limit': limit, **self._moments(start, end)},
+                         ['gaps', '--least', '%dns' % least_ns, '--limit', str(limit), *self._window(start, end)])
 
     def critical_path(self) -> List[Answer]:
         """The steps that the program's duration consists of; the last item is the sum."""

@@ -1090,7 +1090,8 @@ answer! {
 }
 
 answer! {
-    /// The message `GapStream`.
+    /// In a window, the fields but the gaps are about the stream's operations that touch the
+    /// window, whole. Streams without such an operation and without a gap are not listed.
     GapStream {
         /// The key `session`.
         session: Option<u32>,
@@ -1139,7 +1140,12 @@ answer! {
 }
 
 answer! {
-    /// `tsctl gaps --json`.
+    /// `tsctl gaps --json`. With `from` or `to`, a gap counts and is listed if it overlaps \[from,
+    /// to): it starts before `to`, and ends after `from`. It counts whole. Each listed gap is the
+    /// one that the answer about the whole trace lists, if no two intervals of one kind overlap on
+    /// one thread: the same times, parts and marks. The sums are those of the gaps that count. The
+    /// doubts are those of operations that touch the window or end a gap in it, without the counts
+    /// of calls.
     GapsReport {
         /// Shorter gaps are not counted.
         least_ns: Option<u64>,

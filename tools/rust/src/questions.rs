@@ -191,7 +191,7 @@ question! {
 }
 
 question! {
-    /// The question `gaps`.
+    /// The question `gaps`.  Without `from` and `to`, it is about the whole trace.
     Gaps "gaps" one GapsReport {
         /// Shorter gaps are not counted; absent: 10 us.
         least_ns: Option<u64>,
@@ -203,6 +203,10 @@ question! {
         stacks: Option<bool>,
         /// The key `mangled`.
         mangled: Option<bool>,
+        /// Only gaps that overlap the window: see GapsReport.
+        from: Option<Moment>,
+        /// The key `to`.
+        to: Option<Moment>,
     }
 }
 

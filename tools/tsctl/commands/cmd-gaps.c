@@ -27,6 +27,7 @@
 struct asked {
 	const char *session;
 	uint64_t limit, op_id, least_ns;
+	struct ts_time from, to;
 	bool json, stacks, mangled, all;
 };
 
@@ -168,9 +169,10 @@ static void print_report(const void *data, const struct ts_about *about,
 	ts_out_count(gaps, report->gaps);
 	fputs(ts_term_style(stdout, TS_STYLE_BOLD), stdout);
 	ts_out_text(stdout, about->path);
-	printf("%s: %s of %s or more, %s in all\n", ts_term_style(stdout, TS_STYLE_PLAIN),
+	printf("%s: %s of %s or more%s, %s in all\n", ts_term_style(stdout, TS_STYLE_PLAIN),
 	       ts_out_counted(counted, report->gaps, "gap"),
 	       ts_out_duration(least_ns, report->least_ns),
+	       asked->from.is_given || asked->to.is_given ? " that overlap the window" : "",
 	       ts_out_duration(gaps_ns, report->gaps_ns));
 	print_streams(report);
 	ts_neighbours_print(about->reader, report);
@@ -204,6 +206,10 @@ static const struct ts_option command_options[] = {
 	{"op", TS_OPTION_LONG, TS_OPTION_NUMBER(struct asked, op_id), .min = 1, .max = UINT64_MAX,
 	 .metavar = "N", .expects = "expected an operation's number, as in `tsctl view`",
 	 .help = "print only the gap before operation N (op_id), of any length"},
+	{"from", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, from), .metavar = "TIME",
+	 .help = "print only gaps that end after TIME, whole"},
+	{"to", TS_OPTION_LONG, TS_OPTION_MOMENT(struct asked, to), .metavar = "TIME",
+	 .help = "print only gaps that start before TIME, whole"},
 	{"limit", 'n', TS_OPTION_NUMBER(struct asked, limit), .max = MAX_LISTED, .metavar = "N",
 	 .expects = "expected a number of gaps, at most " TS_OPTION_DIGITS(MAX_LISTED),
 	 .help = "list at most N gaps, the longest first (default: 10)"},
@@ -225,6 +231,7 @@ static int run_gaps(int argc, char **argv)
 	struct asked asked = {.limit = DEFAULT_LISTED, .least_ns = DEFAULT_LEAST};
 	Ts__Rpc__Query__Gaps body = TS__RPC__QUERY__GAPS__INIT;
 	Ts__Rpc__Query query = TS__RPC__QUERY__INIT;
+	Ts__Rpc__Moment from, to;
 	struct ts_asking asking = {.is_one = true, .print = print_report, .data = &asked};
 	struct ts_operands operands;
 
@@ -238,6 +245,10 @@ static int run_gaps(int argc, char **argv)
 	TS_RPC_SET(&body, least_ns, asked.least_ns);
 	if (asked.op_id)
 		TS_RPC_SET(&body, op_id, asked.op_id);
+	if (asked.from.is_given)
+		body.from = ts_ask_moment(&asked.from, &from);
+	if (asked.to.is_given)
+		body.to = ts_ask_moment(&asked.to, &to);
 	TS_RPC_SET(&body, limit, (uint32_t)asked.limit);
 	TS_RPC_SET(&body, stacks, asked.json || asked.stacks);
 	TS_RPC_SET(&body, mangled, asked.mangled);

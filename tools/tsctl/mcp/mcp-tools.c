@@ -95,6 +95,8 @@ static const struct tool tools[] = {
 	 {"gaps"},
 	 {TRACE,
 	  {"least", ARGUMENT_TEXT, "--least", "ignore shorter gaps, like 100us", false},
+	  FROM,
+	  TO,
 	  LIMIT}},
 	{"timeline", "Draw the work of streams over time.", {"timeline"}, {TRACE, FROM, TO}},
 	{"state",

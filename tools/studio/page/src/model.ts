@@ -20,6 +20,7 @@ export interface Selection {
 	key: number;
 	op: Integer;
 	depth: number;
+	row?: Integer; // its number, if several rows may have these times
 }
 
 export interface GapMark {
@@ -208,10 +209,17 @@ export class Model {
 		this.selection = selection;
 		if (selection) {
 			this.focusedLane = selection.lane;
-			if (this.tree.byId.get(selection.lane)?.hidden) {
-				this.tree.unfold(selection.lane);
-				this.emit('lanes');
+			const lane = this.tree.byId.get(selection.lane);
+			const isDeep = lane !== undefined && selection.depth >= lane.depth;
+			if (lane && isDeep) {
+				this.tree.deepen(selection.lane, selection.depth + 1);
+				this.tree.expand(selection.lane, selection.depth >= lane.depth);
 			}
+			const isHidden = lane !== undefined && lane.hidden;
+			if (isHidden)
+				this.tree.unfold(selection.lane);
+			if (isDeep || isHidden)
+				this.emit('lanes');
 		}
 		this.arrows = [];
 		this.emit('selection');

@@ -6,6 +6,7 @@ import { Integer } from './core/json';
 import { clean, shorten } from './core/names';
 import { formatCount, formatDuration, formatInstant, parseTime } from './core/time';
 import { ApiError, isAbort, Match, RowColumns } from './data/api';
+import { GapMarks } from './data/gap-marks';
 import { ColourMode, Model, Selection } from './model';
 import { ComparePanel } from './panels/compare';
 import { ErrorsPanel } from './panels/errors';
@@ -35,6 +36,7 @@ export class Studio implements Shell {
 	private readonly timeline: Timeline;
 	private readonly tabs: Tabs;
 	private readonly gaps: GapsPanel[]; // of each trace
+	private readonly gapMarks: GapMarks;
 	private readonly live: LivePanel;
 	private readonly errors: ErrorsPanel;
 	private addressTimer: ReturnType<typeof setTimeout> | undefined;
@@ -50,6 +52,7 @@ export class Studio implements Shell {
 	constructor(readonly model: Model, private readonly token: string, readonly fail: (error: unknown) => void) {
 		const two = model.trace.traces > 1;
 		this.gaps = (two ? [0, 1] : [0]).map((trace) => new GapsPanel(this, trace));
+		this.gapMarks = new GapMarks(model);
 		this.live = new LivePanel(this);
 		this.errors = new ErrorsPanel(this);
 		const panels = [new SummaryPanel(this), new SelectionPanel(this), new SpanPanel(this), new StatePanel(this), this.gaps[0],
@@ -80,7 +83,7 @@ export class Studio implements Shell {
 		}, 60);
 		if (model.trace.live)
 			this.live.start((duration) => this.grow(duration));
-		(window as unknown as { studio: unknown }).studio = { idle: () => this.timeline.idle() };
+		(window as unknown as { studio: unknown }).studio = { idle: () => this.timeline.idle() && !this.gapMarks.busy };
 	}
 
 	/* The timeline's requests failed. The server keeps few emulations: one that is gone is drawn no more. */
@@ -126,6 +129,14 @@ export class Studio implements Shell {
 		return { lane, start, end, op, key: index < 0 ? key : rows.key[index], depth: index < 0 ? 0 : rows.depth[index] };
 	}
 
+	/* The row of a match, with its depth. */
+	private async findMatch(match: Match): Promise<Selection> {
+		const { lane, start, end, op, key, row } = match;
+		const rows = await this.model.api.numbered(lane, start);
+		const index = (rows.row || []).findIndex((number) => String(number) === String(row));
+		return { lane, start, end, op, key, depth: index < 0 ? 0 : rows.depth[index], row };
+	}
+
 	goToSpan(from: number, to: number, lane?: number): void {
 		const margin = Math.max(1, to - from) * 0.6;
 		this.model.show(from - margin, to + margin);
@@ -154,6 +165,11 @@ export class Studio implements Shell {
 	private clicked(hit: Hit): void {
 		const choice = ++this.choices;
 		this.tabs.setSide(this.model.traceOf(hit.lane.info.id));
+		if (hit.deeper) {
+			this.model.tree.expand(hit.lane.info.id, true);
+			this.model.emit('lanes');
+			return;
+		}
 		if (hit.lane.layer) {
 			// An emulated row has other times than the row of the trace, which the panels know.
 			if (hit.row)
@@ -310,6 +326,8 @@ export class Studio implements Shell {
 			this.tabs.refresh();
 			if (this.allArrows)
 				void this.readArrows();
+			if (this.model.colour === 'cause')
+				void this.readGaps();
 		}, change === 'selection' ? 0 : SETTLE_DELAY);
 		const { view } = this.model;
 		byId('corner').textContent = formatDuration(view.span) + ' in view';
@@ -436,6 +454,18 @@ export class Studio implements Shell {
 		this.model.emit('overlay');
 	}
 
+	/* The gaps of the view, for colours by cause. */
+	private async readGaps(): Promise<void> {
+		try {
+			const n = await this.gapMarks.read();
+			if (n !== undefined)
+				byId('search-result').textContent = formatCount(n) + (n === 1 ? ' gap in view' : ' gaps in view');
+		} catch (error) {
+			if (!isAbort(error))
+				byId('search-result').textContent = 'no gaps: ' + clean(error instanceof Error ? error.message : error, 120);
+		}
+	}
+
 	private fit(): void {
 		const { selection, span } = this.model;
 		if (selection) {
@@ -539,7 +569,7 @@ export class Studio implements Shell {
 		this.model.colour = mode;
 		byId<HTMLSelectElement>('colour').value = mode;
 		if (mode === 'cause')
-			this.gaps.forEach((panel) => panel.ensure());
+			void this.readGaps();
 		this.model.emit('colour');
 		this.saveAddress();
 	}
@@ -576,11 +606,13 @@ export class Studio implements Shell {
 		const controller = new AbortController();
 		const choice = ++this.choices;
 		this.searching = controller;
-		const from = this.match ? this.match.start : direction > 0 ? Math.max(0, this.model.view.from) : this.model.view.to;
+		const trace = this.model.focusedLane === undefined ? 0 : this.model.traceOf(this.model.focusedLane);
+		const offset = this.model.offsetOfTrace(trace);
+		const edge = direction > 0 ? this.model.view.from - offset - 1 : Math.max(0, this.model.view.to - offset);
+		const from = this.match && this.model.traceOf(this.match.lane) === trace ? this.match : edge < 0 ? undefined : edge;
 		result.textContent = 'searching\u2026';
 		try {
 			const regex = byId<HTMLInputElement>('search-regex').checked;
-			const trace = this.model.focusedLane === undefined ? 0 : this.model.traceOf(this.model.focusedLane);
 			let found: Match;
 			try {
 				found = await this.model.api.search(text, from, direction, regex, trace, controller.signal);
@@ -588,12 +620,11 @@ export class Studio implements Shell {
 				if (!(error instanceof ApiError) || error.status !== 404)
 					throw error;
 				// Go on at the other end.
-				found = await this.model.api.search(text, direction > 0 ? 0 : this.model.view.duration + 1, direction, regex, trace,
-					controller.signal);
+				found = await this.model.api.search(text, undefined, direction, regex, trace, controller.signal);
 			}
 			this.match = found;
 			result.textContent = formatCount(found.matches) + (found.matches === 1 ? ' match' : ' matches');
-			const row = await this.find(found.lane, found.start, found.end, found.op, found.key);
+			const row = await this.findMatch(found);
 			if (choice === this.choices)
 				this.choose(row, true);
 		} catch (error) {
@@ -696,6 +727,7 @@ export class Studio implements Shell {
 		state.span = model.span;
 		state.marks = model.marks;
 		state.folded = model.tree.foldedIds();
+		state.expanded = model.tree.expandedIds();
 		state.side = this.tabs.side;
 		state.offset = model.offset;
 		if (model.colour !== 'name')
@@ -716,6 +748,8 @@ export class Studio implements Shell {
 		const { model } = this;
 		if (state.folded)
 			model.tree.setFolded(state.folded);
+		for (const lane of state.expanded || [])
+			model.tree.expand(lane, true);
 		if (state.marks)
 			model.marks = state.marks;
 		if (state.offset)
@@ -792,6 +826,7 @@ export class Studio implements Shell {
 			this.model.emit('lanes');
 		this.model.emit('trace');
 		this.model.forgetInfo();
+		this.gapMarks.forget();
 		this.tabs.grown();
 	}
 }

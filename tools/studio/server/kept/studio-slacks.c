@@ -49,8 +49,9 @@ static struct ts_studio_slack *find(struct ts_studio_slacks *slacks,
 	for (unsigned i = 0; !found && i < TS_STUDIO_MAX_SLACKS; i++) {
 		struct ts_studio_slack *slack = slacks->at[i];
 
-		if (slack && slack->trace == wanted->trace && slack->n_blocks == wanted->n_blocks &&
-		    slack->from_ns == wanted->from_ns && slack->to_ns == wanted->to_ns)
+		if (slack && slack->trace == wanted->trace && slack->session == wanted->session &&
+		    slack->n_blocks == wanted->n_blocks && slack->from_ns == wanted->from_ns &&
+		    slack->to_ns == wanted->to_ns)
 			found = slack;
 	}
 	if (found)
@@ -75,7 +76,7 @@ static void keep(struct ts_studio_slacks *slacks, struct ts_studio_slack *slack)
 static struct ts_studio_slack *make(struct ts_studio_slacks *slacks, struct ts_studio_call *call,
 				    const struct ts_studio_slack *wanted)
 {
-	const struct ts_graph_options options = {.session = call->reader->source.session,
+	const struct ts_graph_options options = {.session = wanted->session,
 						 .from_ns = wanted->from_ns,
 						 .to_ns = wanted->to_ns,
 						 .max_nodes = TS_STUDIO_SLACK_NODES};
@@ -111,6 +112,7 @@ struct ts_studio_slack *ts_studio_slacks_get(struct ts_studio_slacks *slacks,
 					     uint64_t from_ns, uint64_t to_ns)
 {
 	const struct ts_studio_slack wanted = {.trace = trace,
+					       .session = call->session,
 					       .n_blocks = ts_sbt_reader_n_blocks(
 						       call->reader->source.reader),
 					       .from_ns = from_ns,

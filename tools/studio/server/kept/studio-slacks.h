@@ -14,6 +14,7 @@ struct ts_studio_slack {
 	unsigned refs;
 	/* The window. */
 	uint64_t trace;	   /* 0, 1 */
+	uint32_t session;  /* 0: all */
 	uint64_t n_blocks; /* of the trace, which may have grown since */
 	uint64_t from_ns, to_ns;
 	struct ts_tiles_slack *slack;
@@ -32,7 +33,7 @@ void ts_studio_slacks_init(struct ts_studio_slacks *slacks);
 void ts_studio_slacks_deinit(struct ts_studio_slacks *slacks);
 
 /*
- * Returns the slack of a window of the call's trace. Times are absolute; 0: no limit.
+ * Returns the slack of a window of the call's trace and session. Times are absolute; 0: no limit.
  * ts_studio_slacks_put() gives it back. Returns NULL after ts_call_fail().
  */
 struct ts_studio_slack *ts_studio_slacks_get(struct ts_studio_slacks *slacks,

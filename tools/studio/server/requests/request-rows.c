@@ -3,7 +3,7 @@
  * GET rows: the rows of a lane in a window, as columns. http.c calls this module.
  */
 #include "proto/abi/base.h"
-#include "tools/studio/server/studio-call.h"
+#include "tools/studio/server/requests/studio-rows.h"
 
 #define DEFAULT_ROWS 4096u
 #define MAX_ROWS     65536u
@@ -40,6 +40,11 @@ static uint64_t get_op(const struct ts_tile_row *row)
 	return row->op_id;
 }
 
+static uint64_t get_number(const struct ts_tile_row *row)
+{
+	return ts_studio_row_number(row);
+}
+
 static uint64_t get_depth(const struct ts_tile_row *row)
 {
 	return row->depth;
@@ -58,7 +63,7 @@ static void put_values(struct ts_json *json, const struct ts_tile_rows *rows)
 
 int ts_request_rows(struct ts_studio_call *call)
 {
-	uint64_t lane, from_ns, to_ns, limit;
+	uint64_t lane, from_ns, to_ns, limit, has_numbers;
 	struct ts_tile_rows rows;
 	struct ts_lane found;
 	bool is_second;
@@ -67,7 +72,8 @@ int ts_request_rows(struct ts_studio_call *call)
 	if (ts_call_number(call, "lane", 1, UINT32_MAX, &lane) ||
 	    ts_call_number(call, "from", 0, INT64_MAX, &from_ns) ||
 	    ts_call_number(call, "to", 0, INT64_MAX, &to_ns) ||
-	    ts_call_number_or(call, "limit", 1, MAX_ROWS, DEFAULT_ROWS, &limit))
+	    ts_call_number_or(call, "limit", 1, MAX_ROWS, DEFAULT_ROWS, &limit) ||
+	    ts_call_number_or(call, "numbers", 0, 1, 0, &has_numbers))
 		return -1;
 	is_second = lane > TS_STUDIO_SECOND_LANES;
 	lane -= is_second ? TS_STUDIO_SECOND_LANES : 0;
@@ -85,6 +91,8 @@ int ts_request_rows(struct ts_studio_call *call)
 	put_column(&call->out, ",\n\"key\": [", &rows, get_key);
 	put_column(&call->out, ",\n\"op\": [", &rows, get_op);
 	put_column(&call->out, ",\n\"depth\": [", &rows, get_depth);
+	if (has_numbers && !call->layer)
+		put_column(&call->out, ",\n\"row\": [", &rows, get_number);
 	ts_tiles_lane(call->tiles->tiles, lane - 1, &found);
 	if (found.kind == TS_LANE_COUNTER)
 		put_values(&call->out, &rows);

@@ -5,7 +5,7 @@
  */
 #include "proto/abi/base.h"
 #include "proto/abi/map.h"
-#include "tools/studio/server/studio-call.h"
+#include "tools/studio/server/requests/studio-rows.h"
 
 #include <regex.h>
 
@@ -69,6 +69,8 @@ static void put_match(struct ts_studio_call *call, uint64_t trace,
 
 	ts_json_raw(&call->out, "{\"lane\": ");
 	ts_json_uint(&call->out, match->lane + (trace ? TS_STUDIO_SECOND_LANES : 0));
+	ts_json_raw(&call->out, ", \"row\": ");
+	ts_json_uint(&call->out, ts_studio_row_number(&match->row));
 	ts_json_raw(&call->out, ", \"op\": ");
 	ts_json_uint(&call->out, match->row.op_id);
 	ts_json_raw(&call->out, ", \"start\": ");
@@ -101,6 +103,31 @@ static int search(struct finding *finding, uint64_t trace, const struct ts_tiles
 	return 0;
 }
 
+/* Reads the place from which the search begins. Returns 0, or -1 after an error. */
+static int read_place(struct ts_studio_call *call, bool is_backward,
+		      struct ts_tile_place *ret_place)
+{
+	struct ts_tile_place place = {0};
+	uint64_t lane, row;
+
+	if (ts_call_number_or(call, "from", 0, INT64_MAX, is_backward ? UINT64_MAX : 0,
+			      &place.start_ns) ||
+	    ts_call_number_or(call, "lane", 1, UINT32_MAX, 0, &lane) ||
+	    ts_call_number_or(call, "row", 0, UINT64_MAX, 0, &row))
+		return -1;
+	if (lane) {
+		place.lane =
+			(uint32_t)(lane > TS_STUDIO_SECOND_LANES ? lane - TS_STUDIO_SECOND_LANES
+								 : lane);
+		place.block = ts_studio_row_block(row);
+		place.index = ts_studio_row_index(row);
+	} else if (!is_backward && ts_call_parameter(call, "from")) {
+		place = ts_tile_place_after(place.start_ns);
+	}
+	*ret_place = place;
+	return 0;
+}
+
 int ts_request_search(struct ts_studio_call *call)
 {
 	struct finding finding = {.call = call, .text = ts_call_parameter(call, "text")};
@@ -117,7 +144,7 @@ int ts_request_search(struct ts_studio_call *call)
 	if (direction && strcmp(direction, "1") && strcmp(direction, "-1"))
 		return ts_call_fail(call, 400, "direction: expected 1 or -1");
 	wanted.is_backward = direction && !strcmp(direction, "-1");
-	if (ts_call_number_or(call, "from", 0, INT64_MAX, 0, &wanted.from_ns) ||
+	if (read_place(call, wanted.is_backward, &wanted.from) ||
 	    ts_call_number_or(call, "regex", 0, 1, 0, &is_regex) ||
 	    ts_call_number_or(call, "trace", 0, TS_STUDIO_MAX_TRACES - 1, 0, &trace))
 		return -1;

@@ -187,7 +187,7 @@ int ts_request_slack(struct ts_studio_call *call)
 	uint64_t from_ns, to_ns;
 	int r;
 
-	if (read_asked(call, &asked) || ts_call_reader(call, asked.trace))
+	if (read_asked(call, &asked) || ts_call_reader(call, asked.trace) || ts_call_session(call))
 		return -1;
 	reader = call->reader->source.reader;
 	from_ns = asked.has_start ? absolute(reader, asked.start_ns) : 0;

@@ -75,9 +75,9 @@ export function css(colour: Rgb): string {
 	return 'rgb(' + colour.r + ',' + colour.g + ',' + colour.b + ')';
 }
 
-/* As a pixel of ImageData on a little-endian machine. */
-export function pixel(colour: Rgb): number {
-	return ((0xff << 24) | (colour.b << 16) | (colour.g << 8) | colour.r) >>> 0;
+/* As a pixel of ImageData on a little-endian machine; `opacity` is at most 255. */
+export function pixel(colour: Rgb, opacity = 0xff): number {
+	return ((opacity << 24) | (colour.b << 16) | (colour.g << 8) | colour.r) >>> 0;
 }
 
 function linear(value: number): number {

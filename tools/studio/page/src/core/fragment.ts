@@ -17,6 +17,7 @@ export interface ViewState {
 	tab?: string;
 	colour?: string;
 	folded?: number[];
+	expanded?: number[]; // lanes with all their levels
 	span?: [number, number];
 	marks?: Mark[];
 	offset?: number;
@@ -58,9 +59,11 @@ export function parseFragment(fragment: string): ViewState {
 		if (value !== null && /^[a-z-]{1,20}$/.test(value))
 			state[key] = value;
 	}
-	const folded = fields.get('folded');
-	if (folded !== null && /^\d+(\.\d+)*$/.test(folded))
-		state.folded = folded.split('.').map(Number);
+	for (const key of ['folded', 'expanded'] as const) {
+		const lanes = fields.get(key);
+		if (lanes !== null && /^\d+(\.\d+)*$/.test(lanes))
+			state[key] = lanes.split('.').map(Number);
+	}
 	const span = /^(-?\d{1,16})\.\.(-?\d{1,16})$/.exec(fields.get('span') || '');
 	if (span && Number(span[2]) > Number(span[1]))
 		state.span = [Number(span[1]), Number(span[2])];
@@ -95,8 +98,11 @@ export function formatFragment(state: ViewState): string {
 		fields.set('tab', state.tab);
 	if (state.colour)
 		fields.set('colour', state.colour);
-	if (state.folded && state.folded.length)
-		fields.set('folded', state.folded.join('.'));
+	for (const key of ['folded', 'expanded'] as const) {
+		const lanes = state[key];
+		if (lanes && lanes.length)
+			fields.set(key, lanes.join('.'));
+	}
 	if (state.span)
 		fields.set('span', Math.round(state.span[0]) + '..' + Math.round(state.span[1]));
 	if (state.side)

@@ -4,7 +4,7 @@
 export const CELLS = 256;
 export const MAX_LEVEL = 50;
 const HEADER = 32;
-const WORDS = 4; // key, count, share, key_share
+const WORDS = 4; // key, count, share, key_share; of a counter: key, count, least and largest value as floats
 
 export interface Tile {
 	words: Uint32Array; // 4 words a cell
@@ -40,6 +40,13 @@ function makeTile(view: DataView, offset: number, exact: boolean): Tile {
 		busy |= words[i + 2] | words[i];
 	}
 	return { words, count, busy: busy !== 0, exact };
+}
+
+/* The least and the largest value of a cell of a counter that has rows; undefined: unknown. */
+export function valuesOf(tile: Tile, cell: number): [number, number] | undefined {
+	const floats = new Float32Array(tile.words.buffer);
+	const [least, largest] = [floats[WORDS * cell + 2], floats[WORDS * cell + 3]];
+	return tile.words[WORDS * cell + 1] && least <= largest ? [least, largest] : undefined;
 }
 
 /* Throws an Error if the bytes are not an answer. */

@@ -47,6 +47,7 @@ export interface RowColumns {
 	op: Integer[];
 	depth: number[];
 	value?: number[];
+	row?: Integer[]; // numbers, if they were asked for
 	more: boolean;
 }
 
@@ -59,6 +60,7 @@ export interface Row {
 
 export interface Match {
 	lane: number;
+	row: Integer;
 	op: Integer;
 	start: number;
 	end: number;
@@ -172,9 +174,15 @@ export class Api {
 			Math.max(0, Math.ceil(to)) + '&limit=' + limit + (layer ? '&layer=' + layer : ''), signal);
 	}
 
-	rowAt(lane: number, at: number, depth: number | undefined, signal?: AbortSignal): Promise<Row> {
-		return this.json('row?lane=' + lane + '&at=' + Math.floor(at) + (depth === undefined ? '' : '&depth=' + depth),
-			signal);
+	/* The rows of a lane that cover an instant, with their numbers. */
+	numbered(lane: number, at: number, signal?: AbortSignal): Promise<RowColumns> {
+		return this.json('rows?lane=' + lane + '&from=' + at + '&to=' + (at + 1) + '&limit=65536&numbers=1', signal);
+	}
+
+	/* `row`: its number, if it is known; otherwise the depth tells it from others. */
+	rowAt(lane: number, at: number, depth: number | undefined, row: Integer | undefined, signal?: AbortSignal): Promise<Row> {
+		return this.json('row?lane=' + lane + '&at=' + Math.floor(at) + (row !== undefined ? '&row=' + row :
+			depth === undefined ? '' : '&depth=' + depth), signal);
 	}
 
 	/* The first bytes of a captured content, in hexadecimal. */
@@ -197,8 +205,9 @@ export class Api {
 	}
 
 	/* Calls `take` with each line of an answer that may be long: the page stays responsive, and keeps nothing of the text. */
-	async eachLine<T>(question: string, options: object, trace: number, signal: AbortSignal, take: (line: T) => void): Promise<void> {
-		const response = await this.fetch('ask', signal, { question, options, trace });
+	async eachLine<T>(question: string, options: object, trace: number, session: number | undefined, signal: AbortSignal,
+		take: (line: T) => void): Promise<void> {
+		const response = await this.fetch('ask', signal, { question, options, trace, session: session || undefined });
 		const reader = (response.body as ReadableStream<Uint8Array>).getReader();
 		const decoder = new TextDecoder();
 		let rest = '';
@@ -228,9 +237,12 @@ export class Api {
 		return (await this.fetch('picture', signal, { question, options, trace })).text();
 	}
 
-	search(text: string, from: number, direction: 1 | -1, regex: boolean, trace: number, signal?: AbortSignal): Promise<Match> {
-		return this.json('search?text=' + encodeURIComponent(text) + '&from=' + Math.max(0, Math.floor(from)) +
-			'&direction=' + direction + (regex ? '&regex=1' : '') + (trace ? '&trace=' + trace : ''), signal);
+	/* The next match behind another one, or behind a time; undefined: from the end of the trace that the direction leaves. */
+	search(text: string, from: Match | number | undefined, direction: 1 | -1, regex: boolean, trace: number, signal?: AbortSignal): Promise<Match> {
+		const place = from === undefined ? '' : typeof from === 'number' ? '&from=' + Math.max(0, Math.floor(from)) :
+			'&from=' + from.start + '&lane=' + from.lane + '&row=' + from.row;
+		return this.json('search?text=' + encodeURIComponent(text) + place + '&direction=' + direction + (regex ? '&regex=1' : '') +
+			(trace ? '&trace=' + trace : ''), signal);
 	}
 
 	arrowsOf(op: Integer, trace: number, session: number | undefined, signal?: AbortSignal): Promise<{ arrows: Arrow[] }> {
@@ -242,10 +254,11 @@ export class Api {
 			(trace ? '&trace=' + trace : ''), signal);
 	}
 
-	/* `window`: slack counts to the latest end in it; undefined: in the whole trace. */
-	slack(lanes: number[], from: number, to: number, window: readonly [number, number] | undefined, signal?: AbortSignal): Promise<SlackRows> {
+	/* `window`: slack counts to the latest end in it; undefined: in the whole trace. `session`: to the end of this one. */
+	slack(lanes: number[], from: number, to: number, window: readonly [number, number] | undefined, session: number | undefined,
+		signal?: AbortSignal): Promise<SlackRows> {
 		return this.json('slack?lanes=' + lanes.join(',') + '&from=' + from + '&to=' + to + '&limit=20000' +
-			(window ? '&start=' + window[0] + '&end=' + window[1] : ''), signal);
+			(window ? '&start=' + window[0] + '&end=' + window[1] : '') + (session ? '&session=' + session : ''), signal);
 	}
 
 	/* The server may emulate a part of the trace around the view, unless `whole`. */

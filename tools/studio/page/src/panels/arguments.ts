@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arguments of a captured launch, and the memory that a call touched: addresses with the allocation that they are in. Asks "content",
 // and "state" for the allocations at the call.
-import { Child, el, link, number, table } from '../core/dom';
+import { Child, el, link, nameText, number, table } from '../core/dom';
 import { clean } from '../core/names';
+import { Parameter, parameterTypes, placeParameters, valueText } from '../core/parameters';
 import { Row } from '../data/api';
 import { Model } from '../model';
 import { Shell } from './panel';
@@ -20,7 +21,7 @@ interface Word {
 	bytes: number; // 8, or fewer at the end
 }
 
-const WORDS = 64; // listed
+const WORDS = 64; // listed, or arguments
 
 /* The words of 8 bytes, little-endian, of a text in hexadecimal. */
 function wordsOf(hex: string): Word[] {
@@ -62,10 +63,37 @@ export class Touched {
 			kind);
 	}
 
-	/* The arguments of a launch. */
-	async arguments(operation: Row, signal: AbortSignal): Promise<HTMLElement[]> {
+	/* The arguments of a launch, with their types if the kernel's name has them. */
+	async arguments(operation: Row, kernel: string, signal: AbortSignal): Promise<HTMLElement[]> {
 		const answer = await this.model.api.content(operation.session as number, operation.content as number, this.trace, signal);
-		const words = wordsOf(answer.hex);
+		const types = parameterTypes(kernel);
+		const places = types && placeParameters(types, answer.bytes);
+		return places ? this.typed(answer.hex, places) : this.words(answer.hex, answer.bytes);
+	}
+
+	private typed(hex: string, places: Parameter[]): HTMLElement[] {
+		const data = new DataView(Uint8Array.from(hex.match(/../g) || [], (pair) => parseInt(pair, 16)).buffer);
+		const address = (place: Parameter): bigint | undefined => place.kind === 'pointer' && place.offset + 8 <= data.byteLength ?
+			data.getBigUint64(place.offset, true) : undefined;
+		return [table('Arguments', [
+			{ head: 'Byte', class: 'number', cell: (place: Parameter) => String(place.offset) },
+			// Words stay whole, unless they are as long as those of templates.
+			{ head: 'Type', class: 'words', cell: (place) => (/\S{18}/.test(place.type) ? nameText(place.type, 120) : clean(place.type, 120)) },
+			{ head: 'Value', class: 'words', cell: (place) => {
+				const value = address(place);
+				const memory = value === undefined ? undefined : this.place(value);
+				return el('span', {}, el('span', { class: 'value' }, valueText(data, place) ?? 'not read'),
+					memory ? el('div', { class: 'dim' }, memory) : undefined);
+			} },
+		], places.slice(0, WORDS), (place) => ({ data: { argument: place.offset, type: place.type.slice(0, 200) } })),
+		el('p', { class: 'dim' }, (places.length > WORDS ? 'The first ' + WORDS + ' of ' + places.length + ' arguments. ' : '') +
+			'Types are those of the kernel\u2019s name' + (places.some((place) => place.kind === 'bytes') ?
+			'; the name does not tell the size of a structure.' : '.'))];
+	}
+
+	/* Without types: words of 8 bytes. */
+	private words(hexText: string, bytes: number): HTMLElement[] {
+		const words = wordsOf(hexText);
 		const hex = (word: Word): string => '0x' + word.value.toString(16).padStart(2 * word.bytes, '0');
 		const parts = (word: Word): string => (word.bytes === 8 ? (word.value & 0xffffffffn) + ', ' + (word.value >> 32n) : String(word.value));
 		return [table('Arguments', [
@@ -74,7 +102,7 @@ export class Touched {
 			{ head: 'As two numbers', class: 'number', cell: (word) => parts(word) },
 			{ head: 'Memory', cell: (word) => this.place(word.value) },
 		], words, (word) => ({ data: { word: String(word.value) } })),
-		el('p', { class: 'dim' }, (words.length * 8 < answer.bytes ? 'The first ' + words.length * 8 + ' of ' + answer.bytes + ' bytes. ' : '') +
-			'The trace has no types of arguments. Memory is named if a value is an address in it.')];
+		el('p', { class: 'dim' }, (words.length * 8 < bytes ? 'The first ' + words.length * 8 + ' of ' + bytes + ' bytes. ' : '') +
+			'The kernel\u2019s name has no types of arguments. Memory is named if a value is an address in it.')];
 	}
 }

@@ -163,7 +163,7 @@ export class ComparePanel extends Panel {
 	private async nth(type: string, name: string, n: number, trace: number, signal: AbortSignal): Promise<Row | undefined> {
 		let seen = 0;
 		let found: Row | undefined;
-		await this.model.api.eachLine<Row>('rows', { types: [type], filter: { name }, limit: Math.min(MOST_TIMES, 4 * n + 100) }, trace, signal,
+		await this.model.api.eachLine<Row>('rows', { types: [type], filter: { name }, limit: Math.min(MOST_TIMES, 4 * n + 100) }, trace, undefined, signal,
 			(row) => {
 				if (row.name === name && ++seen === n)
 					found = row;

@@ -5,7 +5,6 @@ import { Stack } from '../core/frames';
 import { Integer } from '../core/json';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatInstant } from '../core/time';
-import { GapMark } from '../model';
 import { Panel } from './panel';
 import { causeList, causeText, GapPart, shares, stackList } from './parts';
 
@@ -110,26 +109,8 @@ export class GapsPanel extends Panel {
 		const controller = new AbortController();
 		return this.fill(this.all, 'Looking for gaps\u2026', async (signal) => {
 			const answer = await this.model.api.ask<GapsAnswer>('gaps', { limit: LISTED, stacks: false }, this.trace, signal);
-			this.model.gaps = [...this.model.gaps.filter((gap) => this.model.traceOf(gap.lane) !== this.trace), ...this.marks(answer)];
-			this.model.emit('overlay');
 			return this.show(answer);
 		}, controller.signal);
-	}
-
-	/* Reads gaps for the timeline's colours, even if the panel is not open. */
-	ensure(): void {
-		this.update();
-	}
-
-	private marks(answer: GapsAnswer): GapMark[] {
-		const marks: GapMark[] = [];
-		for (const gap of answer.longest || []) {
-			const lane = this.model.findLane(gap.session, gap.device, gap.stream, undefined, this.trace);
-			if (lane)
-				marks.push({ lane: lane.id, start: this.model.relative(gap.start_ns, this.trace), end: this.model.relative(gap.end_ns, this.trace),
-					cause: gap.parts[0] ? gap.parts[0].cause : 'unknown' });
-		}
-		return marks.sort((a, b) => a.start - b.start);
 	}
 
 	private show(answer: GapsAnswer): HTMLElement[] {

@@ -6,7 +6,7 @@ import { Integer } from '../core/json';
 import { brief, clean } from '../core/names';
 import { Steps } from '../core/steps';
 import { formatCount, formatDuration, formatInstant } from '../core/time';
-import { ApiError } from '../data/api';
+import { ApiError, LaneInfo } from '../data/api';
 import { Slack } from '../model';
 import { Panel } from './panel';
 import { shares } from './parts';
@@ -62,6 +62,7 @@ export class PathPanel extends Panel {
 	readonly title = 'Critical path';
 	private readonly place = el('div');
 	private asked = false;
+	private session: number | undefined; // whose path and slack are shown; undefined: those of all processes together
 
 	override readonly ofWhole = true;
 
@@ -74,8 +75,28 @@ export class PathPanel extends Panel {
 		if (this.asked)
 			return;
 		this.asked = true;
-		this.root.replaceChildren(this.place);
+		this.root.replaceChildren(...this.choice(), this.place);
 		this.read();
+	}
+
+	/* With several processes: whose path is shown. */
+	private choice(): HTMLElement[] {
+		const processes = this.model.trace.lanes.filter((lane) => lane.kind === 'process' && (lane.trace || 0) === this.trace);
+		if (processes.length < 2)
+			return [];
+		const option = (value: string, text: string): HTMLOptionElement => {
+			const made = el('option', {}, text);
+			made.value = value;
+			return made;
+		};
+		const select = el('select', { id: 'path-session' }, option('', 'all processes together'),
+			...processes.map((lane) => option(String(lane.session), clean(lane.name, 80))));
+		select.value = String(this.session ?? '');
+		select.addEventListener('change', () => {
+			this.session = select.value ? Number(select.value) : undefined;
+			this.read();
+		});
+		return [el('div', { class: 'toolbar' }, el('label', {}, 'Latest end of ', select))];
 	}
 
 	private read(): void {
@@ -83,7 +104,7 @@ export class PathPanel extends Panel {
 	}
 
 	private async find(signal: AbortSignal): Promise<Array<HTMLElement | undefined>> {
-		const lanes = this.model.trace.lanes.filter((lane) => (lane.trace || 0) === this.trace);
+		const lanes = this.model.trace.lanes.filter((lane) => this.isShown(lane));
 		const all = lanes.reduce((sum, lane) => sum + (lane.kind === 'device' ? lane.rows : 0), 0);
 		let operations = all;
 		let window: { from?: object; to?: object } = {};
@@ -92,7 +113,7 @@ export class PathPanel extends Panel {
 			[from, to] = this.window();
 			window = this.moments(from, to);
 			const answer = await this.model.api.ask<{ devices?: Array<{ operations: number }> }>('timeline', { ...window, parts: 1 },
-				this.trace, signal);
+				this.trace, signal, this.session);
 			const inView = (answer.devices || []).reduce((sum, device) => sum + device.operations, 0);
 			if (inView > PATH_OPERATIONS)
 				return [this.tooMany(inView, from, to)];
@@ -105,13 +126,17 @@ export class PathPanel extends Panel {
 		return this.show(found, part, more, all);
 	}
 
+	private isShown(lane: LaneInfo): boolean {
+		return (lane.trace || 0) === this.trace && (this.session === undefined || lane.session === this.session);
+	}
+
 	/* The slack of the rows in view, of a long trace. Returns a line if it cannot be read. */
 	private async slackInView(found: Found, part: [number, number] | undefined, signal: AbortSignal): Promise<string | undefined> {
-		const lanes = this.model.trace.lanes.filter((lane) => (lane.trace || 0) === this.trace && lane.rows > 0 &&
+		const lanes = this.model.trace.lanes.filter((lane) => this.isShown(lane) && lane.rows > 0 &&
 			(lane.kind === 'stream' || lane.kind === 'thread')).sort((a, b) => b.rows - a.rows).slice(0, 64).map((lane) => lane.id);
 		const [from, to] = this.window();
 		try {
-			const { rows } = await this.model.api.slack(lanes, from, to, part, signal);
+			const { rows } = await this.model.api.slack(lanes, from, to, part, this.session, signal);
 			rows.lane.forEach((lane, i) => {
 				if (rows.kind[i] === 'return')
 					return;
@@ -149,7 +174,7 @@ export class PathPanel extends Panel {
 		let shortest = -1;
 		const trim = (list: Step[]): Step[] => list.sort((a, b) => (b.end - b.start) - (a.end - a.start)).slice(0, LISTED);
 		const trimRows = (list: Row[]): Row[] => list.sort((a, b) => a.slack.ns - b.slack.ns).slice(0, 200);
-		await this.model.api.eachLine<Line>('graph', { ...window, path: pathOnly }, this.trace, signal, (line) => {
+		await this.model.api.eachLine<Line>('graph', { ...window, path: pathOnly }, this.trace, this.session, signal, (line) => {
 			if (line.type === 'summary') {
 				found.summary = line;
 				return;

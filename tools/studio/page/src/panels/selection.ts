@@ -57,7 +57,7 @@ export class SelectionPanel extends Panel {
 		}
 		void this.ask(this.root, 'Reading the row\u2026', async (signal) => {
 			const { api } = this.model;
-			const row = await api.rowAt(selection.lane, selection.start, selection.depth, signal).catch((error) => {
+			const row = await api.rowAt(selection.lane, selection.start, selection.depth, selection.row, signal).catch((error) => {
 				if (error instanceof ApiError && error.status === 404 && selection.op && selection.op !== '0')
 					return api.rowOf(selection.op, this.model.traceOf(selection.lane), this.model.lane(selection.lane)?.session, signal);
 				throw error;
@@ -174,6 +174,7 @@ export class SelectionPanel extends Panel {
 		const shown = rows.filter((row) => row.type in CAPTURED);
 		const places = shown.filter((row) => row.type === 'access' || (row.type === 'operation' && row.content));
 		const touched = new Touched(this.model, this.shell, trace, shown[0].session as number | undefined);
+		const kernel = rows.find((row) => row.type === 'kernel');
 		if (places.length)
 			await touched.read(places[0], signal);
 		for (const row of shown) {
@@ -184,7 +185,7 @@ export class SelectionPanel extends Panel {
 					[fieldName(key) + ' is in', isAccess && ADDRESSES.test(key) ?
 						touched.place(BigInt(value as number | string)) : undefined] as const])));
 			if (row.type === 'operation' && row.kind === 'launch' && row.content)
-				result.push(...await touched.arguments(row, signal));
+				result.push(...await touched.arguments(row, String((kernel || row).name || ''), signal));
 		}
 		return result.slice(0, 24);
 	}

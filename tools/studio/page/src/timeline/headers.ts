@@ -5,7 +5,7 @@ import { el } from '../core/dom';
 import { clean } from '../core/names';
 import { formatCount } from '../core/time';
 import { Model } from '../model';
-import { Lane } from './lanes';
+import { hasManyLevels, hiddenLevels, Lane } from './lanes';
 
 function kindLabel(lane: Lane): string {
 	switch (lane.info.kind) {
@@ -66,11 +66,23 @@ export class Headers {
 
 	fold(lane: Lane): void {
 		const own = this.model.tree.byId.get(lane.info.id);
-		if (!own || !own.children.length)
+		if (!own || (!own.children.length && !hasManyLevels(own)))
 			return;
-		this.model.tree.fold(own);
+		if (own.children.length)
+			this.model.tree.fold(own);
+		else
+			this.model.tree.expand(own.info.id, !own.expanded);
 		this.model.emit('lanes');
 		this.model.emit('view');
+	}
+
+	/* The button for the levels that are not drawn. */
+	private levels(lane: Lane, name: string): HTMLElement {
+		const more = hiddenLevels(lane);
+		const text = more ? '+' + more + (more === 1 ? ' level' : ' levels') : 'fewer levels';
+		const button = el('button', { type: 'button', class: 'levels', label: text + ' of ' + name, onclick: () => this.fold(lane) }, text);
+		button.setAttribute('aria-expanded', String(lane.expanded));
+		return button;
 	}
 
 	private make(lane: Lane): HTMLElement {
@@ -92,6 +104,8 @@ export class Headers {
 			element.append(el('span', { class: 'fold' }));
 		}
 		element.append(el('span', { class: 'lane-name' }, name));
+		if (hasManyLevels(lane) && !lane.children.length)
+			element.append(this.levels(lane, name));
 		element.addEventListener('click', (event) => {
 			if (!(event.target instanceof HTMLButtonElement))
 				this.focusLane(lane);

@@ -3,7 +3,9 @@
 import { LaneInfo } from '../data/api';
 
 export const DEPTH_HEIGHT = 18;
-export const MAX_DEPTH = 8;
+const MAX_DEPTH = 8;    // levels of a lane that is not expanded
+const MOST_LEVELS = 64; // the server counts no further
+export const MORE_HEIGHT = 10; // of the strip that stands for the levels below
 const GROUP_HEIGHT = 26;
 const SMALL_HEIGHT = 20;
 const LANE_PADDING = 6;
@@ -16,24 +18,43 @@ export interface Lane {
 	children: Lane[];
 	folded: boolean;
 	depth: number;     // levels of rows that are drawn
+	levels: number;    // that are known
+	expanded: boolean; // all levels are drawn
 	y: number;
 	height: number;
 	hidden: boolean;
 }
 
+/* The levels of rows that are not drawn. */
+export function hiddenLevels(lane: Lane): number {
+	return lane.levels - lane.depth;
+}
+
+/* True for a lane whose levels can be expanded, or are. */
+export function hasManyLevels(lane: Lane): boolean {
+	return lane.levels > MAX_DEPTH;
+}
+
+function setLevels(lane: Lane, levels: number): void {
+	lane.levels = Math.max(1, Math.min(MOST_LEVELS, levels));
+	lane.depth = lane.expanded ? lane.levels : Math.min(MAX_DEPTH, lane.levels);
+}
+
 function heightOf(lane: Lane): number {
+	const deeper = (lane.depth - 1) * DEPTH_HEIGHT + (hiddenLevels(lane) ? MORE_HEIGHT : 0);
 	switch (lane.info.kind) {
 	case 'process':
 	case 'device':
 	case 'group':
 		return GROUP_HEIGHT;
 	case 'kernel_events':
+		return SMALL_HEIGHT + deeper;
 	case 'host_samples':
 		return SMALL_HEIGHT;
 	case 'counter':
 		return 36;
 	default:
-		return Math.max(1, lane.depth) * DEPTH_HEIGHT + LANE_PADDING;
+		return DEPTH_HEIGHT + LANE_PADDING + deeper;
 	}
 }
 
@@ -81,13 +102,14 @@ export class LaneTree {
 			if (known) {
 				known.info.rows = info.rows;
 				known.info.depth = info.depth;
-				known.depth = Math.min(MAX_DEPTH, Math.max(1, info.depth));
+				setLevels(known, Math.max(known.levels, info.depth));
 				continue;
 			}
 			const lane: Lane = {
 				info: { ...info }, layer: 0, level: 0, children: [], folded: false,
-				depth: Math.min(MAX_DEPTH, Math.max(1, info.depth)), y: 0, height: 0, hidden: true,
+				depth: 1, levels: 1, expanded: false, y: 0, height: 0, hidden: true,
 			};
+			setLevels(lane, info.depth);
 			this.byId.set(info.id, lane);
 			added.push(lane);
 		}
@@ -123,8 +145,8 @@ export class LaneTree {
 		let group = this.byId.get(id);
 		if (!group) {
 			group = { info: { id, parent: counter.parent, kind: 'group', name: 'counters of the recorder', rows: 0, depth: 1,
-				session: counter.session, trace: counter.trace }, layer: 0, level: 0, children: [], folded: true, depth: 1, y: 0,
-			height: 0, hidden: true };
+				session: counter.session, trace: counter.trace }, layer: 0, level: 0, children: [], folded: true, depth: 1, levels: 1,
+			expanded: false, y: 0, height: 0, hidden: true };
 			this.byId.set(id, group);
 			siblings.push(group);
 		}
@@ -139,15 +161,28 @@ export class LaneTree {
 			lane.folded = lane.children.length > 0 && (lane.info.kind === 'group' || fold[lane.info.kind] === true);
 	}
 
-	/* The lane has rows that are nested deeper than was known. Returns true if it is drawn higher now. */
+	/* The lane has rows that are nested deeper than was known. Returns true if it is drawn otherwise now. */
 	deepen(id: number, depth: number): boolean {
 		const lane = this.byId.get(id);
-		const most = Math.min(MAX_DEPTH, depth);
-		if (!lane || lane.info.kind === 'device' || lane.info.kind === 'counter' || lane.info.kind === 'host_samples' || most <= lane.depth)
+		if (!lane || lane.info.kind === 'device' || lane.info.kind === 'counter' || lane.info.kind === 'host_samples' || depth <= lane.levels)
 			return false;
-		lane.depth = most;
+		setLevels(lane, depth);
 		this.layout();
 		return true;
+	}
+
+	/* Draws all levels of a lane, or the first ones. */
+	expand(id: number, on: boolean): void {
+		const lane = this.byId.get(id);
+		if (!lane)
+			return;
+		lane.expanded = on;
+		setLevels(lane, lane.levels);
+		this.layout();
+	}
+
+	expandedIds(): number[] {
+		return [...this.byId.values()].filter((lane) => lane.expanded).map((lane) => lane.info.id);
 	}
 
 	pair(on: boolean): void {

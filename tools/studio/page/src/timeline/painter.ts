@@ -5,17 +5,18 @@ import { colourOf, css, fixedColour, GREY, hashText, muted, pixel, Rgb } from '.
 import { elide } from '../core/names';
 import { firstFrom, Steps } from '../core/steps';
 import { formatDuration, formatInstant, roundStep, ticks } from '../core/time';
-import { CELLS, levelOf, MAX_LEVEL, Tile } from '../core/tile';
+import { CELLS, levelOf, MAX_LEVEL, Tile, valuesOf } from '../core/tile';
 import { RowCache, RowChunk, ROWS_LIMIT, CHUNK_LEVELS } from '../data/row-cache';
 import { TileCache } from '../data/tile-cache';
 import { Model, Selection } from '../model';
-import { DEPTH_HEIGHT, Lane } from './lanes';
+import { DEPTH_HEIGHT, hiddenLevels, Lane, MORE_HEIGHT } from './lanes';
 import { Found, Strips } from './strips';
 
 const LABEL_PIXELS = 26;
 const ANCESTORS = 10;
 const MOST_TILES = 2000; // of a frame
 const BAR = DEPTH_HEIGHT - 2;
+const SOFT = 110; // opacity of a counter's values between the least and the largest, of 255
 
 export interface Theme {
 	background: string;
@@ -33,7 +34,8 @@ export interface Hit {
 	ns: number;          // in the lane's trace
 	row?: Selection;
 	value?: number;      // of the row, if the lane is a counter
-	cell?: { key: number; count: number; share: number; width: number };
+	cell?: { key: number; count: number; share: number; width: number; values?: [number, number] };
+	deeper?: number;     // levels that are not drawn: the place is that of their strip
 }
 
 function themeOf(element: Element): Theme {
@@ -43,6 +45,11 @@ function themeOf(element: Element): Theme {
 		background: value('--timeline'), group: value('--group'), text: value('--text'), dim: value('--dim'),
 		grid: value('--grid'), accent: value('--accent'), shade: value('--shade'), selected: value('--selected'),
 	};
+}
+
+/* A float of 32 bits, with as many digits as it has. */
+function shortest(value: number): string {
+	return String(Number(value.toPrecision(7)));
 }
 
 export class Painter {
@@ -153,7 +160,7 @@ export class Painter {
 			const chunks = rows.get(lane);
 			if (chunks)
 				this.drawChunks(lane, chunks, y, width);
-			else if (lane.info.rows > 0)
+			else if (lane.info.rows > 0 && lane.info.kind !== 'counter')
 				this.laneNames(lane, y, width);
 			this.laneGaps(lane, y, width);
 			this.laneSlack(lane, width);
@@ -271,7 +278,7 @@ export class Painter {
 	private drawChunks(lane: Lane, chunks: RowChunk[], y: number, width: number): void {
 		const { view } = this.model;
 		const offset = this.model.offsetOf(lane.info.id);
-		const right = new Float64Array(lane.depth).fill(-1e9);
+		const right = new Float64Array(lane.depth + 1).fill(-1e9);
 		if (lane.info.kind === 'counter' && chunks.every((chunk) => chunk.value)) {
 			this.drawCounter(lane, chunks, y, width, offset);
 			return;
@@ -315,7 +322,7 @@ export class Painter {
 				break;
 			if (end < from)
 				continue;
-			const depth = Math.min(chunk.depth[i], lane.depth - 1);
+			const depth = Math.min(chunk.depth[i], lane.depth);
 			const x0 = Math.max(-2, view.x(start + offset));
 			let x1 = Math.min(width + 2, view.x(end + offset));
 			if (x1 <= right[depth])
@@ -324,6 +331,12 @@ export class Painter {
 			right[depth] = Math.ceil(x0) === Math.ceil(x1) ? Math.ceil(x1) : x1;
 			const key = chunk.key[i];
 			const top = y + depth * DEPTH_HEIGHT;
+			if (depth === lane.depth) {
+				// Levels that are not drawn: the strip shows where they have rows.
+				context.fillStyle = this.theme.dim;
+				context.fillRect(x0, top, x1 - x0, MORE_HEIGHT - 4);
+				continue;
+			}
 			const colour = model.colour === 'correlation' ? colourOf(hashText('op ' + chunk.op[i])) : this.colour(lane, key);
 			context.fillStyle = css(colour);
 			context.fillRect(x0, top, x1 - x0 - (x1 - x0 > 4 ? 0.6 : 0), Math.min(BAR, lane.height - 6));
@@ -370,10 +383,15 @@ export class Painter {
 	private laneTiles(lane: Lane, y: number, height: number): void {
 		const { view } = this.model;
 		const offset = this.model.offsetOf(lane.info.id);
+		const place = { y, height, from: view.from - offset, nsPerPixel: view.nsPerPixel, level: this.level,
+			end: Math.min(view.to - offset, view.duration) };
+		if (lane.info.kind === 'counter') {
+			const colour = colourOf(hashText(lane.info.name));
+			this.strips.counter(place, (index) => this.find(lane, index), pixel(colour), pixel(colour, SOFT));
+			return;
+		}
 		this.pixelOf.clear();
-		this.strips.lane({ y, height, from: view.from - offset, nsPerPixel: view.nsPerPixel, level: this.level,
-			end: Math.min(view.to - offset, view.duration) },
-		(index) => this.find(lane, index), (key) => {
+		this.strips.lane(place, (index) => this.find(lane, index), (key) => {
 			let value = this.pixelOf.get(key);
 			if (value === undefined) {
 				value = pixel(this.colour(lane, key));
@@ -565,7 +583,12 @@ export class Painter {
 		const hit: Hit = { lane, ns };
 		if (!lane.info.rows)
 			return hit;
-		const depth = Math.max(0, Math.min(lane.depth - 1, Math.floor((y + this.scroll - lane.y - 3) / DEPTH_HEIGHT)));
+		const place = Math.max(0, Math.floor((y + this.scroll - lane.y - 3) / DEPTH_HEIGHT));
+		if (place >= lane.depth && hiddenLevels(lane)) {
+			hit.deeper = hiddenLevels(lane);
+			return hit;
+		}
+		const depth = Math.min(lane.depth - 1, place);
 		const slack = model.view.nsPerPixel * 3;
 		let best = Infinity;
 		const ranges = this.rows.ranges(lane.info, lane.layer, this.level, Math.max(0, ns), ns + 1, model.view.duration);
@@ -576,7 +599,7 @@ export class Painter {
 				continue;
 			known = true;
 			for (let i = 0; i < chunk.start.length && chunk.start[i] <= ns + slack; i++) {
-				if (Math.min(chunk.depth[i], lane.depth - 1) !== depth || chunk.end[i] < ns - slack)
+				if (chunk.depth[i] !== depth || chunk.end[i] < ns - slack)
 					continue;
 				const distance = ns < chunk.start[i] ? chunk.start[i] - ns : ns > chunk.end[i] ? ns - chunk.end[i] : 0;
 				if (distance <= best) {
@@ -599,12 +622,17 @@ export class Painter {
 		if (!tile || cell < 0)
 			return;
 		const i = 4 * (cell % CELLS);
-		if (tile.words[i] || tile.words[i + 1])
+		if (lane.info.kind === 'counter')
+			hit.cell = { key: tile.words[i], count: tile.words[i + 1], share: tile.words[i + 1] ? 1 : 0, width: cellNs,
+				values: valuesOf(tile, i / 4) };
+		else if (tile.words[i] || tile.words[i + 1])
 			hit.cell = { key: tile.words[i], count: tile.words[i + 1], share: tile.words[i + 2] / 1e6, width: cellNs };
 	}
 
 	describe(hit: Hit): string[] {
 		const { model } = this;
+		if (hit.deeper)
+			return [hit.deeper + (hit.deeper === 1 ? ' more level' : ' more levels'), 'click to show them'];
 		if (hit.row) {
 			const name = model.nameOf(hit.row.lane, hit.row.key);
 			const slack = model.slackOf(hit.row.lane, hit.row.start, hit.row.op);
@@ -613,6 +641,12 @@ export class Painter {
 			return [name.full || '(name is being read)', formatDuration(hit.row.end - hit.row.start) + ' at ' +
 				formatInstant(hit.row.start), ...(slack === undefined ? [] : [slack ? 'slack ' + formatDuration(slack) :
 				'no slack: on a critical path'])];
+		}
+		if (hit.cell && hit.lane.info.kind === 'counter') {
+			const { values, count, width } = hit.cell;
+			return [hit.lane.info.name, !values ? 'no value here' : (values[0] === values[1] ? shortest(values[0]) :
+				shortest(values[0]) + ' to ' + shortest(values[1])) + ', ' + count + (count === 1 ? ' value in ' : ' values in ') +
+				formatDuration(width)];
 		}
 		if (hit.cell) {
 			const name = model.nameOf(hit.lane.info.id, hit.cell.key);

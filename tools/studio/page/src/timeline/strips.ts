@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes that are drawn from tiles, as one picture of pixels in each frame: its cost depends on the size of the window alone. A column of
 // a lane shows the cells under it: its height is the busy share, its colour is the busiest kind.
-import { CELLS, Tile } from '../core/tile';
+import { CELLS, Tile, valuesOf } from '../core/tile';
 
 const LEAST_HEIGHT = 0.25; // of the lane: rows that are far shorter than a cell are seen, too
 
@@ -96,6 +96,63 @@ export class Strips {
 				this.used = true;
 			}
 		}
+	}
+
+	/*
+	 * A counter: each column is full up to the least value of the cells under it, and soft from there to the largest one. Where no cell
+	 * has a value, the last one holds. The scale is from the least value in view to the largest, or from or to 0.
+	 */
+	counter(place: Place, find: (index: number) => Found | undefined, full: number, soft: number): void {
+		const { image, pixels, ratio } = this;
+		const top = Math.round(place.y * ratio);
+		const height = Math.round(place.height * ratio);
+		const ranges = this.ranges(place, find);
+		let [low, high] = [0, 0];
+		for (const range of ranges) {
+			low = Math.min(low, range ? range[0] : 0);
+			high = Math.max(high, range ? range[1] : 0);
+		}
+		const scale = height / Math.max(1e-30, high - low);
+		const row = (value: number): number => top + height - Math.max(1, Math.round((value - low) * scale));
+		ranges.forEach((range, x) => {
+			if (!range)
+				return;
+			const [upper, lower] = [row(range[1]), row(range[0])];
+			for (let y = Math.max(0, upper); y < Math.min(image.height, top + height); y++)
+				pixels[y * image.width + x] = y < lower ? soft : full;
+			this.used = true;
+		});
+	}
+
+	/* The least and the largest value under each column. */
+	private ranges(place: Place, find: (index: number) => Found | undefined): Array<readonly [number, number] | undefined> {
+		const ranges: Array<readonly [number, number] | undefined> = [];
+		const nsPerPixel = place.nsPerPixel / this.ratio;
+		const size = CELLS * Math.pow(2, place.level);
+		let last: readonly [number, number] | undefined;
+		let [known, found] = [-1, undefined as Found | undefined];
+		for (let x = 0; x < this.image.width; x++) {
+			const from = place.from + x * nsPerPixel;
+			const to = Math.min(place.end, from + nsPerPixel);
+			let range: readonly [number, number] | undefined;
+			for (let index = Math.max(0, Math.floor(from / size)); index * size < to; index++) {
+				if (index !== known)
+					[known, found] = [index, find(index)];
+				if (!found)
+					continue;
+				const cell = Math.pow(2, found.level);
+				const first = Math.max(0, Math.floor(Math.max(from, index * size) / cell) - found.index * CELLS);
+				const end = Math.ceil(Math.min(to, (index + 1) * size) / cell) - found.index * CELLS;
+				for (let i = first; i < Math.min(CELLS, end); i++) {
+					const values = valuesOf(found.tile, i);
+					if (values)
+						range = range ? [Math.min(range[0], values[0]), Math.max(range[1], values[1])] : values;
+				}
+			}
+			last = range || last;
+			ranges.push(from < place.end && to > 0 ? last : undefined);
+		}
+		return ranges;
 	}
 
 	draw(target: CanvasRenderingContext2D, width: number, height: number): void {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gaps of the view with their causes, for colours by cause. Asks "gaps" about the view, for each gap that is a pixel long or longer.
+// An answer lists a part of the gaps if they are many: then shorter windows are asked for.
+import { Integer } from '../core/json';
+import { GapMark, Model } from '../model';
+
+const LISTED = 2000;    // of an answer: 1 MB
+const MOST_ASKED = 64;  // answers for a view
+const MOST_KEPT = 100000;
+const MOST_WINDOWS = 32;
+
+interface Window {
+	trace: number;
+	from: number;
+	to: number;
+	least: number; // gaps of this length or longer are known
+}
+
+interface Gaps {
+	gaps?: number;
+	longest?: Array<{ start_ns: Integer; end_ns: Integer; session?: number; device?: number; stream?: number;
+		parts?: Array<{ cause: string }> }>;
+}
+
+export class GapMarks {
+	private windows: Window[] = [];
+	private readonly marks = new Map<string, GapMark>();
+	private reading: AbortController | undefined;
+
+	constructor(private readonly model: Model) {}
+
+	get busy(): boolean {
+		return this.reading !== undefined;
+	}
+
+	/* The trace has grown: a gap at its end may have become known. */
+	forget(): void {
+		this.windows = [];
+	}
+
+	/* Reads the gaps of the view. Returns how many are in view; undefined if all were known, or another view is asked for meanwhile. */
+	async read(): Promise<number | undefined> {
+		const missing = this.wanted().filter((window) => !this.windows.some((known) => known.trace === window.trace &&
+			known.from <= window.from && known.to >= window.to && known.least <= window.least));
+		this.reading?.abort();
+		const controller = new AbortController();
+		this.reading = missing.length ? controller : undefined;
+		try {
+			for (const window of missing)
+				await this.ask(window, controller.signal);
+		} finally {
+			if (this.reading === controller)
+				this.reading = undefined;
+		}
+		return missing.length && !controller.signal.aborted ? this.inView() : undefined;
+	}
+
+	/* The view as a window of each trace. */
+	private wanted(): Window[] {
+		const { view } = this.model;
+		const least = Math.max(1, Math.floor(view.nsPerPixel));
+		return (this.model.trace.traces > 1 ? [0, 1] : [0]).map((trace) => {
+			const offset = this.model.offsetOfTrace(trace);
+			return { trace, from: Math.max(0, Math.floor(view.from - offset)), to: Math.ceil(view.to - offset), least };
+		}).filter((window) => window.to > window.from);
+	}
+
+	private async ask(window: Window, signal: AbortSignal): Promise<void> {
+		const parts: Array<readonly [number, number]> = [[window.from, window.to]];
+		for (let asked = 0; parts.length; asked++) {
+			if (asked === MOST_ASKED)
+				return;
+			const [from, to] = parts.shift() as readonly [number, number];
+			const answer = await this.model.api.ask<Gaps>('gaps', { from: { ns: from, from_start: true }, to: { ns: to, from_start: true },
+				least_ns: window.least, limit: LISTED, stacks: false }, window.trace, signal);
+			this.add(answer, window.trace);
+			const all = answer.gaps || 0;
+			const n = all > LISTED ? Math.min(to - from, Math.ceil(1.5 * all / LISTED)) : 0;
+			for (let i = 0; i < n && n > 1; i++)
+				parts.push([from + Math.floor((to - from) * i / n), from + Math.floor((to - from) * (i + 1) / n)]);
+		}
+		this.windows = [...this.windows.slice(1 - MOST_WINDOWS), window];
+	}
+
+	private add(answer: Gaps, trace: number): void {
+		if (this.marks.size > MOST_KEPT) {
+			this.marks.clear();
+			this.windows = [];
+		}
+		for (const gap of answer.longest || []) {
+			const lane = this.model.findLane(gap.session, gap.device, gap.stream, undefined, trace);
+			const start = this.model.relative(gap.start_ns, trace);
+			if (lane)
+				this.marks.set(lane.id + '/' + start, { lane: lane.id, start, end: this.model.relative(gap.end_ns, trace),
+					cause: gap.parts && gap.parts[0] ? gap.parts[0].cause : 'unknown' });
+		}
+		this.model.gaps = [...this.marks.values()].sort((a, b) => a.start - b.start);
+		this.model.emit('overlay');
+	}
+
+	private inView(): number {
+		const { view } = this.model;
+		return this.model.gaps.filter((gap) => {
+			const offset = this.model.offsetOf(gap.lane);
+			return gap.end + offset > view.from && gap.start + offset < view.to && gap.end - gap.start >= view.nsPerPixel;
+		}).length;
+	}
+}
