@@ -15,7 +15,8 @@ TS_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-
 
 /* Features that a reader must know to read a file. */
 #define TS_SBT_INCOMPATIBLE_SHORT (UINT64_C(1) << 0) /* blocks and the index may be short */
-#define TS_SBT_INCOMPATIBLE_KNOWN TS_SBT_INCOMPATIBLE_SHORT
+#define TS_SBT_INCOMPATIBLE_CALLS (UINT64_C(1) << 1) /* times may be relative to calls */
+#define TS_SBT_INCOMPATIBLE_KNOWN (TS_SBT_INCOMPATIBLE_SHORT | TS_SBT_INCOMPATIBLE_CALLS)
 
 struct ts_sbt_file_header {
 	char magic[8];
@@ -65,9 +66,11 @@ struct ts_sbt_block_header {
 	uint64_t stored_bytes;
 	/*
 	 * In the file: reserved. In memory: bytes of the short header that the block has in
-	 * the file (format/short.h); 0: this struct lies in the file.
+	 * the file (format/short.h); 0: this struct lies in the file. Only a short block has
+	 * `calls` (format/calls.h).
 	 */
-	uint64_t short_bytes;
+	uint32_t short_bytes;
+	uint32_t calls;
 	uint32_t payload_checksum; /* CRC-32C of the stored bytes */
 	uint32_t checksum;	   /* CRC-32C of the 92 bytes before */
 };
@@ -87,6 +90,7 @@ TS_ASSERT_FIELD(struct ts_sbt_block_header, amount_bytes, 56);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, raw_bytes, 64);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, stored_bytes, 72);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, short_bytes, 80);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, calls, 84);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, payload_checksum, 88);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, checksum, 92);
 

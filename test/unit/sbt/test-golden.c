@@ -114,6 +114,7 @@ TS_TEST(short_files)
 	check_file("short-samples", true);
 	check_file("short-appended", true);
 	check_file("short-scaled", true);
+	check_file("short-calls", true);
 }
 
 TS_TEST(samples)

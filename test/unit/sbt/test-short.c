@@ -127,7 +127,8 @@ TS_TEST(files)
 	bool has_summaries = false;
 
 	ts_check(pread(fd, &header, sizeof(header), 0) == sizeof(header));
-	ts_check_int(header.incompatible_flags, TS_SBT_INCOMPATIBLE_SHORT);
+	ts_check_int(header.incompatible_flags,
+		     TS_SBT_INCOMPATIBLE_SHORT | TS_SBT_INCOMPATIBLE_CALLS);
 	ts_check_int(header.minor, 1);
 	ts_check(pread(plain, &header, sizeof(header), 0) == sizeof(header));
 	ts_check_int(header.incompatible_flags, 0);
