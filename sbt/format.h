@@ -16,7 +16,10 @@ TS_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-
 /* Features that a reader must know to read a file. */
 #define TS_SBT_INCOMPATIBLE_SHORT (UINT64_C(1) << 0) /* blocks and the index may be short */
 #define TS_SBT_INCOMPATIBLE_CALLS (UINT64_C(1) << 1) /* times may be relative to calls */
-#define TS_SBT_INCOMPATIBLE_KNOWN (TS_SBT_INCOMPATIBLE_SHORT | TS_SBT_INCOMPATIBLE_CALLS)
+#define TS_SBT_INCOMPATIBLE_DICTIONARY \
+	(UINT64_C(1) << 2) /* short blocks may be compressed with the dictionary */
+#define TS_SBT_INCOMPATIBLE_KNOWN \
+	(TS_SBT_INCOMPATIBLE_SHORT | TS_SBT_INCOMPATIBLE_CALLS | TS_SBT_INCOMPATIBLE_DICTIONARY)
 
 struct ts_sbt_file_header {
 	char magic[8];
@@ -47,6 +50,9 @@ TS_ASSERT_FIELD(struct ts_sbt_file_header, checksum, 60);
 #define TS_SBT_BLOCK_ZSTD     (1u << 0) /* the payload is zstd frames */
 #define TS_SBT_BLOCK_REQUIRED (1u << 1) /* a reader that does not know the type refuses the file */
 #define TS_SBT_BLOCK_FLAGS    (TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_REQUIRED)
+/* Short blocks: the payload is one zstd frame, made with the dictionary, without magic number. */
+#define TS_SBT_BLOCK_DICTIONARY	 (1u << 5)
+#define TS_SBT_SHORT_BLOCK_FLAGS (TS_SBT_BLOCK_FLAGS | TS_SBT_BLOCK_DICTIONARY)
 
 struct ts_sbt_block_header {
 	uint32_t magic;

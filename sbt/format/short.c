@@ -18,11 +18,11 @@
 #define FIXED_BYTES    5u
 #define CHECKSUM_BYTES 8u
 
-/* The flags of a short header; the low two are the block's own. */
+/* The flags of a short header; the others are the block's own. */
 #define HAS_FIRST_ID (1u << 2)
 #define HAS_TIMES    (1u << 3)
 #define HAS_CALLS    (1u << 4)
-#define FLAGS_END    (1u << 5)
+#define FLAGS_END    (1u << 6) /* TS_SBT_BLOCK_DICTIONARY is the highest */
 
 /* Byte A of an entry: encoding, predictor, width, and whether byte B follows. */
 #define PREDICTOR_SHIFT 2
@@ -104,7 +104,7 @@ unsigned ts_short_header_put(struct ts_sbt_block_header *header, uint8_t to[TS_S
 
 	to[0] = MAGIC_0;
 	to[1] = MAGIC_1;
-	to[3] = (uint8_t)((header->flags & TS_SBT_BLOCK_FLAGS) |
+	to[3] = (uint8_t)((header->flags & TS_SBT_SHORT_BLOCK_FLAGS) |
 			  (header->first_id ? HAS_FIRST_ID : 0) | (has_times ? HAS_TIMES : 0) |
 			  (header->calls ? HAS_CALLS : 0));
 	p = put(p, header->type);
@@ -158,7 +158,7 @@ static const char *parse_short(const uint8_t *bytes, struct ts_sbt_block_header 
 	memcpy(&header.checksum, end + sizeof(header.payload_checksum), sizeof(header.checksum));
 	if (header.checksum != ts_crc32c(bytes, bytes[2] - sizeof(header.checksum)))
 		return "a block header's checksum is wrong";
-	header.flags = bytes[3] & TS_SBT_BLOCK_FLAGS;
+	header.flags = bytes[3] & TS_SBT_SHORT_BLOCK_FLAGS;
 	p = get(p, end, UINT16_MAX, &type);
 	p = get(p, end, UINT16_MAX, &n_columns);
 	p = get(p, end, UINT32_MAX, &session);

@@ -581,7 +581,8 @@ static int check_payload(struct verifier *v, const struct ts_sbt_block_header *h
 
 static bool is_known(const struct ts_sbt_block_header *header)
 {
-	return header->version == TS_SBT_BLOCK_VERSION && !(header->flags & ~TS_SBT_BLOCK_FLAGS) &&
+	return header->version == TS_SBT_BLOCK_VERSION &&
+	       !(header->flags & ~TS_SBT_SHORT_BLOCK_FLAGS) &&
 	       (ts_sbt_schema(header->type) || header->type == TS_ROW_STRING ||
 		header->type == TS_ROW_STACK || header->type == TS_ROW_CHECKPOINT ||
 		header->type == TS_ROW_STATE || header->type == TS_ROW_STATE_HEAD ||

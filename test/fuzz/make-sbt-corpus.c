@@ -121,7 +121,7 @@ static int open_block(struct ts_sbt_reader *reader, size_t i, uint64_t *sequence
 
 	if (r)
 		return -EBADMSG;
-	header.flags &= (uint16_t)~TS_SBT_BLOCK_ZSTD;
+	header.flags &= TS_SBT_BLOCK_REQUIRED;
 	header.stored_bytes = header.raw_bytes;
 	header.short_bytes = header.calls = 0;
 	header.payload_checksum = ts_crc32c(raw, header.raw_bytes);

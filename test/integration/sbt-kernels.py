@@ -23,7 +23,7 @@ PLACE, SITE = 65520, 65521
 RAW, CONSTANT, VARINTS, PLANES, SCALED = range(5)
 NONE, COLUMN, LAST, GROUPED = range(4)
 SIGNED, INDEXED, CENTRED, ZSTD, REQUIRED = 1, 2, 4, 1, 2  # flags of columns, then flags of blocks
-FIRST_ID, TIMES, CALLS = 4, 8, 16  # flags of short headers
+FIRST_ID, TIMES, CALLS, DICTIONARY = 4, 8, 16, 32  # flags of short headers
 TYPECODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 # The columns of the types that are decoded here: name and bytes, in the order of their ids, which begin with 1. None is signed.
@@ -43,6 +43,27 @@ Column = namedtuple("Column", "id width encoding flags predictor trend base key 
 zstd_decompress = ctypes.CDLL("libzstd.so.1").ZSTD_decompress
 zstd_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
 zstd_decompress.restype = ctypes.c_size_t
+
+MAGIC = b"\x28\xb5\x2f\xfd"
+zstd_using_dictionary = ctypes.CDLL("libzstd.so.1").ZSTD_decompress_usingDict
+zstd_using_dictionary.argtypes = [ctypes.c_void_p] + 3 * [ctypes.c_char_p, ctypes.c_size_t]
+zstd_using_dictionary.restype = ctypes.c_size_t
+
+
+@functools.lru_cache(None)
+def zstd_context():
+    create = ctypes.CDLL("libzstd.so.1").ZSTD_createDCtx
+    create.restype = ctypes.c_void_p
+    return create()
+
+
+@functools.lru_cache(None)
+def dictionary():
+    """The bytes of the list in the chapter "Dictionary" of FORMAT.md."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../sbt/FORMAT.md"), encoding="utf-8") as file:
+        lines = re.search(r"<!-- dictionary -->\n\n((?:    .*\n)+)", file.read()).group(1).splitlines()
+    return b"".join(bytes.fromhex(line[7:]) if line.startswith("    \\x ") else line[4:].encode() for line in lines)
+
 
 CRC_TABLE = list(range(256))
 for _ in range(8):
@@ -77,7 +98,7 @@ def varints(data):
 def short_header(data, off):
     """The header of a short block, or None if it is not valid."""
     size, flags = data[2], data[3]
-    if not 13 <= size <= 96 or int.from_bytes(data[size - 4:size], "little") != crc32c(data[:size - 4]) or flags > 31:
+    if not 13 <= size <= 96 or int.from_bytes(data[size - 4:size], "little") != crc32c(data[:size - 4]) or flags > 63:
         return None
     values = list(varints(data[4:size - 8]))
     need(len(values) == 7 + bool(flags & FIRST_ID) + (4 if flags & TIMES else 0) + bool(flags & CALLS),
@@ -86,7 +107,7 @@ def short_header(data, off):
     kind, columns, session, rows, number, raw, stored = values[:7]
     first = values[7] if flags & FIRST_ID else 0
     earliest, span, duration, amount = values[-4:] if flags & TIMES else (0, 0, 0, 0)
-    return Header(0x4B425354, kind, 3, flags & 3, columns, session, rows, first, number, earliest, earliest + span & MASK, duration,
+    return Header(0x4B425354, kind, 3, flags & (ZSTD | REQUIRED | DICTIONARY), columns, session, rows, first, number, earliest, earliest + span & MASK, duration,
                   amount, raw, stored, 0, int.from_bytes(data[size - 8:size - 4], "little"), 0, off, size + stored, size, True, calls)
 
 
@@ -273,7 +294,7 @@ class Trace:
         need(magic == b"TSBT\r\n\x1a\n", "this is not an SBT file")
         need(major == 1, "SBT version %d.%d wrote the file; only version 1 is known", major, self.minor)
         need(crc == crc32c(data[:60]) and size == 64, "the file header is damaged")
-        need(incompatible <= 3, "the incompatible flags %#x are not known", incompatible)
+        need(incompatible <= 7, "the incompatible flags %#x are not known", incompatible)
         self.short = incompatible & 1
         try:
             self.blocks = self.indexed_blocks()
@@ -342,7 +363,11 @@ class Trace:
         need(header.type == STRINGS or header.raw <= limit or self.minor > 1, "the payload is larger than its rows can be")
         if header.flags & ZSTD:
             buffer = ctypes.create_string_buffer(header.raw + 1)
-            size = zstd_decompress(buffer, header.raw, data, len(data))
+            if header.short and header.flags & DICTIONARY:
+                size = zstd_using_dictionary(zstd_context(), buffer, header.raw, MAGIC + data, 4 + len(data), dictionary(),
+                                             len(dictionary()))
+            else:
+                size = zstd_decompress(buffer, header.raw, data, len(data))
             data = memoryview(buffer).cast("B")[:size] if size <= header.raw else b""
         data = restore(header, bytes(data)) if header.short else data
         need(len(data) == header.raw, "the payload cannot be decompressed")
