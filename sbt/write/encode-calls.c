@@ -8,6 +8,9 @@
 
 #include "sbt/write/encode-calls.h"
 
+/* Blocks of more rows are not the whole of a small program: the search for calls would not pay. */
+#define MAX_ROWS 4096u
+
 /* Bits that the reference takes in the header of a block. */
 #define HEADER_BITS 16u
 
@@ -23,11 +26,12 @@ int ts_calls_of_builder(const struct ts_builder *builder, struct ts_calls **ret_
 	const uint64_t *ids = numbers(builder, op), *nested_ids = numbers(builder, op + 1);
 	struct ts_calls *calls;
 
+	TS_STATIC_ASSERT(MAX_ROWS <= TS_CALLS_MAX, "readers accept these blocks");
 	TS_STATIC_ASSERT(offsetof(struct ts_row_api, nested_op_id) ==
 				 offsetof(struct ts_row_api, op_id) + sizeof(uint64_t),
 			 "the second id follows the first");
 	*ret_calls = NULL;
-	if (!builder->n_rows || builder->n_rows > TS_CALLS_MAX)
+	if (!builder->n_rows || builder->n_rows > MAX_ROWS)
 		return 0;
 	r = ts_calls_new(builder->n_rows, &calls);
 	if (r)
@@ -91,7 +95,7 @@ bool ts_builder_make_relative(struct ts_builder *builder, const struct ts_encode
 	int op = ts_calls_column(builder->schema);
 
 	if (!encoder->calls || !encoder->is_short || builder->schema->type == TS_ROW_API ||
-	    op < 0 || !builder->seen[op] || builder->n_rows > TS_CALLS_MAX ||
+	    op < 0 || !builder->seen[op] || builder->n_rows > MAX_ROWS ||
 	    !choose(builder, encoder->calls, numbers(builder, op), ret_kind))
 		return false;
 	move(builder, encoder->calls, *ret_kind, false);
