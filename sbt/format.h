@@ -15,7 +15,11 @@ TS_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-
 
 /* Features that a reader must know to read a file. */
 #define TS_SBT_INCOMPATIBLE_SHORT (UINT64_C(1) << 0) /* blocks and the index may be short */
-#define TS_SBT_INCOMPATIBLE_KNOWN TS_SBT_INCOMPATIBLE_SHORT
+#define TS_SBT_INCOMPATIBLE_CALLS (UINT64_C(1) << 1) /* times may be relative to calls */
+#define TS_SBT_INCOMPATIBLE_DICTIONARY \
+	(UINT64_C(1) << 2) /* short blocks may be compressed with the dictionary */
+#define TS_SBT_INCOMPATIBLE_KNOWN \
+	(TS_SBT_INCOMPATIBLE_SHORT | TS_SBT_INCOMPATIBLE_CALLS | TS_SBT_INCOMPATIBLE_DICTIONARY)
 
 struct ts_sbt_file_header {
 	char magic[8];
@@ -46,6 +50,9 @@ TS_ASSERT_FIELD(struct ts_sbt_file_header, checksum, 60);
 #define TS_SBT_BLOCK_ZSTD     (1u << 0) /* the payload is zstd frames */
 #define TS_SBT_BLOCK_REQUIRED (1u << 1) /* a reader that does not know the type refuses the file */
 #define TS_SBT_BLOCK_FLAGS    (TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_REQUIRED)
+/* Short blocks: the payload is one zstd frame, made with the dictionary, without magic number. */
+#define TS_SBT_BLOCK_DICTIONARY	 (1u << 5)
+#define TS_SBT_SHORT_BLOCK_FLAGS (TS_SBT_BLOCK_FLAGS | TS_SBT_BLOCK_DICTIONARY)
 
 struct ts_sbt_block_header {
 	uint32_t magic;
@@ -65,9 +72,11 @@ struct ts_sbt_block_header {
 	uint64_t stored_bytes;
 	/*
 	 * In the file: reserved. In memory: bytes of the short header that the block has in
-	 * the file (format/short.h); 0: this struct lies in the file.
+	 * the file (format/short.h); 0: this struct lies in the file. Only a short block has
+	 * `calls` (format/calls.h).
 	 */
-	uint64_t short_bytes;
+	uint32_t short_bytes;
+	uint32_t calls;
 	uint32_t payload_checksum; /* CRC-32C of the stored bytes */
 	uint32_t checksum;	   /* CRC-32C of the 92 bytes before */
 };
@@ -87,6 +96,7 @@ TS_ASSERT_FIELD(struct ts_sbt_block_header, amount_bytes, 56);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, raw_bytes, 64);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, stored_bytes, 72);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, short_bytes, 80);
+TS_ASSERT_FIELD(struct ts_sbt_block_header, calls, 84);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, payload_checksum, 88);
 TS_ASSERT_FIELD(struct ts_sbt_block_header, checksum, 92);
 

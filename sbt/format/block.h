@@ -14,6 +14,7 @@
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
+struct ts_calls;
 
 /*
  * Adds two numbers. The numbers come from untrusted rows, so the sum stops at UINT64_MAX instead of
@@ -111,6 +112,12 @@ struct ts_encoder {
 	/* Kept by ts_encoder_deinit(): small blocks are short; short blocks are compressed well. */
 	bool is_short;
 	bool is_thorough;
+	/*
+	 * The calls that times of the next blocks may be relative to, and the number of blocks from
+	 * the block of the calls to the next one. NULL: no times are relative.
+	 */
+	const struct ts_calls *calls;
+	uint32_t calls_distance;
 	struct ZSTD_CCtx_s *zstd;
 	struct ZSTD_CCtx_s *zstd_noise;
 	struct ts_buffer raw;
@@ -343,20 +350,21 @@ struct ts_block_columns;
 
 /*
  * Decodes all columns of a payload. The caller frees *ret_columns with free(), or puts them into
- * `spares` (NULL: malloc()), from which their memory comes. Returns 0, -ENOMEM,
- * or TS_SBT_E_CORRUPT with *ret_why, which is unchanged in all other cases.
+ * `spares` (NULL: malloc()), from which their memory comes. `calls` are those of header->calls.
+ * Returns 0, -ENOMEM, or TS_SBT_E_CORRUPT with *ret_why, which is unchanged in all other cases.
  */
-int ts_block_columns_new_in(struct ts_spares *spares, const struct ts_row_schema *schema,
+int ts_block_columns_new_in(struct ts_spares *spares, const struct ts_calls *calls,
+			    const struct ts_row_schema *schema,
 			    const struct ts_sbt_block_header *header, const uint8_t *raw,
 			    struct ts_block_columns **ret_columns, struct ts_block_why *ret_why);
 
-/* As ts_block_columns_new_in() without spares. */
+/* As ts_block_columns_new_in() without spares, for a block without calls. */
 static inline int ts_block_columns_new(const struct ts_row_schema *schema,
 				       const struct ts_sbt_block_header *header, const uint8_t *raw,
 				       struct ts_block_columns **ret_columns,
 				       struct ts_block_why *ret_why)
 {
-	return ts_block_columns_new_in(NULL, schema, header, raw, ret_columns, ret_why);
+	return ts_block_columns_new_in(NULL, NULL, schema, header, raw, ret_columns, ret_why);
 }
 
 /* Returns the bytes of memory of the columns. */

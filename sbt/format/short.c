@@ -18,9 +18,11 @@
 #define FIXED_BYTES    5u
 #define CHECKSUM_BYTES 8u
 
-/* The flags of a short header; the low two are the block's own. */
+/* The flags of a short header; the others are the block's own. */
 #define HAS_FIRST_ID (1u << 2)
 #define HAS_TIMES    (1u << 3)
+#define HAS_CALLS    (1u << 4)
+#define FLAGS_END    (1u << 6) /* TS_SBT_BLOCK_DICTIONARY is the highest */
 
 /* Byte A of an entry: encoding, predictor, width, and whether byte B follows. */
 #define PREDICTOR_SHIFT 2
@@ -102,8 +104,9 @@ unsigned ts_short_header_put(struct ts_sbt_block_header *header, uint8_t to[TS_S
 
 	to[0] = MAGIC_0;
 	to[1] = MAGIC_1;
-	to[3] = (uint8_t)((header->flags & TS_SBT_BLOCK_FLAGS) |
-			  (header->first_id ? HAS_FIRST_ID : 0) | (has_times ? HAS_TIMES : 0));
+	to[3] = (uint8_t)((header->flags & TS_SBT_SHORT_BLOCK_FLAGS) |
+			  (header->first_id ? HAS_FIRST_ID : 0) | (has_times ? HAS_TIMES : 0) |
+			  (header->calls ? HAS_CALLS : 0));
 	p = put(p, header->type);
 	p = put(p, header->n_columns);
 	p = put(p, header->session);
@@ -119,13 +122,15 @@ unsigned ts_short_header_put(struct ts_sbt_block_header *header, uint8_t to[TS_S
 		p = put(p, header->duration_ns);
 		p = put(p, header->amount_bytes);
 	}
-	header->short_bytes = (uint64_t)(p - to) + CHECKSUM_BYTES;
+	if (header->calls)
+		p = put(p, header->calls);
+	header->short_bytes = (uint32_t)(p - to) + CHECKSUM_BYTES;
 	to[2] = (uint8_t)header->short_bytes;
 	memcpy(p, &header->payload_checksum, sizeof(header->payload_checksum));
 	p += sizeof(header->payload_checksum);
 	header->checksum = ts_crc32c(to, (size_t)(p - to));
 	memcpy(p, &header->checksum, sizeof(header->checksum));
-	return (unsigned)header->short_bytes;
+	return header->short_bytes;
 }
 
 static const uint8_t *get_times(const uint8_t *p, const uint8_t *end,
@@ -147,13 +152,13 @@ static const char *parse_short(const uint8_t *bytes, struct ts_sbt_block_header 
 	struct ts_sbt_block_header header = {.magic = TS_SBT_BLOCK_MAGIC,
 					     .version = TS_SBT_BLOCK_VERSION,
 					     .short_bytes = bytes[2]};
-	uint64_t type = 0, n_columns = 0, session = 0, n_rows = 0, first_id = 0;
+	uint64_t type = 0, n_columns = 0, session = 0, n_rows = 0, first_id = 0, calls = 0;
 
 	memcpy(&header.payload_checksum, end, sizeof(header.payload_checksum));
 	memcpy(&header.checksum, end + sizeof(header.payload_checksum), sizeof(header.checksum));
 	if (header.checksum != ts_crc32c(bytes, bytes[2] - sizeof(header.checksum)))
 		return "a block header's checksum is wrong";
-	header.flags = bytes[3] & TS_SBT_BLOCK_FLAGS;
+	header.flags = bytes[3] & TS_SBT_SHORT_BLOCK_FLAGS;
 	p = get(p, end, UINT16_MAX, &type);
 	p = get(p, end, UINT16_MAX, &n_columns);
 	p = get(p, end, UINT32_MAX, &session);
@@ -165,13 +170,16 @@ static const char *parse_short(const uint8_t *bytes, struct ts_sbt_block_header 
 		p = get(p, end, UINT32_MAX, &first_id);
 	if (bytes[3] & HAS_TIMES)
 		p = get_times(p, end, &header);
-	if (p != end || bytes[3] >= HAS_TIMES << 1)
+	if (bytes[3] & HAS_CALLS)
+		p = get(p, end, UINT32_MAX, &calls);
+	if (p != end || bytes[3] >= FLAGS_END)
 		return "a block header has a wrong size";
 	header.type = (uint16_t)type;
 	header.n_columns = (uint16_t)n_columns;
 	header.session = (uint32_t)session;
 	header.n_rows = (uint32_t)n_rows;
 	header.first_id = (uint32_t)first_id;
+	header.calls = (uint32_t)calls;
 	*ret_header = header;
 	return NULL;
 }
@@ -193,7 +201,7 @@ int ts_block_header_parse(const uint8_t *bytes, size_t n, struct ts_sbt_block_he
 			return TS_SBT_E_END;
 		memcpy(ret_header, bytes, sizeof(*ret_header));
 		why = ts_block_header_check(ret_header);
-		ret_header->short_bytes = 0; /* reserved in the file */
+		ret_header->short_bytes = ret_header->calls = 0; /* reserved in the file */
 	}
 	*ret_why = why;
 	return why ? TS_SBT_E_CORRUPT : 0;
@@ -206,7 +214,7 @@ bool ts_block_is_magic(const uint8_t bytes[4])
 	memcpy(&magic, bytes, sizeof(magic));
 	return magic == TS_SBT_BLOCK_MAGIC ||
 	       (bytes[0] == MAGIC_0 && bytes[1] == MAGIC_1 && bytes[2] <= TS_SHORT_MAX_HEADER &&
-		bytes[3] < HAS_TIMES << 1);
+		bytes[3] < FLAGS_END);
 }
 
 /* The base that most columns with this predictor have. */

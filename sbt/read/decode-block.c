@@ -10,6 +10,7 @@
 
 #include "sbt/crc32c.h"
 #include "sbt/format/block-columns.h"
+#include "sbt/format/short-dictionary.h"
 #include "sbt/format/short.h"
 
 #define CHUNK_ROWS 64u
@@ -41,6 +42,25 @@ static uint64_t max_raw_bytes(const struct ts_sbt_block_header *header, bool is_
 	return header->n_columns * sizeof(struct ts_sbt_column_header) + header->n_rows * row_bytes;
 }
 
+/* Decompresses a frame without magic number that was made with the dictionary. */
+static size_t decompress_short(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
+			       const uint8_t *stored, uint8_t *to)
+{
+	static const uint32_t magic = ZSTD_MAGICNUMBER;
+	size_t n = header->stored_bytes + sizeof(magic), n_dictionary, r;
+	const uint8_t *dictionary = ts_short_dictionary(&n_dictionary);
+	uint8_t *frame = malloc(n);
+
+	if (!frame)
+		return (size_t)-1; /* an error of zstd */
+	memcpy(frame, &magic, sizeof(magic));
+	memcpy(frame + sizeof(magic), stored, header->stored_bytes);
+	r = ZSTD_decompress_usingDict(zstd, to, header->raw_bytes, frame, n, dictionary,
+				      n_dictionary);
+	free(frame);
+	return r;
+}
+
 /* Decompresses the payload, and restores the columns' directory if it is short. */
 static const char *unpack(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
 			  const uint8_t *stored, uint8_t *packed, uint8_t *raw)
@@ -50,7 +70,9 @@ static const char *unpack(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_he
 	size_t n = header->stored_bytes;
 
 	if (is_compressed) {
-		n = ZSTD_decompressDCtx(zstd, to, header->raw_bytes, stored, n);
+		n = header->short_bytes && header->flags & TS_SBT_BLOCK_DICTIONARY
+			    ? decompress_short(zstd, header, stored, to)
+			    : ZSTD_decompressDCtx(zstd, to, header->raw_bytes, stored, n);
 		if (ZSTD_isError(n) || (!header->short_bytes && n != header->raw_bytes))
 			return "a block does not decompress to its size";
 	}

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "sbt/format/block-columns.h"
+#include "sbt/format/calls.h"
 #include "sbt/format/scaled.h"
 
 #define CHUNK_ROWS 1024u
@@ -46,6 +47,10 @@ struct decoding {
 	uint64_t *state;	    /* working memory of two predictions */
 	struct ts_scale *scales[2]; /* working memory of two SCALED columns */
 	uint16_t *grouped;	    /* working memory of an index */
+	/* The calls that times are relative to; NULL: times are absolute. */
+	const struct ts_calls *calls;
+	enum ts_calls_kind calls_kind;
+	int op_column; /* of the ids of the calls */
 };
 
 static int bad(struct decoding *d, const struct entry *entry, const char *what)
@@ -121,6 +126,48 @@ static int read_directory(struct decoding *d, const struct ts_sbt_block_header *
 	}
 	return pos == header->raw_bytes ? 0
 					: bad_block(d, "a block has bytes after its last column");
+}
+
+/* Checks whether the block may have times that are relative to calls. */
+static int check_calls(struct decoding *d, const struct ts_sbt_block_header *header)
+{
+	if (!header->calls)
+		return 0;
+	d->calls_kind = TS_CALLS_KIND(header->calls);
+	d->op_column = ts_calls_column(d->schema);
+	if (d->op_column < 0 || d->schema->type == TS_ROW_API || d->calls_kind >= TS_CALLS_KINDS)
+		return bad_block(d, "a block cannot have times relative to calls in this way");
+	return d->calls ? 0 : bad_block(d, "the block of a block's calls is missing");
+}
+
+/*
+ * Requests arrays of the columns that make_absolute() needs, whatever their encoding. A missing
+ * column becomes a column of zeros.
+ */
+static void request_times(struct decoding *d)
+{
+	static const uint64_t zero;
+
+	for (unsigned c = 0; c < d->schema->n_columns; c++) {
+		struct entry *entry = &d->entries[c];
+
+		if (c > (unsigned)d->schema->has_end && (int)c != d->op_column)
+			continue;
+		if (!entry->present)
+			*entry = (struct entry){.header = {.id = d->schema->columns[c].id,
+							   .width = sizeof(zero),
+							   .encoding = TS_SBT_CONSTANT,
+							   .n_values = d->n_rows},
+						.bytes = (const uint8_t *)&zero,
+						.present = true};
+		entry->is_base = true;
+	}
+}
+
+static void make_absolute(struct decoding *d)
+{
+	ts_calls_move(d->calls, d->calls_kind, true, d->entries[d->op_column].values, d->n_rows,
+		      d->entries[0].values, d->schema->has_end ? d->entries[1].values : NULL);
 }
 
 static int check_index(struct decoding *d, int run)
@@ -645,7 +692,8 @@ static int allocate(struct decoding *d, const struct ts_block_columns *counted,
 	return 0;
 }
 
-int ts_block_columns_new_in(struct ts_spares *spares, const struct ts_row_schema *schema,
+int ts_block_columns_new_in(struct ts_spares *spares, const struct ts_calls *calls,
+			    const struct ts_row_schema *schema,
 			    const struct ts_sbt_block_header *header, const uint8_t *raw,
 			    struct ts_block_columns **ret_columns, struct ts_block_why *ret_why)
 {
@@ -657,17 +705,20 @@ int ts_block_columns_new_in(struct ts_spares *spares, const struct ts_row_schema
 		.n_rows = header->n_rows,
 		.n_items = {1, 1},
 		.columns = &counted,
+		.calls = header->calls ? calls : NULL,
 	};
-	int r;
+	int r = check_calls(&d, header);
 
 	ts_plan_of(schema, &d.plan);
-	r = read_directory(&d, header, raw);
+	r = r ?: read_directory(&d, header, raw);
 	for (int run = 0; !r && run < TS_PLAN_RUNS; run++)
 		r = check_index(&d, run);
 	for (unsigned c = 0; !r && c < schema->n_columns; c++)
 		r = check_column(&d, c);
 	if (r)
 		return r;
+	if (d.calls)
+		request_times(&d);
 	d.columns = NULL;
 	r = allocate(&d, &counted, spares, &scratch);
 	r = r ?: decode_all(&d);
@@ -675,6 +726,8 @@ int ts_block_columns_new_in(struct ts_spares *spares, const struct ts_row_schema
 		free(d.columns);
 		return r;
 	}
+	if (d.calls)
+		make_absolute(&d);
 	*ret_columns = d.columns;
 	return 0;
 }

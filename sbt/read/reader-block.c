@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "sbt/format/calls.h"
 #include "sbt/format/short.h"
 #include "sbt/format/summary.h"
 #include "sbt/read/reader-internal.h"
@@ -72,14 +73,49 @@ int ts_sbt_read_header(int fd, uint64_t off, uint64_t end, struct ts_sbt_block_h
 	return ts_block_header_parse(bytes, n, ret_header, ret_why);
 }
 
+/*
+ * Loads the calls that the times of block `i` are relative to. *ret_calls stays NULL if there are
+ * none. The block of the calls is decoded again for each block that needs it: such blocks are small
+ * and few. A block of calls is never relative to another one (decode-columns.c), so the recursion
+ * ends.
+ */
+static int load_calls(struct ts_sbt_reader *reader, size_t i,
+		      const struct ts_sbt_block_header *header, struct ts_calls **ret_calls)
+{
+	size_t distance = TS_CALLS_DISTANCE(header->calls);
+	const struct ts_sbt_block *block = &reader->blocks[i], *its;
+	ts_cleanup(ts_freep) struct ts_row_api *rows = NULL;
+	ts_sbt_rows_fn on_rows = reader->on_rows;
+	uint32_t n_rows;
+	int r;
+
+	if (!header->calls || header->type == TS_ROW_API)
+		return 0;
+	its = distance && distance <= i ? block - distance : NULL;
+	if (!its || its->type != TS_ROW_API || its->session != block->session ||
+	    its->n_rows > TS_CALLS_MAX)
+		return ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, block->off,
+					  "the block of a block's calls is missing");
+	reader->on_rows = NULL; /* the rows of the calls are counted with their own block */
+	r = ts_sbt_reader_decode_as(reader, i - distance, ts_row_schema(TS_ROW_API),
+				    (void **)(void *)&rows, &n_rows);
+	reader->on_rows = on_rows;
+	r = r ?: ts_calls_of_rows(rows, n_rows, ret_calls);
+	return r == -ENOMEM ? ts_sbt_reader_fail(reader, r, block->off, "no memory for calls") : r;
+}
+
 int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,
 			  const struct ts_row_schema *schema,
 			  const struct ts_sbt_block_header *header, const uint8_t *raw,
 			  struct ts_block_columns **ret_columns)
 {
+	ts_cleanup(ts_freep) struct ts_calls *calls = NULL;
 	struct ts_block_why why;
-	int r = ts_block_columns_new_in(&reader->spares, schema, header, raw, ret_columns, &why);
+	int r = load_calls(reader, i, header, &calls);
 
+	if (r)
+		return r;
+	r = ts_block_columns_new_in(&reader->spares, calls, schema, header, raw, ret_columns, &why);
 	if (r == -ENOMEM)
 		return ts_sbt_reader_fail(reader, r, reader->blocks[i].off,
 					  "no memory for a block's columns");

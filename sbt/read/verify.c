@@ -21,6 +21,7 @@
 #include <zstd.h>
 
 #include "proto/abi/hash.h"
+#include "sbt/format/calls.h"
 #include "sbt/format/summary.h"
 #include "sbt/read/reader-internal.h"
 #include "sbt/read/threads/jobs.h"
@@ -331,20 +332,76 @@ static int check_summary_block(struct verifier *v, int kind,
 	return 0;
 }
 
+/* Decodes the block of calls at `off`. *ret_calls stays NULL if the block is damaged. */
+static int decode_calls(struct verifier *v, const struct ts_sbt_block_header *header, uint64_t off,
+			struct ts_calls **ret_calls)
+{
+	ts_cleanup(ts_freep) struct ts_block_columns *columns = NULL;
+	ts_cleanup(ts_freep) struct ts_row_api *rows = NULL;
+	ts_cleanup(ts_freep) uint8_t *stored = NULL, *raw = NULL;
+	const struct ts_row_schema *schema = ts_row_schema(TS_ROW_API);
+	struct ts_block_decoder decoder;
+	struct ts_block_why why;
+	const char *text;
+	int r = ts_sbt_read_stored(v->fd, header, off, &stored);
+
+	r = r ?: ts_block_payload(v->zstd, header, v->is_newer, stored, &raw, &text);
+	r = r ?: ts_block_columns_new(schema, header, raw, &columns, &why);
+	if (r)
+		return r < 0 ? r : 0;
+	rows = malloc((size_t)header->n_rows * sizeof(*rows) + 1);
+	if (!rows)
+		return -ENOMEM;
+	ts_block_decoder_init(&decoder, schema, header);
+	if (ts_block_decoder_next(&decoder, columns, rows, header->n_rows))
+		return 0;
+	return ts_calls_of_rows(rows, header->n_rows, ret_calls);
+}
+
+/*
+ * Finds the calls that the times of a block are relative to. After damage, blocks may lie closer in
+ * `blocks` than their numbers say. *ret_calls stays NULL if the block has none, or if they are
+ * missing.
+ */
+static int find_calls(struct verifier *v, const struct ts_sbt_block_header *header,
+		      struct ts_calls **ret_calls)
+{
+	const struct ts_sbt_block *blocks = (const void *)v->blocks.bytes;
+	uint64_t distance = TS_CALLS_DISTANCE(header->calls);
+	uint64_t i = distance < v->n_blocks ? v->n_blocks - distance : 0;
+
+	for (; distance && i < v->n_blocks; i++) {
+		struct ts_sbt_block_header its;
+		const char *why;
+		int r;
+
+		if (blocks[i].type != TS_ROW_API || blocks[i].session != header->session ||
+		    blocks[i].n_rows > TS_CALLS_MAX)
+			continue;
+		r = ts_sbt_read_header(v->fd, blocks[i].off, v->file_bytes, &its, &why);
+		if (r < 0)
+			return r;
+		if (!r && its.sequence + distance == header->sequence)
+			return decode_calls(v, &its, blocks[i].off, ret_calls);
+	}
+	return 0;
+}
+
 static int check_rows(struct verifier *v, const struct ts_row_schema *schema,
 		      const struct ts_sbt_block_header *header, const uint8_t *raw,
 		      struct session_ids *ids, const char **ret_why)
 {
 	ts_cleanup(ts_freep) uint8_t *rows = malloc((size_t)BATCH_ROWS * schema->row_bytes);
 	struct ts_sbt_block_header sums = {.earliest_ns = UINT64_MAX};
+	ts_cleanup(ts_freep) struct ts_calls *calls = NULL;
 	struct ts_block_columns *columns = NULL;
 	struct ts_block_decoder decoder;
 	const char *why = NULL, *first = NULL;
-	int r;
+	int r = find_calls(v, header, &calls);
 
-	if (!rows)
-		return -ENOMEM;
-	r = ts_block_columns_new_in(&v->spares, schema, header, raw, &columns, &v->why);
+	if (r || !rows)
+		return r ?: -ENOMEM;
+	r = ts_block_columns_new_in(&v->spares, calls, schema, header, raw, &columns, &v->why);
 	if (r) {
 		*ret_why = r == TS_SBT_E_CORRUPT ? v->why.text : NULL;
 		return r == TS_SBT_E_CORRUPT ? 0 : r;
@@ -524,7 +581,8 @@ static int check_payload(struct verifier *v, const struct ts_sbt_block_header *h
 
 static bool is_known(const struct ts_sbt_block_header *header)
 {
-	return header->version == TS_SBT_BLOCK_VERSION && !(header->flags & ~TS_SBT_BLOCK_FLAGS) &&
+	return header->version == TS_SBT_BLOCK_VERSION &&
+	       !(header->flags & ~TS_SBT_SHORT_BLOCK_FLAGS) &&
 	       (ts_sbt_schema(header->type) || header->type == TS_ROW_STRING ||
 		header->type == TS_ROW_STACK || header->type == TS_ROW_CHECKPOINT ||
 		header->type == TS_ROW_STATE || header->type == TS_ROW_STATE_HEAD ||
@@ -672,7 +730,8 @@ static int check_or_add(struct verifier *v, const struct ts_sbt_block_header *he
 	struct job *job;
 	int r = 0;
 
-	if (v->jobs && ts_row_is_event(header->type))
+	/* The walk knows the block of a block's calls; threads do not. */
+	if (v->jobs && ts_row_is_event(header->type) && !header->calls)
 		ids = session_ids(v, header->session, &r);
 	if (!ids) {
 		if (!r && ts_summary_kind_of(header->type) >= 0)

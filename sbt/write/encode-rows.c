@@ -4,10 +4,11 @@
  * column may be predicted from. The writers, index.c, append and summary.c call
  * ts_builder_encode(); encode-column.c tries the predictions and encodes. Columns that are zero in
  * all rows are left out. The columns of a run (plan.h) are stored once per item of the run's
- * dictionary, with one index column for all of them.
+ * dictionary, with one index column for all of them. Times may be relative to calls, see
+ * encode-calls.c.
  */
 
-#include "sbt/format/block.h"
+#include "sbt/write/encode-calls.h"
 
 #define MAX_PREDICTIONS 6u
 
@@ -26,6 +27,8 @@ struct block {
 	uint32_t n_items[TS_PLAN_RUNS];
 	bool present[TS_ROW_MAX_COLUMNS];
 	uint16_t n_written;
+	bool is_relative; /* start and end are relative to calls */
+	enum ts_calls_kind calls_kind;
 };
 
 /* Copies one column of a dictionary's items to an array. */
@@ -113,6 +116,26 @@ static const struct ts_column *first_of_role(const struct block *block,
 	return NULL;
 }
 
+/* As choose_time(), of a block whose times are relative to calls. */
+static void choose_relative(const struct block *block, const struct ts_column *column,
+			    struct choices *choices)
+{
+	const struct ts_column *base = NULL;
+	enum ts_sbt_predictor predictor = TS_SBT_NONE;
+
+	if (column->role == TS_ROLE_TIME) {
+		predictor = TS_SBT_LAST;
+		base = column;
+	} else if (column->role == TS_ROLE_TIME_END && block->present[0] &&
+		   block->calls_kind != TS_CALLS_BOTH) {
+		predictor = TS_SBT_COLUMN;
+		base = &block->builder->schema->columns[0];
+	}
+	add_choice(block, choices, predictor, base, true, 0);
+	add_choice(block, choices, predictor, base, true, 1);
+	add_choice(block, choices, predictor, base, true, 3);
+}
+
 static void choose_time(const struct block *block, const struct ts_column *column,
 			struct choices *choices)
 {
@@ -162,7 +185,10 @@ static void choose_predictions(const struct block *block, const struct ts_column
 {
 	choices->n = 0;
 	if (is_time(block, column)) {
-		choose_time(block, column, choices);
+		if (block->is_relative)
+			choose_relative(block, column, choices);
+		else
+			choose_time(block, column, choices);
 		return;
 	}
 	if (column->role == TS_ROLE_OP) {
@@ -175,6 +201,9 @@ static void choose_predictions(const struct block *block, const struct ts_column
 		add_choice(block, choices, TS_SBT_LAST, column, true, 0);
 	if (block->indices[TS_PLAN_SITE])
 		add_choice(block, choices, TS_SBT_NONE, NULL, false, 1);
+	/* The end of a module is near its begin, and its bias mostly equals its begin. */
+	if (column->role == TS_ROLE_ADDRESS && column->width == 8 && first_of_role(block, column))
+		add_choice(block, choices, TS_SBT_COLUMN, first_of_role(block, column), false, 0);
 }
 
 /* Adds a column of a run: one value per item, or a constant if there is one item. */
@@ -237,16 +266,16 @@ static int put_index(struct block *block, int run)
 				by_place ? block->n_items[TS_PLAN_PLACE] : 1);
 }
 
-int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, uint32_t session,
-		      struct ts_buffer *out)
+/* Encodes the rows of a settled builder. */
+static int encode(struct ts_builder *builder, struct ts_encoder *encoder,
+		  struct ts_sbt_block_header *header, struct ts_buffer *out)
 {
 	const struct ts_row_schema *schema = builder->schema;
-	struct ts_sbt_block_header header = {.type = schema->type, .session = session};
 	struct block block = {.builder = builder, .encoder = encoder};
-	int r = ts_builder_settle(builder, encoder);
+	int r;
 
-	if (r || !builder->n_rows)
-		return r;
+	block.is_relative = header->calls;
+	block.calls_kind = TS_CALLS_KIND(header->calls);
 	for (int run = 0; run < TS_PLAN_RUNS; run++) {
 		block.n_items[run] = builder->dictionaries[run].n_items;
 		if (block.n_items[run] > 1)
@@ -259,16 +288,42 @@ int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, ui
 	for (int run = 0; !r && run < TS_PLAN_RUNS; run++)
 		if (block.indices[run])
 			r = put_index(&block, run);
-	header.n_columns = block.n_written;
-	header.n_rows = builder->n_rows;
+	header->n_columns = block.n_written;
+	header->n_rows = builder->n_rows;
 	if (schema->is_event) {
-		header.earliest_ns = builder->earliest_ns;
-		header.latest_ns = builder->latest_ns;
-		header.duration_ns = builder->duration_ns;
-		header.amount_bytes = builder->amount_bytes;
+		header->earliest_ns = builder->earliest_ns;
+		header->latest_ns = builder->latest_ns;
+		header->duration_ns = builder->duration_ns;
+		header->amount_bytes = builder->amount_bytes;
 	}
-	if (!r)
-		r = ts_encoder_end(encoder, &header, out);
+	return r ?: ts_encoder_end(encoder, header, out);
+}
+
+int ts_builder_encode(struct ts_builder *builder, struct ts_encoder *encoder, uint32_t session,
+		      struct ts_buffer *out)
+{
+	const struct ts_sbt_block_header empty = {.type = builder->schema->type,
+						  .session = session};
+	struct ts_sbt_block_header header = empty;
+	enum ts_calls_kind kind;
+	size_t before = out->n;
+	int r = ts_builder_settle(builder, encoder);
+
+	if (r || !builder->n_rows)
+		return r;
+	if (ts_builder_make_relative(builder, encoder, &kind)) {
+		header.calls = TS_CALLS_PACK(encoder->calls_distance, kind);
+		r = encode(builder, encoder, &header, out);
+		/* Only a short header has a place for the calls. */
+		if (!r && header.short_bytes) {
+			ts_builder_clear(builder);
+			return 0;
+		}
+		ts_builder_make_absolute(builder, encoder, kind);
+		out->n = before;
+		header = empty;
+	}
+	r = r ?: encode(builder, encoder, &header, out);
 	if (!r)
 		ts_builder_clear(builder);
 	return r;

@@ -18,6 +18,7 @@
 /* A smaller payload stays uncompressed: it could gain less than a frame header takes. */
 #define MIN_COMPRESS_BYTES 256u
 #define MIN_SHORT_BYTES	   64u /* the same, of a short block */
+#define MIN_THOROUGH_BYTES 16u /* the same, with the dictionary */
 
 /*
  * Maximum number of bytes that one more frame adds to the bound of the compressed size, because
@@ -80,7 +81,7 @@ static void shorten(struct ts_encoder *encoder, struct ts_sbt_block_header *head
 int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *header,
 		   struct ts_buffer *out)
 {
-	size_t n_raw = encoder->raw.n, n = 0;
+	size_t n_raw = encoder->raw.n, n = 0, n_thorough = 0;
 	size_t capacity = ZSTD_compressBound(n_raw) + (encoder->n_parts + 1) * MAX_FRAME_OVERHEAD +
 			  ZSTD_compressBound(TS_SBT_MAX_ROWS); /* a plane is compressed twice */
 	uint8_t *at;
@@ -94,10 +95,13 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 	n_raw = encoder->raw.n;
 	if (n_raw >= (header->short_bytes ? MIN_SHORT_BYTES : MIN_COMPRESS_BYTES))
 		n = ts_compress_parts(encoder, at + sizeof(*header), capacity);
-	if (header->short_bytes && encoder->is_thorough && n_raw >= MIN_SHORT_BYTES &&
+	if (header->short_bytes && encoder->is_thorough && n_raw >= MIN_THOROUGH_BYTES &&
 	    n_raw <= MAX_THOROUGH_BYTES)
-		n = ts_compress_thoroughly(encoder, at + sizeof(*header), n, capacity);
-	if (n) {
+		n_thorough = ts_compress_thoroughly(encoder, at + sizeof(*header), n, capacity);
+	if (n_thorough) {
+		n = n_thorough;
+		header->flags |= TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_DICTIONARY;
+	} else if (n) {
 		header->flags |= TS_SBT_BLOCK_ZSTD;
 	} else {
 		n = n_raw;

@@ -8,6 +8,7 @@
  *     heading (the session row), definitions, events (ready), checkpoint: the order in the file
  */
 
+#include "sbt/write/encode-calls.h"
 #include "sbt/write/writer-internal.h"
 
 /* A block of stacks ends at this many frames. */
@@ -59,6 +60,7 @@ struct ts_sbt_session_writer {
 	struct ts_buffer definitions;  /* encoded blocks, not written */
 	struct ts_buffer ready;	       /* encoded event blocks, written after the definitions */
 	uint64_t n_ready;	       /* blocks in `ready` */
+	uint64_t calls_at;	       /* number in `ready` of the block of encoder.calls */
 	struct ts_summaries summaries; /* of these blocks, numbered from 0 */
 };
 
@@ -284,6 +286,7 @@ static int encode_type(struct ts_sbt_session_writer *session, struct ts_builder 
 	int r;
 
 	session->capacity_bytes = 0;
+	session->encoder.calls_distance = (uint32_t)(session->n_ready - session->calls_at);
 	ts_summaries_mark(&session->summaries, &before);
 	r = schema->is_event && n_rows ? summarise(session, builder) : 0;
 	r = r
@@ -556,9 +559,27 @@ static int encode_checkpoint(struct ts_sbt_session_writer *session, const void *
 	return r ? r : ts_encoder_end(&session->encoder, &header, &session->ready);
 }
 
+/*
+ * Encodes the calls, if the file is small. The caller frees *ret_calls, to which the times of the
+ * next blocks of this seal may be relative.
+ */
+static int encode_calls(struct ts_sbt_session_writer *session, struct ts_calls **ret_calls)
+{
+	struct ts_builder *builder = session->builders[TS_ROW_API];
+	int r;
+
+	if (!session->encoder.is_thorough || !builder)
+		return 0;
+	r = ts_builder_settle(builder, &session->encoder);
+	r = r ?: ts_calls_of_builder(builder, ret_calls);
+	session->calls_at = session->n_ready;
+	return r ?: encode_type(session, builder);
+}
+
 /* Encodes everything that is open. If memory runs out, the blocks that are already encoded stay. */
 static int encode_all(struct ts_sbt_session_writer *session)
 {
+	ts_cleanup(ts_freep) struct ts_calls *calls = NULL;
 	int r = 0;
 
 	session->encoder.is_thorough =
@@ -572,9 +593,12 @@ static int encode_all(struct ts_sbt_session_writer *session)
 			return r;
 		session->row_changed = false;
 	}
+	r = encode_calls(session, &calls);
+	session->encoder.calls = calls;
 	for (unsigned type = TS_ROW_COUNT; !r && type-- > 0;)
 		if (session->builders[type])
 			r = encode_type(session, session->builders[type]);
+	session->encoder.calls = NULL;
 	r = r ?: encode_stacks(session);
 	return r ?: encode_blobs(session);
 }

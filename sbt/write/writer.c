@@ -197,7 +197,7 @@ int ts_sbt_write_file_header(int fd, bool is_short, uint8_t ret_uuid[16])
 	struct ts_sbt_file_header header = {
 		.major = TS_SBT_MAJOR,
 		.minor = is_short ? TS_SBT_MINOR : 0,
-		.incompatible_flags = is_short ? TS_SBT_INCOMPATIBLE_SHORT : 0,
+		.incompatible_flags = is_short ? TS_SBT_INCOMPATIBLE_KNOWN : 0,
 		.n_bytes = sizeof(header),
 		.created_realtime_ns = ts_clock_realtime_ns(),
 	};

@@ -30,6 +30,8 @@ static void fill(const struct ts_row_schema *schema, uint64_t seed, bool has_noi
 			value = 1000 + seed * (has_noise ? 5000 : 700);
 		if (column->role == TS_ROLE_TIME_END)
 			value = 1000 + seed * (has_noise ? 5000 : 900) + noise;
+		if (column->role == TS_ROLE_OP)
+			value = seed + 1;
 		if (column->role == TS_ROLE_BYTES)
 			value = seed * seed * 4096;
 		if (column->role == TS_ROLE_ADDRESS)
@@ -119,9 +121,9 @@ static int open_block(struct ts_sbt_reader *reader, size_t i, uint64_t *sequence
 
 	if (r)
 		return -EBADMSG;
-	header.flags &= (uint16_t)~TS_SBT_BLOCK_ZSTD;
+	header.flags &= TS_SBT_BLOCK_REQUIRED;
 	header.stored_bytes = header.raw_bytes;
-	header.short_bytes = 0;
+	header.short_bytes = header.calls = 0;
 	header.payload_checksum = ts_crc32c(raw, header.raw_bytes);
 	r = ts_buffer_append(out, &header, sizeof(header));
 	r = r ?: ts_buffer_append(out, raw, header.raw_bytes);
@@ -194,6 +196,12 @@ int main(int argc, char **argv)
 		r = make(argv[1], "short-scaled", TS_ROW_BIT(TS_ROW_SYNC), MANY_ROWS + 24, true, 0);
 	if (!r)
 		r = make_open(argv[1], "short-scaled", "short-scaled-open");
+	/* Times relative to calls. */
+	if (!r)
+		r = make(argv[1], "short-calls",
+			 TS_ROW_BIT(TS_ROW_API) | TS_ROW_BIT(TS_ROW_KERNEL) |
+				 TS_ROW_BIT(TS_ROW_SYNC) | TS_ROW_BIT(TS_ROW_ACCESS),
+			 40, true, 0);
 	/* Enough rows for summaries. */
 	if (!r)
 		r = make(argv[1], "summaries",

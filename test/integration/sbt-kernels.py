@@ -17,17 +17,19 @@ import sys
 from collections import namedtuple
 
 MASK, MAX_PAYLOAD = (1 << 64) - 1, 72 << 20
-KERNEL, PART, STRINGS, INDEX = 2, 40, 48, 56
+API, KERNEL, PART, STRINGS, INDEX = 1, 2, 40, 48, 56
 KNOWN_TYPES = {*range(1, 42), *range(48, 52), *range(56, 63)}
 PLACE, SITE = 65520, 65521
 RAW, CONSTANT, VARINTS, PLANES, SCALED = range(5)
 NONE, COLUMN, LAST, GROUPED = range(4)
 SIGNED, INDEXED, CENTRED, ZSTD, REQUIRED = 1, 2, 4, 1, 2  # flags of columns, then flags of blocks
-FIRST_ID, TIMES = 4, 8  # flags of short headers
+FIRST_ID, TIMES, CALLS, DICTIONARY = 4, 8, 16, 32  # flags of short headers
 TYPECODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 # The columns of the types that are decoded here: name and bytes, in the order of their ids, which begin with 1. None is signed.
+# Type `api` has 7 more columns.
 KNOWN = {kind: [(name, int(width)) for name, width in (column.split(":") for column in text.split())] for kind, text in {
+    API: "start_ns:8 end_ns:8 op_id:8 nested_op_id:8",
     KERNEL: "start_ns:8 end_ns:8 op_id:8 device:4 context:4 stream:4 graph:4 graph_node:8 queued_ns:8 submitted_ns:8 name:4 "
             "grid_x:4 grid_y:4 grid_z:4 block_x:4 block_y:4 block_z:4 cluster_x:4 cluster_y:4 cluster_z:4 static_shared_bytes:4 "
             "dynamic_shared_bytes:4 local_bytes_per_thread:4 channel:4 registers_per_thread:2 launch_type:1 channel_type:1",
@@ -35,12 +37,33 @@ KNOWN = {kind: [(name, int(width)) for name, width in (column.split(":") for col
     STRINGS: "length:4 bytes:1",
     INDEX: "off:8 bytes:8 raw:8 earliest:8 latest:8 duration:8 amount:8 rows:4 session:4 first_id:4 type:2 flags:2"}.items()}
 Header = namedtuple("Header", "magic type version flags columns session rows first_id number earliest latest duration amount raw "
-                              "stored reserved payload_crc crc off bytes head short")
+                              "stored reserved payload_crc crc off bytes head short calls")
 Column = namedtuple("Column", "id width encoding flags predictor trend base key context planes reserved count size data contexts")
 
 zstd_decompress = ctypes.CDLL("libzstd.so.1").ZSTD_decompress
 zstd_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
 zstd_decompress.restype = ctypes.c_size_t
+
+MAGIC = b"\x28\xb5\x2f\xfd"
+zstd_using_dictionary = ctypes.CDLL("libzstd.so.1").ZSTD_decompress_usingDict
+zstd_using_dictionary.argtypes = [ctypes.c_void_p] + 3 * [ctypes.c_char_p, ctypes.c_size_t]
+zstd_using_dictionary.restype = ctypes.c_size_t
+
+
+@functools.lru_cache(None)
+def zstd_context():
+    create = ctypes.CDLL("libzstd.so.1").ZSTD_createDCtx
+    create.restype = ctypes.c_void_p
+    return create()
+
+
+@functools.lru_cache(None)
+def dictionary():
+    """The bytes of the list in the chapter "Dictionary" of FORMAT.md."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../sbt/FORMAT.md"), encoding="utf-8") as file:
+        lines = re.search(r"<!-- dictionary -->\n\n((?:    .*\n)+)", file.read()).group(1).splitlines()
+    return b"".join(bytes.fromhex(line[7:]) if line.startswith("    \\x ") else line[4:].encode() for line in lines)
+
 
 CRC_TABLE = list(range(256))
 for _ in range(8):
@@ -75,15 +98,17 @@ def varints(data):
 def short_header(data, off):
     """The header of a short block, or None if it is not valid."""
     size, flags = data[2], data[3]
-    if not 13 <= size <= 96 or int.from_bytes(data[size - 4:size], "little") != crc32c(data[:size - 4]) or flags > 15:
+    if not 13 <= size <= 96 or int.from_bytes(data[size - 4:size], "little") != crc32c(data[:size - 4]) or flags > 63:
         return None
     values = list(varints(data[4:size - 8]))
-    need(len(values) == 7 + bool(flags & FIRST_ID) + (4 if flags & TIMES else 0), "a short header has other fields")
+    need(len(values) == 7 + bool(flags & FIRST_ID) + (4 if flags & TIMES else 0) + bool(flags & CALLS),
+         "a short header has other fields")
+    calls = values.pop() if flags & CALLS else 0
     kind, columns, session, rows, number, raw, stored = values[:7]
     first = values[7] if flags & FIRST_ID else 0
     earliest, span, duration, amount = values[-4:] if flags & TIMES else (0, 0, 0, 0)
-    return Header(0x4B425354, kind, 3, flags & 3, columns, session, rows, first, number, earliest, earliest + span & MASK, duration,
-                  amount, raw, stored, 0, int.from_bytes(data[size - 8:size - 4], "little"), 0, off, size + stored, size, True)
+    return Header(0x4B425354, kind, 3, flags & (ZSTD | REQUIRED | DICTIONARY), columns, session, rows, first, number, earliest, earliest + span & MASK, duration,
+                  amount, raw, stored, 0, int.from_bytes(data[size - 8:size - 4], "little"), 0, off, size + stored, size, True, calls)
 
 
 def restore(header, data):
@@ -193,7 +218,7 @@ def entries(header, payload, widths):
     need(pos == len(payload), "the columns do not fill the payload")
     for c in list(columns.values()):
         if c.encoding == SCALED:
-            need(c.width == 8 and not c.flags and not c.trend and header.type == KERNEL, "column %d cannot be scaled", c.id)
+            need(c.width == 8 and not c.flags and not c.trend and header.type in (API, KERNEL), "column %d cannot be scaled", c.id)
             columns[c.id] = c._replace(contexts=columns[c.context].base + 1 if c.context else 1)
         need(c.encoding in (RAW, CONSTANT) or c.encoding <= SCALED and c.predictor <= GROUPED and c.trend <= 17,
              "column %d has encoding %d, predictor %d, trend %d", c.id, c.encoding, c.predictor, c.trend)
@@ -234,7 +259,7 @@ def predict(group, values, indices):
 
 def decode(header, payload):
     """The values of a block's known columns, by name."""
-    widths = {PLACE: 2, SITE: 2} if header.type == KERNEL else {}
+    widths = {PLACE: 2, SITE: 2} if header.type in (API, KERNEL) else {}
     widths.update((i + 1, width) for i, (_, width) in enumerate(KNOWN[header.type]))
     columns, values, indices = entries(header, payload, widths), {}, {}
     for c in sorted(columns.values(), key=lambda c: (c.id < PLACE, c.id < PLACE and c.encoding > CONSTANT, c.id)):
@@ -269,8 +294,8 @@ class Trace:
         need(magic == b"TSBT\r\n\x1a\n", "this is not an SBT file")
         need(major == 1, "SBT version %d.%d wrote the file; only version 1 is known", major, self.minor)
         need(crc == crc32c(data[:60]) and size == 64, "the file header is damaged")
-        need(incompatible <= 1, "the incompatible flags %#x are not known", incompatible)
-        self.short = incompatible == 1
+        need(incompatible <= 7, "the incompatible flags %#x are not known", incompatible)
+        self.short = incompatible & 1
         try:
             self.blocks = self.indexed_blocks()
         except Damage as error:
@@ -291,7 +316,7 @@ class Trace:
     def header(self, off, number, end):
         """The block header at `off`, or None if it is not valid or the block does not end before `end`."""
         data = self.read(off, 96)
-        h = Header(*struct.unpack("<IHHHHIIIQQQQQQQQII", data), off, 0, 96, False)
+        h = Header(*struct.unpack("<IHHHHIIIQQQQQQQQII", data), off, 0, 96, False, 0)
         h = h._replace(bytes=96 + (h.stored + 7 & ~7))
         if self.short and data[:2] == b"Tb":
             h = short_header(data, off)
@@ -333,19 +358,41 @@ class Trace:
         need(crc32c(data) == header.payload_crc, "the checksum of the payload is wrong")
         if header.type not in KNOWN or header.version != 3:
             return {}
-        row_limit = sum(max(10, width) for _, width in KNOWN[header.type]) + (20 if header.type == KERNEL else 0)
+        row_limit = sum(max(10, width) for _, width in KNOWN[header.type]) + {KERNEL: 20, API: 70 + 20}.get(header.type, 0)
         limit = 24 * header.columns + header.rows * row_limit
         need(header.type == STRINGS or header.raw <= limit or self.minor > 1, "the payload is larger than its rows can be")
         if header.flags & ZSTD:
             buffer = ctypes.create_string_buffer(header.raw + 1)
-            size = zstd_decompress(buffer, header.raw, data, len(data))
+            if header.short and header.flags & DICTIONARY:
+                size = zstd_using_dictionary(zstd_context(), buffer, header.raw, MAGIC + data, 4 + len(data), dictionary(),
+                                             len(dictionary()))
+            else:
+                size = zstd_decompress(buffer, header.raw, data, len(data))
             data = memoryview(buffer).cast("B")[:size] if size <= header.raw else b""
         data = restore(header, bytes(data)) if header.short else data
         need(len(data) == header.raw, "the payload cannot be decompressed")
         try:
-            return decode(header, memoryview(data))
+            return self.absolute(header, decode(header, memoryview(data)))
         except LookupError:
             raise Damage("a column needs another one that is not there")
+
+    def absolute(self, header, columns):
+        """Adds to the times of a block those of the calls that they are relative to."""
+        if not header.calls:
+            return columns
+        number, kind, own, nested, call = header.number - (header.calls >> 2), header.calls & 3, {}, {}, (0, 0)
+        block = next((block for block in self.blocks if block.number == number < header.number), None)
+        need(block and (block.type, block.session) == (API, header.session) and block.rows <= 8192 and header.type != API and kind < 3,
+             "the block of the calls is missing")
+        for start, end, op_id, nested_op_id in zip(*self.decode(block).values()):
+            own.setdefault(op_id, (start, end))
+            nested.setdefault(nested_op_id, (start, end))
+        starts, ends = columns["start_ns"], columns["end_ns"] = list(columns["start_ns"]), list(columns["end_ns"])
+        for i, op_id in enumerate(columns["op_id"]):
+            call = (own.get(op_id) or nested.get(op_id) or call) if op_id else call
+            starts[i] = starts[i] + call[kind == 0] & MASK
+            ends[i] = ends[i] + call[kind != 1] & MASK
+        return columns
 
     def string(self, number):
         """The string with an id, None if there is none. Blocks of strings are decoded on demand, so that memory stays bounded."""

@@ -261,6 +261,43 @@ static void make_scaled(void)
 	dump_and_close(fd, "scaled.txt");
 }
 
+/* Writes rows whose times are relative to calls, in each of the ways, and rows without a call. */
+static void make_calls(void)
+{
+	int fd = create("calls.sbt");
+	struct made made = begin(fd);
+
+	begin_session(&made, 1);
+	for (uint32_t i = 1; i <= 40; i++) {
+		struct ts_row_api api = {.op_id = i, .cbid = 211, .domain = 1};
+		struct ts_row_access access = {.op_id = i, .access = 1, .dst = 4096 * i};
+		struct ts_row_sync sync = {.op_id = i, .sync_type = 1};
+		struct ts_row_kernel kernel = {.op_id = i % 9 ? i : 0, .stream = 7};
+
+		api.start_ns = made.now += 1000 + test_random(&made.state) % 4096;
+		api.end_ns = made.now += test_random(&made.state) % 16384;
+		if (i % 7 == 0) {
+			api.op_id = 0;
+			api.nested_op_id = i;
+		}
+		access.start_ns = api.end_ns;
+		sync.start_ns = api.start_ns + test_random(&made.state) % 32;
+		sync.end_ns = api.end_ns - test_random(&made.state) % 32;
+		kernel.start_ns = api.start_ns + test_random(&made.state) % 256;
+		kernel.end_ns = kernel.start_ns + 1000 + i % 2;
+		ts_check_int(ts_sbt_session_writer_add_row(made.session, TS_ROW_API, &api), 0);
+		ts_check_int(ts_sbt_session_writer_add_row(made.session, TS_ROW_ACCESS, &access),
+			     0);
+		ts_check_int(ts_sbt_session_writer_add_row(made.session, TS_ROW_SYNC, &sync), 0);
+		ts_check_int(ts_sbt_session_writer_add_row(made.session, TS_ROW_KERNEL, &kernel),
+			     0);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(made.session, "where it was", 12), 0);
+	ts_sbt_session_writer_free(made.session);
+	end(&made);
+	dump_and_close(fd, "calls.txt");
+}
+
 TS_TEST(make)
 {
 	dump_and_close(write_trace("every-type.sbt", 2, 2, WANTED), "every-type.txt");
@@ -271,6 +308,7 @@ TS_TEST(make)
 	make_parts();
 	make_samples();
 	make_scaled();
+	make_calls();
 }
 
 __attribute__((constructor)) static void take_directory(void)

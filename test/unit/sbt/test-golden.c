@@ -114,6 +114,8 @@ TS_TEST(short_files)
 	check_file("short-samples", true);
 	check_file("short-appended", true);
 	check_file("short-scaled", true);
+	check_file("short-calls", true);
+	check_file("short-dictionary", true);
 }
 
 TS_TEST(samples)

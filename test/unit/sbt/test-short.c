@@ -7,7 +7,9 @@
 #include "test/unit/harness.h"
 
 #include "sbt/append.h"
+#include "sbt/crc32c.h"
 #include "sbt/format/block.h"
+#include "sbt/format/short-dictionary.h"
 #include "sbt/format/short.h"
 #include "sbt/repair.h"
 #include "sbt/verify.h"
@@ -117,6 +119,16 @@ TS_TEST(directories)
 	}
 }
 
+/* Files that were written with another dictionary would be unreadable. */
+TS_TEST(the_dictionary_stays)
+{
+	size_t n;
+	const uint8_t *dictionary = ts_short_dictionary(&n);
+
+	ts_check_int(n, 2916);
+	ts_check_int(ts_crc32c(dictionary, n), 0xe9bd13d2);
+}
+
 /* The file says whether it may be short, has a short index and no summaries, and is smaller. */
 TS_TEST(files)
 {
@@ -124,10 +136,12 @@ TS_TEST(files)
 	int plain = test_small_trace_by(ts_sbt_writer_new_plain, 1, 80, true);
 	struct ts_sbt_file_header header;
 	struct ts_sbt_reader *reader, *other;
-	bool has_summaries = false;
+	bool has_summaries = false, has_dictionary = false;
 
 	ts_check(pread(fd, &header, sizeof(header), 0) == sizeof(header));
-	ts_check_int(header.incompatible_flags, TS_SBT_INCOMPATIBLE_SHORT);
+	ts_check_int(header.incompatible_flags, TS_SBT_INCOMPATIBLE_SHORT |
+							TS_SBT_INCOMPATIBLE_CALLS |
+							TS_SBT_INCOMPATIBLE_DICTIONARY);
 	ts_check_int(header.minor, 1);
 	ts_check(pread(plain, &header, sizeof(header), 0) == sizeof(header));
 	ts_check_int(header.incompatible_flags, 0);
@@ -141,6 +155,11 @@ TS_TEST(files)
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
 		ts_check(ts_sbt_reader_block(reader, i)->type < TS_ROW_BLOCK_STREAM ||
 			 ts_sbt_reader_block(reader, i)->type > TS_ROW_BLOCK_SUM);
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+		has_dictionary |= ts_sbt_reader_block(reader, i)->flags & TS_SBT_BLOCK_DICTIONARY;
+	ts_check(has_dictionary);
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(other); i++)
+		ts_check(!(ts_sbt_reader_block(other, i)->flags & TS_SBT_BLOCK_DICTIONARY));
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(other); i++)
 		has_summaries |= ts_sbt_reader_block(other, i)->type == TS_ROW_BLOCK_SUM;
 	ts_check(has_summaries);

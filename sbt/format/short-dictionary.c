@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Holds the dictionary of short blocks, which the build makes from FORMAT.md. compress.c and
+ * decode-block.c call this module.
+ */
+
+#include "sbt/format/short-dictionary.h"
+
+#include "generated-dictionary.h"
+
+const uint8_t *ts_short_dictionary(size_t *ret_n)
+{
+	*ret_n = sizeof(dictionary);
+	return dictionary;
+}
