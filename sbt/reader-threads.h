@@ -16,5 +16,18 @@
  */
 unsigned ts_sbt_max_threads(void);
 
+struct ts_sbt_reader;
+
+/* Returns the number of threads that may work for this reader and its caller. */
+unsigned ts_sbt_reader_max_threads(const struct ts_sbt_reader *reader);
+
+/*
+ * Lends the reader to another thread of the caller, with n_threads for its work. In between, the
+ * callback of ts_sbt_reader_watch() is not called; ts_sbt_reader_lend_end() calls it for the rows
+ * that were read.
+ */
+void ts_sbt_reader_lend(struct ts_sbt_reader *reader, unsigned n_threads);
+void ts_sbt_reader_lend_end(struct ts_sbt_reader *reader);
+
 /* Starts a thread without signals. Returns 0 or a negative errno. */
 int ts_sbt_thread_start(pthread_t *ret_thread, void *(*run)(void *data), void *data);
