@@ -18,10 +18,25 @@
  */
 unsigned ts_sbt_max_threads(void);
 
+struct ts_sbt_reader;
+
+/* Returns the number of threads that may work for this reader and its caller. */
+unsigned ts_sbt_reader_max_threads(const struct ts_sbt_reader *reader);
+
 /*
- * Makes a reader of the same blocks for the cursors of one other thread. It shares the descriptors,
- * and has its own errors. The caller keeps the reader, and does not refresh or join it, until all
- * twins are freed. Returns 0 or -ENOMEM.
+ * Lends the reader to another thread of the caller, with n_threads for its work. In between, the
+ * callback of ts_sbt_reader_watch() is not called; ts_sbt_reader_lend_end() calls it for the rows
+ * that were read.
+ */
+void ts_sbt_reader_lend(struct ts_sbt_reader *reader, unsigned n_threads);
+void ts_sbt_reader_lend_end(struct ts_sbt_reader *reader);
+
+/*
+ * Makes a reader of the same blocks for one other thread. It shares the descriptors, and has its
+ * own errors; its cursors start no threads. It knows sessions, threads, devices and names, and the
+ * strings that `reader` returned before the other thread asks for them; it has no other string and
+ * no stack. The caller neither refreshes, joins nor frees `reader` until all twins are freed.
+ * Strings stay valid: they belong to `reader`. Returns 0 or -ENOMEM.
  */
 int ts_sbt_reader_twin(const struct ts_sbt_reader *reader, struct ts_sbt_reader **ret_twin);
 void ts_sbt_reader_twin_free(struct ts_sbt_reader *twin); /* NULL is fine */
@@ -33,13 +48,3 @@ bool ts_sbt_reader_is_cancelled(const struct ts_sbt_reader *reader);
 
 /* Starts a thread without signals. Returns 0 or a negative errno. */
 int ts_sbt_thread_start(pthread_t *ret_thread, void *(*run)(void *data), void *data);
-
-/*
- * Makes a reader for another thread, which may ask it for definitions only, while the caller goes
- * on with `reader` and neither refreshes, joins nor frees it. It knows sessions, threads, devices
- * and names, and the strings that were requested from `reader` before the thread was told their
- * ids; it has no other string and no stack. Returns 0 or -ENOMEM.
- */
-int ts_sbt_reader_share(const struct ts_sbt_reader *reader, struct ts_sbt_reader **ret_shared);
-/* Accepts NULL. Strings stay valid: they belong to the reader that was shared. */
-void ts_sbt_reader_unshare(struct ts_sbt_reader *shared);

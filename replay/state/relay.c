@@ -34,6 +34,7 @@ struct worker {
 struct ts_relay {
 	struct ts_relay_pass passes[TS_RELAY_MAX_PASSES];
 	unsigned n_passes, n_workers;
+	unsigned max_threads;
 	struct worker workers[TS_RELAY_MAX_PASSES];
 	size_t item_bytes;
 	uint64_t n_items; /* put so far */
@@ -168,6 +169,7 @@ int ts_relay_new(size_t item_bytes, const struct ts_relay_pass *passes, unsigned
 		relay->error_items[i] = UINT64_MAX;
 	}
 	relay->n_passes = n_passes;
+	relay->max_threads = ts_sbt_max_threads();
 	relay->item_bytes = ts_align_up(item_bytes, TS_CACHE_LINE);
 	relay->items = aligned_alloc(TS_CACHE_LINE, N_CHUNKS * CHUNK_ITEMS * relay->item_bytes);
 	if (!relay->items) {
@@ -184,8 +186,7 @@ int ts_relay_new(size_t item_bytes, const struct ts_relay_pass *passes, unsigned
 /* Starts the threads that are permitted, before the first chunk. */
 static void start(struct ts_relay *relay)
 {
-	const unsigned n_max = ts_sbt_max_threads();
-	unsigned n = n_max > OTHER_THREADS ? n_max - OTHER_THREADS : 0;
+	unsigned n = relay->max_threads > OTHER_THREADS ? relay->max_threads - OTHER_THREADS : 0;
 
 	if (n > relay->n_passes)
 		n = relay->n_passes;
@@ -197,6 +198,11 @@ static void start(struct ts_relay *relay)
 			break;
 		relay->n_workers++;
 	}
+}
+
+void ts_relay_limit_threads(struct ts_relay *relay, unsigned n_threads)
+{
+	relay->max_threads = n_threads;
 }
 
 bool ts_relay_has_threads(const struct ts_relay *relay)

@@ -36,6 +36,9 @@ struct ts_relay;
 int ts_relay_new(size_t item_bytes, const struct ts_relay_pass *passes, unsigned n_passes,
 		 struct ts_relay **ret_relay);
 
+/* Sets the number of threads in all, before the first item (default: ts_sbt_max_threads()). */
+void ts_relay_limit_threads(struct ts_relay *relay, unsigned n_threads);
+
 /*
  * Returns true if the passes get the next item after ts_relay_put() has returned. Then the item
  * must not refer to a row of a cursor.

@@ -741,7 +741,7 @@ static void start_ahead(struct ts_sbt_cursor *cursor)
 		.finish = finish_source,
 		.data = cursor,
 	};
-	const unsigned n_threads = ts_sbt_max_threads();
+	const unsigned n_threads = ts_sbt_reader_max_threads(cursor->reader);
 	struct ts_row_ahead *ahead;
 	uint64_t n_rows = 0;
 

@@ -412,30 +412,6 @@ int ts_sbt_reader_stack(struct ts_sbt_reader *reader, uint32_t session, uint32_t
 	return 0;
 }
 
-/*
- * The copy shares the tables, and has its own errors. Its limit of decoded bytes is reached, so
- * load_list() only returns what the shared reader has decoded.
- */
-int ts_sbt_reader_share(const struct ts_sbt_reader *reader, struct ts_sbt_reader **ret_shared)
-{
-	struct ts_sbt_reader *shared = malloc(sizeof(*shared));
-
-	if (!shared)
-		return -ENOMEM;
-	*shared = *reader;
-	shared->zstd = NULL;
-	shared->spares = (struct ts_spares){0};
-	shared->on_rows = NULL;
-	shared->list_bytes = UINT64_MAX;
-	*ret_shared = shared;
-	return 0;
-}
-
-void ts_sbt_reader_unshare(struct ts_sbt_reader *shared)
-{
-	free(shared);
-}
-
 size_t ts_sbt_reader_n_sessions(const struct ts_sbt_reader *reader)
 {
 	return reader->sessions.n;

@@ -110,8 +110,13 @@ struct ts_sbt_reader {
 	uint64_t blob_bytes; /* bytes of decoded blobs */
 	uint64_t blob_uses;
 
+	unsigned max_threads;	/* 0: ts_sbt_max_threads() */
 	ts_sbt_rows_fn on_rows; /* NULL: no callback */
 	void *on_rows_data;
+	/* The caller's callback while the reader is lent to a thread, and the rows for it. */
+	ts_sbt_rows_fn lent_on_rows;
+	void *lent_data;
+	uint64_t n_lent_rows;
 	const volatile int *cancel; /* NULL: never */
 };
 

@@ -22,6 +22,7 @@
 #include "proto/abi/grow.h"
 #include "sbt/crc32c.h"
 #include "sbt/read/reader-internal.h"
+#include "sbt/reader-threads.h"
 
 bool ts_sbt_is_locked(int fd)
 {
@@ -466,6 +467,46 @@ void ts_sbt_reader_watch(struct ts_sbt_reader *reader, ts_sbt_rows_fn on_rows, v
 {
 	reader->on_rows = on_rows;
 	reader->on_rows_data = data;
+}
+
+unsigned ts_sbt_reader_max_threads(const struct ts_sbt_reader *reader)
+{
+	return reader->max_threads ? reader->max_threads : ts_sbt_max_threads();
+}
+
+static void count_lent(uint32_t n_rows, void *data)
+{
+	struct ts_sbt_reader *reader = data;
+
+	reader->n_lent_rows += n_rows;
+}
+
+void ts_sbt_reader_lend(struct ts_sbt_reader *reader, unsigned n_threads)
+{
+	/* A caller may list one reader twice. */
+	if (reader->on_rows == count_lent)
+		return;
+	reader->max_threads = n_threads;
+	reader->lent_on_rows = reader->on_rows;
+	reader->lent_data = reader->on_rows_data;
+	reader->n_lent_rows = 0;
+	ts_sbt_reader_watch(reader, count_lent, reader);
+}
+
+void ts_sbt_reader_lend_end(struct ts_sbt_reader *reader)
+{
+	uint64_t n_left = reader->n_lent_rows;
+
+	if (reader->on_rows != count_lent)
+		return;
+	reader->max_threads = 0;
+	ts_sbt_reader_watch(reader, reader->lent_on_rows, reader->lent_data);
+	while (reader->on_rows && n_left) {
+		uint32_t n = n_left < UINT32_MAX ? (uint32_t)n_left : UINT32_MAX;
+
+		reader->on_rows(n, reader->on_rows_data);
+		n_left -= n;
+	}
 }
 
 const volatile int *ts_sbt_reader_cancel(struct ts_sbt_reader *reader, const volatile int *flag)

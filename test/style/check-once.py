@@ -19,7 +19,7 @@ GROWTH = {
     'replay/check/check-operations.c': 'the rows of a square array, whose size the actors give',
     'replay/check/strays.c': 'as many as there are allocations; they begin anew for each kernel',
     'replay/report/tiles/tile-layer-rows.c': 'three arrays of one exact size, which the caller knows',
-    'replay/state/compare/diff.c': 'the exact size of two arrays that become one',
+    'replay/state/compare/diff-collect.c': 'the exact size of two arrays that become one',
     'sbt/read/reader-summary.c': 'as many as there are blocks',
     'sbt/write/block-builder.c': 'the columns of a block share one size',
     'tools/library/examples/columns.c': 'a program for users of the public library, which has no container',
@@ -29,7 +29,7 @@ GROWTH = {
 HASHES = {
     'inject/ring/definitions.c': 'two lanes for long stacks on the launch path',
     'replay/exec/exec-schedule.c': 'random numbers, not a hash',
-    'replay/state/compare/diff.c': 'random numbers, not a hash',
+    'replay/state/compare/diff-collect.c': 'random numbers, not a hash',
     'replay/state/memory/spans.c': 'random numbers, not a hash',
     'sbt/write/dictionary.c': 'the writer\'s dictionary: independent products, no chain',
 }

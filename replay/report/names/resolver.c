@@ -6,7 +6,7 @@
  *
  * Most answers are look-ups. The thread of a device row is not: a thread of the vendor's library
  * delivered the row, and only the row's operation id leads to the call. A second cursor reads the
- * API rows ahead of the pass and keeps their threads in a table of fixed size.
+ * API rows ahead of the pass and keeps their threads in a table of fixed size (launchers.c).
  */
 #include "replay/report/names/resolver.h"
 
@@ -19,15 +19,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/*
- * A call precedes its device rows by at most the depth of a stream's queue. The table has room for
- * twice as many calls as the longest known queue holds.
- */
-#define N_LAUNCHERS (1u << 16)
 #define N_KERNELS   256u
-/* For a window, the resolver reads calls from this long before the window's start. */
-#define LOOK_BACK_NS UINT64_C(5000000000)
-#define MAX_STRINGS  8u /* columns of a row */
+#define MAX_STRINGS 8u /* columns of a row */
 
 /* The columns of a type that are ids of strings. */
 struct strings {
@@ -41,7 +34,8 @@ struct ts_resolver {
 	struct ts_demangler *demangler; /* NULL: names stay mangled */
 	struct ts_sbt_cursor *calls;	/* NULL: not requested, or at the end */
 	struct ts_sbt_row call;		/* the next call of the cursor; not in the table yet */
-	struct ts_launcher *launchers;
+	bool has_launchers;
+	struct ts_launchers launchers;
 	struct ts_labels *labels;   /* NULL: the application gave no names */
 	struct ts_modules *modules; /* NULL: not read yet */
 	struct ts_symbols *symbols; /* NULL: not read yet */
@@ -71,25 +65,38 @@ static void find_strings(struct strings *strings, const struct ts_row_schema *sc
 			strings->columns[strings->n++] = &schema->columns[i];
 }
 
+/* Reads the next call. A damaged block has no calls for the table: the cursor goes on after it. */
+static void next_call(struct ts_resolver *resolver)
+{
+	int r;
+
+	do
+		r = ts_sbt_cursor_next(resolver->calls, &resolver->call);
+	while (r == TS_SBT_E_CORRUPT);
+	if (!r)
+		return;
+	ts_sbt_cursor_free(resolver->calls);
+	resolver->calls = NULL;
+}
+
 static int start_calls(struct ts_resolver *resolver, const struct ts_resolver_options *options)
 {
 	struct ts_sbt_cursor_options calls = {
 		.types = TS_ROW_BIT(TS_ROW_API),
 		.session = options->session,
-		.from_ns = options->from_ns > LOOK_BACK_NS ? options->from_ns - LOOK_BACK_NS : 0,
+		.from_ns = options->from_ns > TS_LAUNCHERS_BEFORE_NS
+				   ? options->from_ns - TS_LAUNCHERS_BEFORE_NS
+				   : 0,
 	};
-	int r;
+	int r = ts_launchers_init(&resolver->launchers);
 
-	resolver->launchers = calloc(N_LAUNCHERS, sizeof(*resolver->launchers));
-	if (!resolver->launchers)
-		return -ENOMEM;
+	if (r)
+		return r;
+	resolver->has_launchers = true;
 	r = ts_sbt_cursor_new(resolver->reader, &calls, &resolver->calls);
 	if (r)
 		return r;
-	if (ts_sbt_cursor_next(resolver->calls, &resolver->call)) {
-		ts_sbt_cursor_free(resolver->calls);
-		resolver->calls = NULL;
-	}
+	next_call(resolver);
 	return 0;
 }
 
@@ -137,7 +144,7 @@ int ts_resolver_share(const struct ts_resolver *resolver, struct ts_resolver **r
 	shared->launchers = NULL;
 	shared->modules = NULL;
 	shared->symbols = NULL;
-	r = ts_sbt_reader_share(resolver->reader, &shared->reader);
+	r = ts_sbt_reader_twin(resolver->reader, &shared->reader);
 	if (!r && resolver->demangler)
 		r = ts_demangler_new(&shared->demangler);
 	if (r)
@@ -153,12 +160,12 @@ void ts_resolver_free(struct ts_resolver *resolver)
 	ts_sbt_cursor_free(resolver->calls);
 	ts_demangler_free(resolver->demangler);
 	if (resolver->is_shared)
-		ts_sbt_reader_unshare(resolver->reader);
+		ts_sbt_reader_twin_free(resolver->reader);
 	else
 		ts_labels_free(resolver->labels);
 	ts_modules_free(resolver->modules);
 	ts_symbols_free(resolver->symbols);
-	free(resolver->launchers);
+	ts_launchers_deinit(&resolver->launchers);
 	free(resolver);
 }
 
@@ -200,28 +207,15 @@ const char *ts_resolver_demangle(struct ts_resolver *resolver, const char *name)
 	return ts_demangle(resolver->demangler, name);
 }
 
-/*
- * Returns the slot of an operation id. Most ids of a session increase by one, so recent calls have
- * different slots. Only the few ids from TS_OP_ID_SHARED on may collide with them.
- */
-static struct ts_launcher *launcher_slot(struct ts_resolver *resolver, uint32_t session,
-					 uint64_t op_id)
-{
-	return &resolver->launchers[(op_id ^ session * UINT64_C(40503)) & (N_LAUNCHERS - 1)];
-}
-
 static void take_calls(struct ts_resolver *resolver, uint64_t until_ns)
 {
 	while (resolver->calls && resolver->call.api->start_ns <= until_ns) {
 		const struct ts_row_api *api = resolver->call.api;
+		const struct ts_launcher launcher = {api->op_id, resolver->call.session,
+						     api->thread, api->stack};
 
-		*launcher_slot(resolver, resolver->call.session, api->op_id) =
-			(struct ts_launcher){api->op_id, resolver->call.session, api->thread,
-					     api->stack};
-		if (ts_sbt_cursor_next(resolver->calls, &resolver->call)) {
-			ts_sbt_cursor_free(resolver->calls);
-			resolver->calls = NULL;
-		}
+		ts_launchers_add(&resolver->launchers, &launcher);
+		next_call(resolver);
 	}
 }
 
@@ -229,24 +223,18 @@ bool ts_resolver_launcher(struct ts_resolver *resolver, const struct ts_sbt_row 
 			  struct ts_launcher *ret_launcher)
 {
 	const struct ts_column *column = resolver->op_columns[row->type];
-	const struct ts_launcher *launcher;
-	uint64_t op_id;
 
-	if (!column || !resolver->launchers)
+	if (!column || !resolver->has_launchers)
 		return false;
-	op_id = ts_column_get(column, row->any);
 	take_calls(resolver, ts_row_start_ns(row->any));
-	launcher = launcher_slot(resolver, row->session, op_id);
-	if (!op_id || launcher->op_id != op_id || launcher->session != row->session)
-		return false;
-	*ret_launcher = *launcher;
-	return true;
+	return ts_launchers_find(&resolver->launchers, row->session,
+				 ts_column_get(column, row->any), ret_launcher);
 }
 
 void ts_resolver_recall(struct ts_resolver *resolver, const struct ts_launcher *launcher)
 {
-	if (resolver->launchers)
-		*launcher_slot(resolver, launcher->session, launcher->op_id) = *launcher;
+	if (resolver->has_launchers)
+		ts_launchers_add(&resolver->launchers, launcher);
 }
 
 const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "replay/report/names/launchers.h"
 #include "sbt/reader.h"
 
 #include <stdbool.h>
@@ -55,14 +56,6 @@ const char *ts_resolver_demangle(struct ts_resolver *resolver, const char *name)
  */
 const struct ts_row_thread *ts_resolver_thread(struct ts_resolver *resolver,
 					       const struct ts_sbt_row *row);
-
-/* The call that caused a device row. */
-struct ts_launcher {
-	uint64_t op_id;
-	uint32_t session;
-	uint32_t thread;
-	uint32_t stack;
-};
 
 /*
  * Finds the call that caused a device row. Returns false if the call is unknown. The caller must

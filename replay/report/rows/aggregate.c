@@ -9,7 +9,6 @@
 #include "proto/abi/grow.h"
 #include "proto/abi/map.h"
 #include "proto/rpc/json.h"
-#include "replay/report/rows/durations.h"
 
 #include <ctype.h>
 
@@ -29,8 +28,7 @@ struct aggregate {
 	 * printed instead of the name that has N in place of numbers.
 	 */
 	char *only;
-	uint64_t count, total_ns, min_ns, max_ns, bytes;
-	struct ts_durations durations;
+	struct ts_row_sum sum;
 	struct site *sites;
 	size_t n_sites, n_sites_allocated;
 };
@@ -72,7 +70,7 @@ void ts_aggregates_free(struct ts_aggregates *aggregates)
 		for (size_t j = 0; j < aggregate->n_sites; j++)
 			site_deinit(&aggregate->sites[j]);
 		free(aggregate->sites);
-		ts_durations_deinit(&aggregate->durations);
+		ts_durations_deinit(&aggregate->sum.durations);
 		free(aggregate->name);
 		free(aggregate->only);
 	}
@@ -89,7 +87,7 @@ void ts_aggregates_freep(struct ts_aggregates **aggregates)
 static int find(struct ts_aggregates *aggregates, const char *name, size_t *ret_i)
 {
 	uint64_t hash = ts_hash_seeded_text(ts_hashindex_seed(&aggregates->index), name);
-	struct aggregate one = {.min_ns = UINT64_MAX};
+	struct aggregate one = {.sum = {.min_ns = UINT64_MAX}};
 
 	TS_HASHINDEX_EACH (&aggregates->index, hash, at)
 		if (!strcmp(aggregates->all[at.number].name, name)) {
@@ -108,23 +106,24 @@ static int find(struct ts_aggregates *aggregates, const char *name, size_t *ret_
 	return 0;
 }
 
-static int add(struct ts_aggregates *aggregates, const char *name, const struct aggregate *more,
+static int add(struct ts_aggregates *aggregates, const char *name, const struct ts_row_sum *more,
 	       struct aggregate **ret_aggregate)
 {
-	struct aggregate *aggregate;
+	struct ts_row_sum *sum;
 
 	if ((!aggregates->n || strcmp(aggregates->all[aggregates->last].name, name)) &&
 	    find(aggregates, name, &aggregates->last))
 		return -ENOMEM;
-	*ret_aggregate = aggregate = &aggregates->all[aggregates->last];
-	aggregate->count += more->count;
-	aggregate->total_ns += more->total_ns;
-	aggregate->bytes += more->bytes;
-	if (more->min_ns < aggregate->min_ns)
-		aggregate->min_ns = more->min_ns;
-	if (more->max_ns > aggregate->max_ns)
-		aggregate->max_ns = more->max_ns;
-	return 0;
+	*ret_aggregate = &aggregates->all[aggregates->last];
+	sum = &(*ret_aggregate)->sum;
+	sum->count += more->count;
+	sum->total_ns += more->total_ns;
+	sum->bytes += more->bytes;
+	if (more->min_ns < sum->min_ns)
+		sum->min_ns = more->min_ns;
+	if (more->max_ns > sum->max_ns)
+		sum->max_ns = more->max_ns;
+	return aggregates->durations ? ts_durations_merge(&sum->durations, &more->durations) : 0;
 }
 
 static int compare_text(const char *a, const char *b)
@@ -178,31 +177,32 @@ static int add_site(struct aggregate *aggregate, const struct ts_launch_site *si
 	return r;
 }
 
-int ts_aggregates_add_launched(struct ts_aggregates *aggregates, const char *name,
-			       const struct ts_launch_site *site, uint64_t duration_ns,
-			       uint64_t bytes)
+int ts_aggregates_add_sum(struct ts_aggregates *aggregates, const char *name,
+			  const struct ts_row_sum *sum)
 {
-	struct aggregate one = {.count = 1,
-				.total_ns = duration_ns,
-				.min_ns = duration_ns,
-				.max_ns = duration_ns,
-				.bytes = bytes};
 	struct aggregate *slot;
-	int r = add(aggregates, name, &one, &slot);
 
-	if (!r && aggregates->durations)
-		r = ts_durations_add(&slot->durations, duration_ns);
-	return !r && site ? add_site(slot, site, 1) : r;
+	return add(aggregates, name, sum, &slot);
 }
 
 int ts_aggregates_add_launches(struct ts_aggregates *aggregates, const char *name,
 			       const struct ts_launch_site *site, uint64_t n)
 {
-	const struct aggregate more = {.count = n, .min_ns = UINT64_MAX};
+	const struct ts_row_sum more = {.count = n, .min_ns = UINT64_MAX};
 	struct aggregate *slot;
 	int r = add(aggregates, name, &more, &slot);
 
 	return !r && site ? add_site(slot, site, n) : r;
+}
+
+int ts_aggregates_add_site(struct ts_aggregates *aggregates, const char *name,
+			   const struct ts_launch_site *site, uint64_t n)
+{
+	const struct ts_row_sum none = {.min_ns = UINT64_MAX};
+	struct aggregate *slot;
+	int r = add(aggregates, name, &none, &slot);
+
+	return r ? r : add_site(slot, site, n);
 }
 
 /*
@@ -228,47 +228,51 @@ static void replace_numbers(const char *name, char ret_name[TS_RESOLVER_NAME_BYT
 }
 
 int ts_aggregates_add_numbered(struct ts_aggregates *aggregates, const char *name,
-			       uint64_t duration_ns)
+			       const struct ts_row_sum *sum)
 {
-	struct aggregate one = {.count = 1,
-				.total_ns = duration_ns,
-				.min_ns = duration_ns,
-				.max_ns = duration_ns};
 	char merged[TS_RESOLVER_NAME_BYTES];
 	struct aggregate *slot;
 	int r;
 
 	replace_numbers(name, merged);
 	aggregates->numbered = true;
-	r = add(aggregates, merged, &one, &slot);
+	r = add(aggregates, merged, sum, &slot);
 	if (r)
 		return r;
-	if (slot->count == 1) {
+	if (slot->sum.count == sum->count) {
 		slot->only = strdup(name);
-		if (!slot->only)
-			return -ENOMEM;
-	} else if (slot->only && strcmp(slot->only, name)) {
+		return slot->only ? 0 : -ENOMEM;
+	}
+	if (slot->only && strcmp(slot->only, name)) {
 		free(slot->only);
 		slot->only = NULL;
 	}
-	return aggregates->durations ? ts_durations_add(&slot->durations, duration_ns) : 0;
+	return 0;
 }
 
 int ts_aggregates_add(struct ts_aggregates *aggregates, const char *name, uint64_t duration_ns,
 		      uint64_t bytes)
 {
-	return ts_aggregates_add_launched(aggregates, name, NULL, duration_ns, bytes);
+	struct ts_row_sum one = {.count = 1,
+				 .total_ns = duration_ns,
+				 .min_ns = duration_ns,
+				 .max_ns = duration_ns,
+				 .bytes = bytes};
+	int r = aggregates->durations ? ts_durations_add(&one.durations, duration_ns) : 0;
+
+	r = r ? r : ts_aggregates_add_sum(aggregates, name, &one);
+	ts_durations_deinit(&one.durations);
+	return r;
 }
 
 int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver *resolver,
 			    const struct ts_sbt_total *total, const char *name)
 {
-	struct aggregate more = {.count = total->count,
-				 .total_ns = total->duration_ns,
-				 .min_ns = total->min_ns,
-				 .max_ns = total->max_ns,
-				 .bytes = total->bytes};
-	struct aggregate *slot;
+	struct ts_row_sum more = {.count = total->count,
+				  .total_ns = total->duration_ns,
+				  .min_ns = total->min_ns,
+				  .max_ns = total->max_ns,
+				  .bytes = total->bytes};
 	_Alignas(uint64_t) uint8_t row[TS_ROW_MAX_BYTES];
 	struct ts_sbt_row named = {.type = total->type,
 				   .schema = ts_row_schema(total->type),
@@ -276,8 +280,9 @@ int ts_aggregates_add_total(struct ts_aggregates *aggregates, struct ts_resolver
 	char buffer[TS_RESOLVER_NAME_BYTES];
 
 	ts_sbt_total_row(total, row);
-	return add(aggregates, name ? name : ts_resolver_name(resolver, &named, buffer), &more,
-		   &slot);
+	return ts_aggregates_add_sum(aggregates,
+				     name ? name : ts_resolver_name(resolver, &named, buffer),
+				     &more);
 }
 
 uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates)
@@ -285,7 +290,7 @@ uint64_t ts_aggregates_total_ns(const struct ts_aggregates *aggregates)
 	uint64_t total_ns = 0;
 
 	for (size_t i = 0; i < aggregates->n; i++)
-		total_ns += aggregates->all[i].total_ns;
+		total_ns += aggregates->all[i].sum.total_ns;
 	return total_ns;
 }
 
@@ -295,10 +300,10 @@ static int compare(const void *a, const void *b)
 	const struct aggregate *x = *(const struct aggregate *const *)a;
 	const struct aggregate *y = *(const struct aggregate *const *)b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
+	if (x->sum.total_ns != y->sum.total_ns)
+		return x->sum.total_ns < y->sum.total_ns ? 1 : -1;
+	if (x->sum.count != y->sum.count)
+		return x->sum.count < y->sum.count ? 1 : -1;
 	return strcmp(x->name, y->name);
 }
 
@@ -306,13 +311,11 @@ static int compare(const void *a, const void *b)
  * Returns a percentile. It is limited to the real minimum and maximum, because the middle of a
  * histogram part may lie outside of them.
  */
-static uint64_t percentile(const struct aggregate *aggregate, double percent)
+static uint64_t percentile(const struct ts_row_sum *sum, double percent)
 {
-	uint64_t ns = ts_durations_at(&aggregate->durations, percent);
+	uint64_t ns = ts_durations_at(&sum->durations, percent);
 
-	return ns < aggregate->min_ns	? aggregate->min_ns
-	       : ns > aggregate->max_ns ? aggregate->max_ns
-					: ns;
+	return ns < sum->min_ns ? sum->min_ns : ns > sum->max_ns ? sum->max_ns : ns;
 }
 
 static int compare_sites(const void *a, const void *b)
@@ -372,23 +375,24 @@ void ts_aggregates_messages(const struct ts_aggregates *aggregates, struct ts_po
 	messages = ts_pool_alloc(pool, n + 1, sizeof(*messages));
 	for (size_t i = 0; i < n; i++) {
 		Ts__Rpc__Aggregate *message = ts_pool_alloc(pool, 1, sizeof(*message));
+		const struct ts_row_sum *sum = &sorted[i]->sum;
 
 		ts__rpc__aggregate__init(message);
 		message->name =
 			ts_pool_copy(pool, sorted[i]->only ? sorted[i]->only : sorted[i]->name);
 		if (aggregates->numbered && !sorted[i]->only)
 			TS_RPC_SET(message, numbered, true);
-		TS_RPC_SET(message, count, sorted[i]->count);
-		TS_RPC_SET(message, total_ns, sorted[i]->total_ns);
-		TS_RPC_SET(message, mean_ns, sorted[i]->total_ns / sorted[i]->count);
-		TS_RPC_SET(message, min_ns, sorted[i]->min_ns);
-		TS_RPC_SET(message, max_ns, sorted[i]->max_ns);
-		if (sorted[i]->bytes)
-			TS_RPC_SET(message, bytes, sorted[i]->bytes);
+		TS_RPC_SET(message, count, sum->count);
+		TS_RPC_SET(message, total_ns, sum->total_ns);
+		TS_RPC_SET(message, mean_ns, sum->total_ns / sum->count);
+		TS_RPC_SET(message, min_ns, sum->min_ns);
+		TS_RPC_SET(message, max_ns, sum->max_ns);
+		if (sum->bytes)
+			TS_RPC_SET(message, bytes, sum->bytes);
 		if (aggregates->durations) {
-			TS_RPC_SET(message, median_ns, percentile(sorted[i], 50));
-			TS_RPC_SET(message, p95_ns, percentile(sorted[i], 95));
-			TS_RPC_SET(message, p99_ns, percentile(sorted[i], 99));
+			TS_RPC_SET(message, median_ns, percentile(sum, 50));
+			TS_RPC_SET(message, p95_ns, percentile(sum, 95));
+			TS_RPC_SET(message, p99_ns, percentile(sum, 99));
 		}
 		set_sites(sorted[i], pool, message);
 		messages[i] = message;

@@ -76,7 +76,8 @@ static void free_ranked(struct ranked *streams, size_t n)
 	free(streams);
 }
 
-static int tally(struct ranked *stream, const struct ts_counterparts_stream *of)
+/* Tallies names by sorting them. */
+static int tally_sparse(struct ranked *stream, const struct ts_counterparts_stream *of)
 {
 	ts_cleanup(ts_freep) uint32_t *names = calloc(of->n + 1, sizeof(*names));
 	size_t n = 0;
@@ -97,6 +98,36 @@ static int tally(struct ranked *stream, const struct ts_counterparts_stream *of)
 		stream->tallies[stream->n_tallies - 1].n++;
 	}
 	return 0;
+}
+
+/* Tallies names by a count for each number up to `most`. */
+static int tally_dense(struct ranked *stream, const struct ts_counterparts_stream *of,
+		       uint32_t most)
+{
+	ts_cleanup(ts_freep) size_t *counts = calloc((size_t)most + 1, sizeof(*counts));
+	size_t n = 0;
+
+	if (!counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < of->n; i++)
+		n += !counts[of->names[i]]++;
+	stream->tallies = calloc(n + 1, sizeof(*stream->tallies));
+	if (!stream->tallies)
+		return -ENOMEM;
+	for (uint32_t name = 0; stream->n_tallies < n; name++)
+		if (counts[name])
+			stream->tallies[stream->n_tallies++] = (struct tally){name, counts[name]};
+	return 0;
+}
+
+/* Numbers of names are dense, and a stream has many operations of few names. */
+static int tally(struct ranked *stream, const struct ts_counterparts_stream *of)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < of->n; i++)
+		most = of->names[i] > most ? of->names[i] : most;
+	return most < of->n ? tally_dense(stream, of, most) : tally_sparse(stream, of);
 }
 
 static int rank(const struct ts_counterparts_stream *streams, size_t n, struct ranked **ret_ranked)

@@ -11,6 +11,7 @@
 
 #include "replay/state/relay.h"
 #include "replay/state/state-machine.h"
+#include "sbt/reader-threads.h"
 
 /* A row for the machine. In a thread of its own, the machine gets a copy. */
 struct item {
@@ -58,9 +59,11 @@ int ts_doubter_new(struct ts_sbt_reader *reader, struct ts_doubts *doubts,
 	r = ts_state_machine_new(&doubter->machine);
 	r = r ? r : ts_state_machine_prepare(doubter->machine, reader, 0);
 	r = r ? r : ts_relay_new(sizeof(struct item), passes, 1, &doubter->relay);
-	if (!r)
-		*ret_doubter = ts_take_ptr(doubter);
-	return r;
+	if (r)
+		return r;
+	ts_relay_limit_threads(doubter->relay, ts_sbt_reader_max_threads(reader));
+	*ret_doubter = ts_take_ptr(doubter);
+	return 0;
 }
 
 int ts_doubter_feed(struct ts_doubter *doubter, const struct ts_sbt_row *row)

@@ -16,6 +16,7 @@
 #include "replay/state/memory/pools.h"
 #include "replay/state/memory/spans.h"
 #include "replay/state/memory/state-memory.h"
+#include "sbt/slices.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -437,8 +438,22 @@ static void settle_side(struct pass *pass, uint32_t session, uint64_t op_id, uin
 	}
 }
 
-static int settle(struct pass *pass, const struct ts_sbt_row *row)
+static bool is_settled_by(const struct ts_sbt_row *row, const void *data)
 {
+	const struct pass *pass = data;
+	/* The three types have their operation in different places. */
+	uint64_t op_id = row->type == TS_ROW_API      ? row->api->op_id
+			 : row->type == TS_ROW_MEMCPY ? row->memcpy_->op_id
+						      : row->memset_->op_id;
+
+	return (row->type == TS_ROW_API && maps_memory(row->api)) ||
+	       is_wanted(pass, find_wanted(pass, row->session, op_id), row->session, op_id);
+}
+
+static int settle(const struct ts_sbt_row *row, void *data)
+{
+	struct pass *pass = data;
+
 	switch (row->type) {
 	case TS_ROW_API:
 		return settle_call(pass, row->session, row->api);
@@ -481,22 +496,10 @@ static int read_calls(struct pass *pass, struct ts_sbt_reader *reader, uint32_t 
 							       TS_ROW_BIT(TS_ROW_MEMCPY) |
 							       TS_ROW_BIT(TS_ROW_MEMSET),
 						      .session = session};
-	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_sbt_row row;
+	const struct ts_row_search search = {.keeps = is_settled_by, .take = settle, .data = pass};
 	int r = want_calls(pass);
 
-	if (!r)
-		r = ts_sbt_cursor_new(reader, &options, &cursor);
-	while (!r) {
-		r = ts_sbt_cursor_next(cursor, &row);
-		if (r == TS_SBT_E_CORRUPT) {
-			pass->misuses->is_damaged = true;
-			r = 0;
-		} else if (!r) {
-			r = settle(pass, &row);
-		}
-	}
-	return r == TS_SBT_E_END ? 0 : r;
+	return r ? r : ts_rows_search(reader, &options, &search, &pass->misuses->is_damaged);
 }
 
 /* True if the candidate is to be reported. Sets its unsure flags. */

@@ -9,6 +9,7 @@
 #include "proto/abi/grow.h"
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/state/state-map.h"
+#include "sbt/slices.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -464,32 +465,50 @@ static void set_call(struct wanted *wanted, uint32_t session, const struct ts_ro
 	}
 }
 
+/* Holders whose calls are searched. */
+struct searched {
+	struct wanted at_peak, never_freed;
+};
+
+static void searched_deinit(struct searched *searched)
+{
+	wanted_deinit(&searched->at_peak);
+	wanted_deinit(&searched->never_freed);
+}
+
+static bool is_searched(const struct ts_sbt_row *row, const void *data)
+{
+	const struct searched *searched = data;
+	const uint64_t op_id = row->api->op_id;
+
+	return ts_state_map_find(&searched->at_peak.by_op, row->session, op_id) != NONE ||
+	       ts_state_map_find(&searched->never_freed.by_op, row->session, op_id) != NONE;
+}
+
+static int take_call(const struct ts_sbt_row *row, void *data)
+{
+	struct searched *searched = data;
+
+	set_call(&searched->at_peak, row->session, row->api);
+	set_call(&searched->never_freed, row->session, row->api);
+	return 0;
+}
+
 static int find_calls(struct ts_memory *memory, struct ts_sbt_reader *reader, uint32_t session)
 {
-	ts_cleanup(wanted_deinit) struct wanted at_peak = {0};
-	ts_cleanup(wanted_deinit) struct wanted never_freed = {0};
+	ts_cleanup(searched_deinit) struct searched searched = {0};
 	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_API),
 						      .session = session};
-	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_sbt_row row;
-	int r = wanted_init(&at_peak, &memory->at_peak);
+	const struct ts_row_search search = {.keeps = is_searched,
+					     .take = take_call,
+					     .data = &searched};
+	int r = wanted_init(&searched.at_peak, &memory->at_peak);
 
-	r = r ? r : wanted_init(&never_freed, &memory->never_freed);
-	if (!r && (ts_state_map_count(&at_peak.by_op) || ts_state_map_count(&never_freed.by_op)))
-		r = ts_sbt_cursor_new(reader, &options, &cursor);
-	while (!r && cursor) {
-		r = ts_sbt_cursor_next(cursor, &row);
-		if (r == TS_SBT_E_CORRUPT) {
-			memory->is_damaged = true;
-			r = 0;
-			continue;
-		}
-		if (r)
-			break;
-		set_call(&at_peak, row.session, row.api);
-		set_call(&never_freed, row.session, row.api);
-	}
-	return r == TS_SBT_E_END ? 0 : r;
+	r = r ? r : wanted_init(&searched.never_freed, &memory->never_freed);
+	if (r || (!ts_state_map_count(&searched.at_peak.by_op) &&
+		  !ts_state_map_count(&searched.never_freed.by_op)))
+		return r;
+	return ts_rows_search(reader, &options, &search, &memory->is_damaged);
 }
 
 #define COMPARE(x, y)                              \

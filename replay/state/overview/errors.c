@@ -13,6 +13,7 @@
 #include "proto/abi/tablehash.h"
 #include "replay/state/overview/passes.h"
 #include "replay/state/state-map.h"
+#include "sbt/slices.h"
 
 #define NONE TS_STATE_MAP_NONE
 
@@ -312,6 +313,40 @@ int ts_errors_pass_finish(struct ts_errors_pass *pass, struct ts_sbt_reader *rea
 	return r;
 }
 
+/* The search for failed calls, which are few. */
+struct failing {
+	struct ts_errors_pass *pass;
+	bool has_kernels; /* a kernel failed, so launches and waits count */
+};
+
+static bool is_failed(const struct ts_sbt_row *row, const void *data)
+{
+	return row->type == TS_ROW_API
+		       ? ts_call_failed(row->api->result)
+		       : row->type == TS_ROW_ACCESS && row->access->access == TS_ACCESS_ALLOC;
+}
+
+static int take_found(const struct ts_sbt_row *row, void *data)
+{
+	struct failing *failing = data;
+
+	failing->has_kernels |= row->type == TS_ROW_API && is_of_kernel(row->api->result);
+	return ts_errors_pass_take(failing->pass, row);
+}
+
+/* Reads all rows in order: the suspects of a kernel's error are the launches before it. */
+static int read_in_order(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
+			 struct ts_errors_pass **ret_pass)
+{
+	ts_cleanup(ts_errors_pass_freep) struct ts_errors_pass *pass = NULL;
+	int r = ts_errors_pass_new(&pass);
+
+	r = r ? r : read_rows(pass->errors, reader, options, take_first, pass);
+	if (!r)
+		*ret_pass = ts_take_ptr(pass);
+	return r;
+}
+
 int ts_call_errors_read(struct ts_sbt_reader *reader, uint32_t session,
 			struct ts_call_errors **ret_errors)
 {
@@ -320,8 +355,19 @@ int ts_call_errors_read(struct ts_sbt_reader *reader, uint32_t session,
 		.session = session,
 	};
 	ts_cleanup(ts_errors_pass_freep) struct ts_errors_pass *pass = NULL;
+	struct failing failing = {0};
+	const struct ts_row_search search = {.keeps = is_failed,
+					     .take = take_found,
+					     .data = &failing,
+					     .skips_versions = true};
 	int r = ts_errors_pass_new(&pass);
 
-	r = r ? r : read_rows(pass->errors, reader, &options, take_first, pass);
+	failing.pass = pass;
+	r = r ? r : ts_rows_search(reader, &options, &search, &pass->errors->is_damaged);
+	if (!r && failing.has_kernels) {
+		ts_errors_pass_freep(&pass);
+		pass = NULL;
+		r = read_in_order(reader, &options, &pass);
+	}
 	return r ? r : ts_errors_pass_finish(pass, reader, session, false, ret_errors);
 }

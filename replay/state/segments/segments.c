@@ -643,7 +643,7 @@ int ts_segments_read(struct ts_sbt_reader *reader, const struct ts_segments_opti
 		     const struct ts_segments_consumer *consumer, void *data)
 {
 	struct run run = {.reader = reader, .options = options, .consumer = consumer, .data = data};
-	const unsigned n_threads = ts_sbt_max_threads();
+	const unsigned n_threads = ts_sbt_reader_max_threads(reader);
 	struct ts_segment_plan *plans = NULL;
 	pthread_condattr_t attributes;
 	int r;

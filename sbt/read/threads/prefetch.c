@@ -12,9 +12,8 @@
 
 #include "sbt/read/threads/prefetch.h"
 
-#include <zstd.h>
-
 #include "sbt/read/threads/jobs.h"
+#include "sbt/read/threads/twin.h"
 
 #define ITEMS_SHARE 2u /* items of each thread: one that it decodes, one that waits */
 #define MAX_ITEMS   (ITEMS_SHARE * TS_SBT_MAX_THREADS)
@@ -74,19 +73,13 @@ static void run_job(void *state, void *data)
 	struct item *item = *(struct item **)data;
 	struct ts_sbt_reader *own = state;
 
-	if (!own->zstd) {
-		*own = *item->reader;
-		own->zstd = ZSTD_createDCtx();
-	}
-	item->is_decoded = own->zstd && !decode(own, item);
+	item->is_decoded =
+		(own->zstd || !ts_reader_twin_init(own, item->reader)) && !decode(own, item);
 }
 
 static void deinit_state(void *state)
 {
-	struct ts_sbt_reader *own = state;
-
-	ZSTD_freeDCtx(own->zstd);
-	ts_spares_deinit(&own->spares);
+	ts_reader_twin_deinit(state);
 }
 
 /* ---- the thread that merges ------------------------------------------------------------------ */
@@ -105,9 +98,6 @@ int ts_prefetch_new(const struct ts_sbt_reader *reader, unsigned n_threads, uint
 		return -ENOMEM;
 	n_threads = n_threads < TS_SBT_MAX_THREADS ? n_threads : TS_SBT_MAX_THREADS;
 	prefetch->reader = *reader;
-	prefetch->reader.zstd = NULL;
-	prefetch->reader.spares = (struct ts_spares){0};
-	prefetch->reader.on_rows = NULL;
 	prefetch->max_bytes = max_bytes;
 	prefetch->n_items = ITEMS_SHARE * n_threads;
 	r = ts_jobs_new(n_threads, prefetch->n_items, &kind, &prefetch->jobs);

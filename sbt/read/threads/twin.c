@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes readers for other threads: see twin.h. ahead.c and replay/state call this file. Only the
- * decompressor, the spare memory and the error of a reader change while a cursor reads, so a twin
- * has its own ones. The list of blocks of a growing file moves when the file is read again, so a
- * twin has a copy of this list.
+ * Makes readers for other threads: see twin.h. ahead.c, prefetch.c, slices.c and replay/ call this
+ * file. Only the decompressor, the spare memory and the error of a reader change while a cursor
+ * reads, so a twin has its own ones. The list of blocks of a growing file moves when the file is
+ * read again, so a twin has a copy of this list. Its limit of decoded lists counts as reached, so
+ * that it only returns definitions that the reader has decoded.
  */
 #include <zstd.h>
 
@@ -15,6 +16,9 @@ int ts_reader_twin_init(struct ts_sbt_reader *twin, const struct ts_sbt_reader *
 
 	*twin = *reader;
 	twin->on_rows = NULL;
+	twin->max_threads = 1;
+	twin->error = (struct ts_sbt_error){0};
+	twin->list_bytes = UINT64_MAX;
 	twin->spares = (struct ts_spares){0};
 	twin->zstd = ZSTD_createDCtx();
 	twin->has_own_blocks = reader->state != TS_SBT_FINISHED && !reader->n_before;
@@ -23,7 +27,10 @@ int ts_reader_twin_init(struct ts_sbt_reader *twin, const struct ts_sbt_reader *
 		if (twin->blocks && n_bytes)
 			memcpy(twin->blocks, reader->blocks, n_bytes);
 	}
-	return twin->zstd && twin->blocks ? 0 : -ENOMEM;
+	if (twin->zstd && twin->blocks)
+		return 0;
+	ts_reader_twin_deinit(twin);
+	return -ENOMEM;
 }
 
 void ts_reader_twin_deinit(struct ts_sbt_reader *twin)
@@ -32,6 +39,7 @@ void ts_reader_twin_deinit(struct ts_sbt_reader *twin)
 		free(twin->blocks);
 	ZSTD_freeDCtx(twin->zstd);
 	ts_spares_deinit(&twin->spares);
+	*twin = (struct ts_sbt_reader){0};
 }
 
 int ts_sbt_reader_twin(const struct ts_sbt_reader *reader, struct ts_sbt_reader **ret_twin)
@@ -41,7 +49,7 @@ int ts_sbt_reader_twin(const struct ts_sbt_reader *reader, struct ts_sbt_reader 
 	if (!twin)
 		return -ENOMEM;
 	if (ts_reader_twin_init(twin, reader)) {
-		ts_sbt_reader_twin_free(twin);
+		free(twin);
 		return -ENOMEM;
 	}
 	*ret_twin = twin;

@@ -7,6 +7,7 @@
 #include "sbt/read/reader-internal.h"
 #include "sbt/reader-threads.h"
 
-/* Returns 0 or -ENOMEM. The caller calls ts_reader_twin_deinit() in any case. */
+/* Returns 0 or -ENOMEM; then the struct is zeroed. */
 int ts_reader_twin_init(struct ts_sbt_reader *twin, const struct ts_sbt_reader *reader);
+/* Accepts a zeroed struct, and zeroes it. */
 void ts_reader_twin_deinit(struct ts_sbt_reader *twin);

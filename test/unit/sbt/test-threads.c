@@ -304,7 +304,7 @@ TS_TEST(strings_of_a_shared_reader)
 	ts_check_int(ts_sbt_writer_finish(writer), 0);
 	ts_sbt_writer_free(writer);
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	ts_check_int(ts_sbt_reader_share(reader, &naming.shared), 0);
+	ts_check_int(ts_sbt_reader_twin(reader, &naming.shared), 0);
 	/* A shared reader decodes nothing. */
 	ts_check(!ts_sbt_reader_string(naming.shared, 1, NULL));
 	ts_check_int(ts_sbt_reader_session(naming.shared, 1)->pid, 7);
@@ -316,8 +316,8 @@ TS_TEST(strings_of_a_shared_reader)
 	ts_check_int(pthread_join(thread, NULL), 0);
 	ts_check_int(naming.n_found, N_STRINGS);
 	ts_check(!ts_sbt_reader_lost_definitions(reader));
-	ts_sbt_reader_unshare(naming.shared);
-	ts_sbt_reader_unshare(NULL);
+	ts_sbt_reader_twin_free(naming.shared);
+	ts_sbt_reader_twin_free(NULL);
 	ts_sbt_reader_free(reader);
 	close(fd);
 }
