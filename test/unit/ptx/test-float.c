@@ -204,6 +204,18 @@ static u64 narrow(u64 v, int width, int mantissa_bits, u64 number)
 	X(s64_f32, "cvt.rmi.s64.f32", "dr", u64, to_int(f32(a), 64, true, FE_DOWNWARD, true))      \
 	X(s32_f64, "cvt.rpi.s32.f64", "rd", u64, to_int(f64(a), 32, true, FE_UPWARD, true))        \
 	X(u64_f64, "cvt.rzi.u64.f64", "dd", u64, to_int(f64(a), 64, false, FE_TOWARDZERO, true))   \
+	X(s32_f32_d, "cvt.rmi.s32.f32", "rr", u64, to_int(f32(a), 32, true, FE_DOWNWARD, false))   \
+	X(u32_f32_p, "cvt.rpi.u32.f32", "rr", u64, to_int(f32(a), 32, false, FE_UPWARD, false))    \
+	X(s64_f32_z, "cvt.rzi.s64.f32", "dr", u64, to_int(f32(a), 64, true, FE_TOWARDZERO, true))  \
+	X(u64_f32_n, "cvt.rni.u64.f32", "dr", u64, to_int(f32(a), 64, false, FE_TONEAREST, true))  \
+	X(s32_f64_z, "cvt.rzi.s32.f64", "rd", u64, to_int(f64(a), 32, true, FE_TOWARDZERO, true))  \
+	X(u32_f64_n, "cvt.rni.u32.f64", "rd", u64, to_int(f64(a), 32, false, FE_TONEAREST, true))  \
+	X(s64_f64_d, "cvt.rmi.s64.f64", "dd", u64, to_int(f64(a), 64, true, FE_DOWNWARD, true))    \
+	X(f32_s64, "cvt.rn.f32.s64", "rd", u64, w32((float)(int64_t)a))                            \
+	X(f64_u64, "cvt.rn.f64.u64", "dd", u64, w64((double)a))                                    \
+	X(ceil32, "cvt.rpi.f32.f32", "rr", u64, w32(ceilf(f32(a))))                                \
+	X(trunc32, "cvt.rzi.f32.f32", "rr", u64, w32(truncf(f32(a))))                              \
+	X(rint32, "cvt.rni.f32.f32", "rr", u64, w32(nearbyintf(f32(a))))                           \
 	X(s16_f32, "cvt.rzi.s16.f32", "hr", u64, to_int(f32(a), 16, true, FE_TOWARDZERO, false))   \
 	X(floor32, "cvt.rmi.f32.f32", "rr", u64, w32(floorf(f32(a))))                              \
 	X(rint64, "cvt.rni.f64.f64", "dd", u64, N64(nearbyint(f64(a))))                            \

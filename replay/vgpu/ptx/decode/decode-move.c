@@ -234,6 +234,28 @@ static enum ts_ptx_family cvt_fast(const struct ts_ptx_cvt *c, bool dst64, bool 
 	return F_CVT;
 }
 
+/* Returns the lane loop of a conversion between a float and an integer. NULL: it has none. */
+static ts_ptx_fn cvt_loop(const struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c, bool dst64,
+			  bool src64)
+{
+	const struct ts_ptx_optable *ops = d->ops;
+
+	if (c->ftz || c->relu || dst64 != (ts_ptx_types[c->to].bytes == 8) ||
+	    src64 != (ts_ptx_types[c->from].bytes == 8))
+		return NULL;
+	if (c->sat)
+		return c->from == c->to && !c->integer ? ops->fn[F_CVT_SAT][c->to] : NULL;
+	if (c->integer)
+		return c->from == TY_F32   ? ops->fn[F_CVT_ROUND_F32][c->to]
+		       : c->from == TY_F64 ? ops->fn[F_CVT_ROUND_F64][c->to]
+					   : NULL;
+	if (c->rounding != ROUND_RN)
+		return NULL;
+	return c->to == TY_F32	 ? ops->fn[F_CVT_TO_F32][c->from]
+	       : c->to == TY_F64 ? ops->fn[F_CVT_TO_F64][c->from]
+				 : NULL;
+}
+
 static void cvt_int(const struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c, bool dst64,
 		    bool src64, struct ts_ptx_insn *in)
 {
@@ -271,6 +293,8 @@ static int cvt_scalar(struct ts_ptx_decoder *d, const struct ts_ptx_cvt *c)
 		in.fn = d->ops->fn[family][TY_NONE];
 	else if (ints && !c->sat)
 		cvt_int(d, c, dst64, src64, &in);
+	else if (cvt_loop(d, c, dst64, src64))
+		in.fn = cvt_loop(d, c, dst64, src64);
 	return ts_ptx_emit(d, &in, ts_ptx_plain);
 }
 

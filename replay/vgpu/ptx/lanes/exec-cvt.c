@@ -36,6 +36,68 @@ static inline int32_t truncate_s32(float a)
 TS_PTX_OP1(s32_f32, uint32_t, int32_t, float, float, truncate_s32(a))
 
 /*
+ * Converts a rounded float to an integer type, within its limits. A NaN is 0, or the top bit for
+ * sources of 64 bits and results of 64 bits.
+ */
+#define TO_INTEGER(name, T, F, least, beyond, t_min, t_max, t_nan) \
+	static inline T name(F x)                                  \
+	{                                                          \
+		F inside = x >= (least) && x < (beyond) ? x : 0;   \
+		T r = (T)inside;                                   \
+                                                                   \
+		r = x < (least) ? (t_min) : r;                     \
+		r = x >= (beyond) ? (t_max) : r;                   \
+		return x != x ? (t_nan) : r;                       \
+	}
+TO_INTEGER(s32_of_f32, int32_t, float, -0x1p31f, 0x1p31f, INT32_MIN, INT32_MAX, 0)
+TO_INTEGER(u32_of_f32, uint32_t, float, 0, 0x1p32f, 0, UINT32_MAX, 0)
+TO_INTEGER(s64_of_f32, int64_t, float, -0x1p63f, 0x1p63f, INT64_MIN, INT64_MAX, INT64_MIN)
+TO_INTEGER(u64_of_f32, uint64_t, float, 0, 0x1p64f, 0, UINT64_MAX, UINT64_C(1) << 63)
+TO_INTEGER(s32_of_f64, int32_t, double, -0x1p31, 0x1p31, INT32_MIN, INT32_MAX, INT32_MIN)
+TO_INTEGER(u32_of_f64, uint32_t, double, 0, 0x1p32, 0, UINT32_MAX, UINT32_C(1) << 31)
+TO_INTEGER(s64_of_f64, int64_t, double, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX, INT64_MIN)
+TO_INTEGER(u64_of_f64, uint64_t, double, 0, 0x1p64, 0, UINT64_MAX, UINT64_C(1) << 63)
+
+/* Defines a conversion of a float, rounded to an integer in the direction of the instruction. */
+#define ROUNDED(name, SD, TD, F, suffix, convert)                                             \
+	static int name(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)      \
+	{                                                                                     \
+		SD *d_ = ts_ptx_result(w, in);                                                \
+		const F *a_ = ts_ptx_slot(w, in->a);                                          \
+                                                                                              \
+		switch (TS_PTX_CVT_ROUND(in->aux)) {                                          \
+		case ROUND_RM:                                                                \
+			TS_PTX_LOOP(m, SD, TD, , convert(__builtin_floor##suffix(a_[i])))     \
+			break;                                                                \
+		case ROUND_RP:                                                                \
+			TS_PTX_LOOP(m, SD, TD, , convert(__builtin_ceil##suffix(a_[i])))      \
+			break;                                                                \
+		case ROUND_RZ:                                                                \
+			TS_PTX_LOOP(m, SD, TD, , convert(__builtin_trunc##suffix(a_[i])))     \
+			break;                                                                \
+		default:                                                                      \
+			TS_PTX_LOOP(m, SD, TD, , convert(__builtin_nearbyint##suffix(a_[i]))) \
+		}                                                                             \
+		return 0;                                                                     \
+	}
+ROUNDED(round_s32_f32, uint32_t, int32_t, float, f, s32_of_f32)
+ROUNDED(round_u32_f32, uint32_t, uint32_t, float, f, u32_of_f32)
+ROUNDED(round_s64_f32, uint64_t, int64_t, float, f, s64_of_f32)
+ROUNDED(round_u64_f32, uint64_t, uint64_t, float, f, u64_of_f32)
+ROUNDED(round_s32_f64, uint32_t, int32_t, double, , s32_of_f64)
+ROUNDED(round_u32_f64, uint32_t, uint32_t, double, , u32_of_f64)
+ROUNDED(round_s64_f64, uint64_t, int64_t, double, , s64_of_f64)
+ROUNDED(round_u64_f64, uint64_t, uint64_t, double, , u64_of_f64)
+ROUNDED(round_f32, float, float, float, f, ts_ptx_canonical)
+
+TS_PTX_OP1(f32_s64, float, float, uint64_t, int64_t, a)
+TS_PTX_OP1(f32_u64, float, float, uint64_t, uint64_t, a)
+TS_PTX_OP1(f64_u32, double, double, uint32_t, uint32_t, a)
+TS_PTX_OP1(f64_s64, double, double, uint64_t, int64_t, a)
+TS_PTX_OP1(f64_u64, double, double, uint64_t, uint64_t, a)
+TS_PTX_OP1(f32_sat, float, float, float, float, (a > 0 ? (a < 1 ? a : 1.0f) : 0.0f))
+
+/*
  * Converts integers of any width: cuts the value to the source's width, then to the target's, with
  * zero or sign extension.
  */
@@ -89,6 +151,11 @@ static int cvt(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 	return 0;
 }
 
+TS_PTX_OP2(nearest_f16x2, uint32_t, uint32_t, float, float, float, float,
+	   (uint32_t)ts_ptx_to_f16(a) << 16 | ts_ptx_to_f16(b))
+TS_PTX_OP2(nearest_bf16x2, uint32_t, uint32_t, float, float, float, float,
+	   (uint32_t)ts_ptx_to_bf16(a) << 16 | ts_ptx_to_bf16(b))
+
 /* Runs cvt to f16x2, bf16x2 and the 8-bit pairs: d = {a in the upper half, b in the lower half}. */
 static int cvt_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_t m)
 {
@@ -97,6 +164,9 @@ static int cvt_pair(struct ts_ptx_warp *w, const struct ts_ptx_insn *in, uint32_
 	uint32_t *d = ts_ptx_result(w, in);
 	uint32_t aux = (in->aux & ~31u) | (uint32_t)(to == TY_F16X2 ? TY_F16 : TY_BF16);
 
+	if (TS_PTX_CVT_ROUND(aux) == ROUND_RN && !(aux & TS_PTX_CVT_RELU) &&
+	    (to == TY_F16X2 || to == TY_BF16X2))
+		return to == TY_F16X2 ? nearest_f16x2(w, in, m) : nearest_bf16x2(w, in, m);
 	for (uint32_t left = m; left; left &= left - 1) {
 		int i = __builtin_ctz(left);
 
@@ -250,6 +320,21 @@ void TS_PTX_FILL(cvt)(struct ts_ptx_optable *t)
 	t->fn[F_CVT_FAST_F16_F32][TY_NONE] = f16_f32;
 	t->fn[F_CVT_FAST_F32_BF16][TY_NONE] = f32_bf16;
 	t->fn[F_CVT_FAST_BF16_F32][TY_NONE] = bf16_f32;
+	t->fn[F_CVT_ROUND_F32][TY_S32] = round_s32_f32;
+	t->fn[F_CVT_ROUND_F32][TY_U32] = round_u32_f32;
+	t->fn[F_CVT_ROUND_F32][TY_S64] = round_s64_f32;
+	t->fn[F_CVT_ROUND_F32][TY_U64] = round_u64_f32;
+	t->fn[F_CVT_ROUND_F32][TY_F32] = round_f32;
+	t->fn[F_CVT_ROUND_F64][TY_S32] = round_s32_f64;
+	t->fn[F_CVT_ROUND_F64][TY_U32] = round_u32_f64;
+	t->fn[F_CVT_ROUND_F64][TY_S64] = round_s64_f64;
+	t->fn[F_CVT_ROUND_F64][TY_U64] = round_u64_f64;
+	t->fn[F_CVT_TO_F32][TY_S64] = f32_s64;
+	t->fn[F_CVT_TO_F32][TY_U64] = f32_u64;
+	t->fn[F_CVT_TO_F64][TY_U32] = f64_u32;
+	t->fn[F_CVT_TO_F64][TY_S64] = f64_s64;
+	t->fn[F_CVT_TO_F64][TY_U64] = f64_u64;
+	t->fn[F_CVT_SAT][TY_F32] = f32_sat;
 	/* Index: width of the target's slot, then of the source's. */
 	t->fn[F_CVT_INT][TY_B32] = int_32_32;
 	t->fn[F_CVT_INT][TY_B64] = int_64_32;

@@ -101,6 +101,11 @@ enum ts_ptx_family {
 	F_CVT_FAST_F16_F32,
 	F_CVT_FAST_F32_BF16,
 	F_CVT_FAST_BF16_F32,
+	F_CVT_ROUND_F32, /* by the target: an f32, rounded to an integer; aux as in F_CVT */
+	F_CVT_ROUND_F64,
+	F_CVT_TO_F32, /* by the source: an integer, to nearest */
+	F_CVT_TO_F64,
+	F_CVT_SAT,
 	F_CVT_INT,    /* by widths; aux: TS_PTX_CVT_INT_AUX */
 	F_CVT_PACK,   /* two floats to a pair; aux as in F_CVT */
 	F_CVT_UNPACK, /* f16x2 from e4m3x2 or e5m2x2 */
