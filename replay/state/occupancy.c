@@ -127,9 +127,13 @@ bool ts_occupancy_of(const struct ts_row_device *device, const struct ts_row_ker
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 /*
- * A sum of products of a number and a weight. Fractions count in units of 2^-62, so the order of
- * the additions does not change the sum.
+ * Sums of products of a number and a weight. Fractions count in units of 2^-62, so the order of the
+ * additions does not change a sum.
  */
+struct fixed {
+	uint64_t whole, fraction;
+};
+
 struct weighted {
 	unsigned __int128 whole, fraction;
 };
@@ -139,7 +143,8 @@ struct group {
 	struct weighted share, waves;
 	struct ts_row_kernel last;
 	struct ts_occupancy occupancy;
-	uint32_t session; /* of `last` */
+	struct fixed share_now, waves_now; /* of `occupancy` */
+	uint32_t session;		   /* of `last` */
 	bool is_known, has_last;
 };
 
@@ -225,13 +230,19 @@ static bool is_configured_alike(const struct ts_row_kernel *a, const struct ts_r
 	       a->registers_per_thread == b->registers_per_thread;
 }
 
-static void add_weighted(struct weighted *to, double number, uint64_t weight)
+static struct fixed to_fixed(double number)
 {
 	uint64_t whole = number < 0x1p63 ? (uint64_t)number : UINT64_C(1) << 63;
-	uint64_t fraction = number < 0x1p63 ? (uint64_t)((number - (double)whole) * 0x1p62) : 0;
 
-	to->whole += (unsigned __int128)whole * weight;
-	to->fraction += (unsigned __int128)fraction * weight;
+	return (struct fixed){whole,
+			      number < 0x1p63 ? (uint64_t)((number - (double)whole) * 0x1p62) : 0};
+}
+
+static void add_weighted(struct weighted *to, const struct fixed *number, uint64_t weight)
+{
+	if (number->whole)
+		to->whole += (unsigned __int128)number->whole * weight;
+	to->fraction += (unsigned __int128)number->fraction * weight;
 }
 
 static double sum_of(const struct weighted *sum)
@@ -239,21 +250,22 @@ static double sum_of(const struct weighted *sum)
 	return (double)sum->whole + (double)sum->fraction * 0x1p-62;
 }
 
-static void add(struct group *group, const struct ts_occupancy *occupancy, bool is_known,
-		uint64_t ns)
+/* Adds a launch of `kernel` to a sum. */
+static void add(struct group *group, const struct group *kernel, uint64_t ns)
 {
+	const struct ts_occupancy *occupancy = &kernel->occupancy;
 	struct ts_occupancy_sum *sum = &group->sum;
 	/* A kernel of length 0 has weight 1, the smallest time that the clock resolves. */
 	uint64_t weight = ns ? ns : 1;
 
 	sum->count++;
 	sum->ns += ns;
-	if (!is_known)
+	if (!kernel->is_known)
 		return;
 	sum->known_count++;
 	sum->known_ns += ns;
-	add_weighted(&group->share, occupancy->share, weight);
-	add_weighted(&group->waves, occupancy->waves, weight);
+	add_weighted(&group->share, &kernel->share_now, weight);
+	add_weighted(&group->waves, &kernel->waves_now, weight);
 	sum->limit_ns[occupancy->limit] += (double)weight;
 	if (occupancy->share < sum->share_min)
 		sum->share_min = occupancy->share;
@@ -280,12 +292,14 @@ int ts_occupancy_pass_take(struct ts_occupancy_pass *pass, uint32_t session,
 		kernel->is_known =
 			ts_occupancy_of(ts_sbt_reader_device(pass->reader, session, row->device),
 					row, &kernel->occupancy);
+		kernel->share_now = to_fixed(kernel->is_known ? kernel->occupancy.share : 0);
+		kernel->waves_now = to_fixed(kernel->is_known ? kernel->occupancy.waves : 0);
 		kernel->last = *row;
 		kernel->session = session;
 		kernel->has_last = true;
 	}
-	add(kernel, &kernel->occupancy, kernel->is_known, ns);
-	add(device, &kernel->occupancy, kernel->is_known, ns);
+	add(kernel, kernel, ns);
+	add(device, kernel, ns);
 	return 0;
 }
 

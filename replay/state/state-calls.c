@@ -73,7 +73,7 @@ static void forget_id(struct ts_state_calls *calls, uint32_t session, uint64_t o
 		ts_state_map_remove(&calls->crowded, session, op_id);
 }
 
-void ts_state_calls_drop_first(struct ts_state_calls *calls)
+TS_SLOTS_INLINE void drop_first(struct ts_state_calls *calls)
 {
 	const struct ts_call *call = ts_state_calls_at(calls, calls->first);
 
@@ -83,6 +83,11 @@ void ts_state_calls_drop_first(struct ts_state_calls *calls)
 	}
 	calls->n_awaited -= call->is_awaited;
 	calls->first++;
+}
+
+void ts_state_calls_drop_first(struct ts_state_calls *calls)
+{
+	drop_first(calls);
 }
 
 static int grow(struct ts_state_calls *calls)
@@ -112,7 +117,7 @@ static int reserve_slot(struct ts_state_calls *calls)
 {
 	while (calls->next - calls->first > TS_STATE_CALLS_LINGER &&
 	       !ts_state_calls_at(calls, calls->first)->is_awaited)
-		ts_state_calls_drop_first(calls);
+		drop_first(calls);
 	if (calls->next - calls->first < calls->n_slots)
 		return 0;
 	if (calls->n_slots < TS_STATE_MAX_CALLS)
@@ -123,6 +128,14 @@ static int reserve_slot(struct ts_state_calls *calls)
 	return 0;
 }
 
+static void count_twice(struct ts_state_calls *calls, const struct ts_call *call)
+{
+	uint64_t other = ts_state_calls_find_at(calls, call->session, call->op_id, calls->next + 1);
+
+	if (other)
+		calls->n_twice += ts_state_calls_at(calls, other)->op_id == call->op_id;
+}
+
 int ts_state_calls_add(struct ts_state_calls *calls, const struct ts_call *call)
 {
 	int r = reserve_slot(calls);
@@ -130,9 +143,10 @@ int ts_state_calls_add(struct ts_state_calls *calls, const struct ts_call *call)
 
 	if (r)
 		return r;
-	other = ts_state_calls_find_at(calls, call->session, call->op_id, calls->next + 1);
-	if (other)
-		calls->n_twice += ts_state_calls_at(calls, other)->op_id == call->op_id;
+	other = ts_state_calls_at_place(calls,
+					ts_state_calls_place(calls, call->session, call->op_id));
+	if (other || ts_state_map_count(&calls->crowded))
+		count_twice(calls, call);
 	*ts_state_calls_at(calls, calls->next) = *call;
 	r = name(calls, calls->next);
 	if (r)

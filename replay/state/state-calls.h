@@ -81,8 +81,8 @@ static inline uint64_t ts_state_calls_at_place(const struct ts_state_calls *call
  * answered before the last call, and does not linger any more. An older call that is unanswered may
  * keep its slot in the ring.
  */
-static inline uint64_t ts_state_calls_if_kept(const struct ts_state_calls *calls, uint64_t number,
-					      uint64_t next)
+TS_SLOTS_INLINE uint64_t ts_state_calls_if_kept(const struct ts_state_calls *calls, uint64_t number,
+						uint64_t next)
 {
 	const struct ts_call *call = ts_state_calls_at(calls, number);
 
@@ -96,8 +96,8 @@ static inline uint64_t ts_state_calls_if_kept(const struct ts_state_calls *calls
  * Returns the number of the call with this id; 0 if there is none. If an id repeats, the last call
  * is returned. `next` is the number of the next call.
  */
-static inline uint64_t ts_state_calls_find_at(const struct ts_state_calls *calls, uint32_t session,
-					      uint64_t op_id, uint64_t next)
+TS_SLOTS_INLINE uint64_t ts_state_calls_find_at(const struct ts_state_calls *calls,
+						uint32_t session, uint64_t op_id, uint64_t next)
 {
 	uint64_t number =
 		ts_state_calls_at_place(calls, ts_state_calls_place(calls, session, op_id));

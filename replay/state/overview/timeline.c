@@ -265,8 +265,9 @@ static void add_device_parts(const struct ts_timeline *timeline, struct ts_timel
 }
 
 /* Splits the idle time before the operation: each cause gets the time up to its own end. */
-static void add_idle(struct ts_timeline_device *device, const struct ts_state_op *op,
-		     uint64_t start_ns)
+static inline __attribute__((always_inline)) void split_idle(struct ts_timeline_device *device,
+							     const struct ts_state_op *op,
+							     uint64_t start_ns)
 {
 	uint64_t at_ns = device->any_until_ns, needed_ns = 0;
 	struct {
@@ -274,8 +275,6 @@ static void add_idle(struct ts_timeline_device *device, const struct ts_state_op
 		uint64_t until_ns;
 	} causes[3];
 
-	if (start_ns <= at_ns)
-		return;
 	if (op->unsure & TS_STATE_UNSURE_CALL) {
 		device->idle_ns[TS_TIMELINE_UNKNOWN] += start_ns - at_ns;
 		return;
@@ -297,6 +296,13 @@ static void add_idle(struct ts_timeline_device *device, const struct ts_state_op
 		at_ns = until_ns;
 	}
 	device->idle_ns[TS_TIMELINE_DISPATCH] += start_ns - at_ns;
+}
+
+static inline void add_idle(struct ts_timeline_device *device, const struct ts_state_op *op,
+			    uint64_t start_ns)
+{
+	if (start_ns > device->any_until_ns)
+		split_idle(device, op, start_ns);
 }
 
 static inline bool is_sooner(const uint64_t *a, const uint64_t *b)
