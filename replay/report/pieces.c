@@ -67,13 +67,16 @@ static void format_next(struct ts_pieces *pieces, void *state)
 {
 	struct piece *piece = piece_at(pieces, pieces->n_started++);
 	const struct ts_pieces_kind *kind = &pieces->kind;
+	/* Each appended text changes this struct. In the ring it would share its cache line. */
+	struct ts_json text = piece->text;
 	int r;
 
 	pthread_mutex_unlock(&pieces->lock);
-	ts_json_clear(&piece->text);
-	r = kind->format(kind->data, state, piece->items, piece->n_bytes, &piece->text);
-	piece->error = r ? r : piece->text.error;
+	ts_json_clear(&text);
+	r = kind->format(kind->data, state, piece->items, piece->n_bytes, &text);
 	pthread_mutex_lock(&pieces->lock);
+	piece->text = text;
+	piece->error = r ? r : text.error;
 	piece->is_done = true;
 	pthread_cond_signal(&pieces->done);
 }
