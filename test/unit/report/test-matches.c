@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Searches among rows that start together: each match is reached once, in a fixed order. test-tiles.c
- * compares searches by time with a brute force.
+ * Searches among rows that start together: each match is reached once, in a fixed order. For
+ * searches by time see test-tiles.c.
  */
 #include "test/unit/report/opened.h"
 
