@@ -10,7 +10,7 @@
 TS_DEPS_BUILD="gcc libc6-dev meson ninja-build pkg-config python3 libprotobuf-c-dev
 	protobuf-c-compiler libunwind-dev libzstd-dev liblz4-dev liblzma-dev zlib1g-dev libjson-c-dev
 	libsystemd-dev libdw-dev libelf-dev libseccomp-dev libiberty-dev libbpf-dev clang
-	libmicrohttpd-dev esbuild"
+	libmicrohttpd-dev esbuild node-d3-hierarchy node-d3-shape"
 # Further packages for the Debian packages, and to check and try them.
 TS_DEPS_DEB="debhelper dh-python dpkg-dev lintian mmdebstrap"
 # Further packages for tests: a compiler cache, the second compiler, the programs of comparisons and benchmarks, systemd-analyze and

@@ -61,7 +61,7 @@ def read():
         elif 'Other' in fields:
             others[one['Other']] = (one['Debian'], one['RPM'])
         elif 'Build' in fields:
-            build.append((one['Debian'], one['RPM']))
+            build.append((one['Debian'], one.get('RPM')))
     return packages, others, build
 
 
@@ -134,7 +134,7 @@ def spec(version, date):
     # A field of the spec file without a value is an error.
     url = ''.join('URL: %s\n' % address for address in project['Address'])
     values = {'VERSION': version, 'DATE': date, 'SUMMARY': base.summary, 'NAME': base.rpm, 'URL': url, 'MAINTAINER': project['Maintainer'][0],
-              'BUILD': '\n'.join('BuildRequires: ' + rpm for _, rpm in build), 'PACKAGES': '\n'.join(parts), 'FILES': '\n'.join(files),
+              'BUILD': '\n'.join('BuildRequires: ' + rpm for _, rpm in build if rpm), 'PACKAGES': '\n'.join(parts), 'FILES': '\n'.join(files),
               'SERVICE': names['service'], 'LIBRARY': names['library']}
     return re.sub(r'@([A-Z]+)@', lambda match: values[match.group(1)], text)
 

@@ -22,7 +22,24 @@ class Tracesmith < Formula
   uses_from_macos "python" => :build
   uses_from_macos "zlib"
 
+  # The modules of Studio's page: the versions of tools/studio/page/package-lock.json.
+  resource "d3-hierarchy" do
+    url "https://registry.npmjs.org/d3-hierarchy/-/d3-hierarchy-3.1.3.tgz"
+    sha256 "d0c3dbb2d2fc5273e03289343b3985fadef07b3968ce53d59c957d3949f9d22a"
+  end
+
+  resource "d3-path" do
+    url "https://registry.npmjs.org/d3-path/-/d3-path-3.1.1.tgz"
+    sha256 "024de6799bd2b8005f7ce4e3f32eec9cd019d7fc2489776c57b863d07cdb8fb1"
+  end
+
+  resource "d3-shape" do
+    url "https://registry.npmjs.org/d3-shape/-/d3-shape-3.2.0.tgz"
+    sha256 "8b4b2bc9daa99a957abe17656c5944fd3f28efb88f788e6b4fdba346cb80e602"
+  end
+
   def install
+    resources.each { |r| r.stage(buildpath/"tools/studio/page/node_modules"/r.name) }
     system "meson", "setup", "build", "-Drecorder=disabled", "-Dstudio=enabled", "-Dtests=false", *std_meson_args
     system "meson", "compile", "-C", "build", "--verbose"
     system "meson", "install", "-C", "build"

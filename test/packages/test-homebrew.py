@@ -6,6 +6,7 @@ In the ordinary run ruby reads it, and meson configures the readers with the pkg
 is built, installed and tested as the formula does it, in a root file system with Debian's packages of its dependencies.
 """
 import glob
+import json
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ FORMULA = os.path.join(SOURCE, 'packaging', 'homebrew', 'tracesmith.rb')
 # Homebrew's name: Debian's packages. What brings no package of its own is empty.
 DEBIAN = {'meson': ['meson'], 'ninja': ['ninja-build'], 'pkgconf': ['pkg-config'], 'json-c': ['libjson-c-dev'],
           'esbuild': ['esbuild'], 'libmicrohttpd': ['libmicrohttpd-dev'],
+          'd3-hierarchy': ['node-d3-hierarchy'], 'd3-path': ['node-d3-path'], 'd3-shape': ['node-d3-shape'],
           'protobuf-c': ['libprotobuf-c-dev', 'protobuf-c-compiler'], 'zstd': ['libzstd-dev'], 'python': ['python3'], 'zlib': ['zlib1g-dev']}
 # What Homebrew has on each machine.
 COMPILER = ['gcc', 'libc6-dev']
@@ -31,7 +33,7 @@ def text():
 
 
 def dependencies():
-    return re.findall(r'^  (?:depends_on|uses_from_macos) "([^"]+)"', text(), re.MULTILINE)
+    return re.findall(r'^  (?:depends_on|uses_from_macos|resource) "([^"]+)"', text(), re.MULTILINE)
 
 
 def setup_options():
@@ -59,6 +61,13 @@ int main(void)
 
 
 class Formula(unittest.TestCase):
+    def test_resources_are_those_of_the_page(self):
+        """The versions that `npm ci` installs."""
+        with open(os.path.join(SOURCE, 'tools', 'studio', 'page', 'package-lock.json'), encoding='utf-8') as file:
+            locked = {path[len('node_modules/'):]: one['version'] for path, one in json.load(file)['packages'].items() if path}
+        found = re.findall(r'^  resource "([^"]+)" do\n    url "(.*)"\n    sha256 "[0-9a-f]{64}"\n  end$', text(), re.MULTILINE)
+        self.assertEqual(found, [(name, 'https://registry.npmjs.org/%s/-/%s-%s.tgz' % (name, name, version)) for name, version in sorted(locked.items())])
+
     def test_recording_is_refused(self):
         need('cc')
         with tempfile.TemporaryDirectory() as folder:
@@ -144,14 +153,26 @@ class Formula(unittest.TestCase):
         """The build reports that Studio is left out, and goes on. With TS_SOAK=1 it is built, and `tsctl studio` has the reason, too."""
         folder = self.libraries(but=['libmicrohttpd'])
         printed, installed = self.configure(folder, [option for option in setup_options() if not option.startswith('-Dstudio')])
-        self.assertRegex(printed, r'Studio +: left out: needs libmicrohttpd and esbuild')
+        self.assertRegex(printed, r'Studio +: left out: needs libmicrohttpd, esbuild, d3-hierarchy and d3-shape')
         self.assertIn('/bin/tsctl"', installed)
         self.assertNotIn('tracesmith-studio', installed)
         if SOAK:
             run(['ninja', '-C', os.path.join(folder, 'build')])
             trace, = glob.glob(os.path.join(SOURCE, 'test', 'integration', 'golden', 'train.sbt'))
             printed = run([os.path.join(folder, 'build', 'tools', 'tsctl', 'tsctl'), 'studio', trace], 2)
-            self.assertIn('install the package tracesmith-studio, or build with libmicrohttpd and esbuild', printed)
+            self.assertIn('install the package tracesmith-studio, or build with libmicrohttpd, esbuild, d3-hierarchy and d3-shape', printed)
+
+    def test_without_the_modules_of_the_page(self):
+        """As without libmicrohttpd; and if Studio is demanded, an error names what is missing and what to do."""
+        folder = self.libraries()
+        options = setup_options() + ['-Dstudio_modules=' + folder]
+        printed, installed = self.configure(folder, [option for option in options if not option.startswith('-Dstudio=')])
+        self.assertRegex(printed, r'Studio +: left out: needs libmicrohttpd, esbuild, d3-hierarchy and d3-shape')
+        self.assertIn('/bin/tsctl"', installed)
+        self.assertNotIn('tracesmith-studio', installed)
+        environment = {**os.environ, 'PKG_CONFIG_LIBDIR': folder, 'PKG_CONFIG_PATH': '', 'CC': 'gcc'}
+        printed = run(['meson', 'setup', *options, folder + '/demanded', SOURCE], 1, env=environment)
+        self.assertRegex(printed, 'Studio needs the modules d3-hierarchy and d3-shape, which are not in %s: install node-d3-hierarchy' % folder)
 
     @unittest.skipUnless(SOAK, 'builds the readers: TS_SOAK=1')
     def test_built_in_a_clean_root(self):

@@ -23,7 +23,7 @@ CELLS, CELL = 256, struct.Struct('<IIII')
 def skip_if_absent():
     """Ends a test program of a build without Studio."""
     if not os.path.exists(PROGRAM):
-        print('skipped: Studio was not built: install libmicrohttpd-dev and esbuild')
+        print('skipped: Studio was not built: install libmicrohttpd-dev, esbuild, node-d3-hierarchy and node-d3-shape')
         sys.exit(harness.SKIPPED)
 
 

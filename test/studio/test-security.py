@@ -19,7 +19,7 @@ studio.skip_if_absent()
 import harness  # noqa: E402
 import hostile_names  # noqa: E402
 
-REQUESTS = ('trace', 'tiles?level=10&first=0&n=1&lanes=1', 'names?keys=1', 'rows?lane=1&from=0&to=1', 'row?op=1', 'row?lane=1&at=1')
+REQUESTS = ('trace', 'tiles?level=10&first=0&n=1&lanes=1', 'names?keys=1', 'rows?lane=1&from=0&to=1', 'row?op=1', 'row?lane=1&at=1', 'flame')
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob: data:; base-uri 'none'; "
           "form-action 'none'; frame-ancestors 'none'")
 HEADERS = {'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer',
@@ -255,6 +255,9 @@ time.sleep(20)
             self.assertIn('</title></svg><script>alert(1)</script>', [name['name'] for name in names.values()])
             for question in ('info', 'analyze', 'gaps', 'memory', 'timeline'):
                 server.question(question)
+            operations = [frame['name'] for frame in server.get('flame')['frames'] if frame['kind'] == 'operation']
+            self.assertIn('</title></svg><script>alert(1)</script>', operations)
+            self.assertEqual(max(map(len, operations)), 2048)
 
 
 if __name__ == '__main__':

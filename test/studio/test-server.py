@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Answers of Studio's server that no command of tsctl prints as they are: lanes of the trace, slack, rows of a long one, emulations, sessions that are recorded."""
+import collections
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -43,6 +45,88 @@ class Lanes(harness.Case):
             trace = server.get('trace')
         self.assertEqual([trace['origin_ns'], trace['second_origin_ns']], origins)
         self.assertGreater(trace['second_duration_ns'], trace['duration_ns'])
+
+
+class Licences(harness.Case):
+    def test_page_lists_what_it_contains(self):
+        with open(os.path.join(harness.BUILD, 'tools', 'studio', 'page', 'studio-bundle.json'), encoding='utf-8') as file:
+            (bundle,) = json.load(file)['outputs'].values()
+        # Paths are relative to the folder of the build; the page's own files are TypeScript.
+        folders = {os.path.join(harness.BUILD, re.match(r'.*/d3-\w+(?=/)', path).group()) for path in bundle['inputs'] if not path.endswith('.ts')}
+        self.assertEqual({os.path.basename(folder) for folder in folders}, {'d3-hierarchy', 'd3-path', 'd3-shape'})
+        with studio.Server(studio.golden('train')) as server:
+            text = server.ask('/licences.txt').body.decode()
+        for folder in folders:
+            with open(os.path.join(folder, 'package.json'), encoding='utf-8') as file:
+                package = json.load(file)
+            self.assertIn('\n%(name)s %(version)s, %(license)s, by Mike Bostock\n' % package, text)
+        self.assertRegex(text, r'Copyright [-0-9]+ Mike Bostock')
+        self.assertRegex(text, 'THE SOFTWARE IS PROVIDED|THIS SOFTWARE IS PROVIDED')
+
+
+class Flame(harness.Case):
+    def folded(self, path, *options):
+        """The sum of each path of frames, as `tsctl export --format folded` has it; without the letters that this format replaces."""
+        sums = collections.Counter()
+        for line in harness.tsctl('export', '--format', 'folded', *options, path).out.splitlines():
+            stack, weight = line.rsplit(' ', 1)
+            frames = tuple(stack.split(';'))
+            for i in range(len(frames)):
+                sums[frames[:i + 1]] += int(weight)
+        return sums
+
+    def sums(self, answer):
+        """The same, of an answer; and the paths of its frames."""
+        paths, sums = [()], collections.Counter()
+        for frame in answer['frames']:
+            self.assertLess(frame['parent'], len(paths))
+            path = paths[frame['parent']]
+            if 'left_out' not in frame:
+                path += (re.sub(r'^ | $| (?=[0-9.]+$)', '_', frame['name'].replace(';', ':')),)
+                paths.append(path)
+            for i in range(len(path)):
+                sums[path[:i + 1]] += frame['weight']
+        return sums, paths[1:]
+
+    def test_frames_are_those_of_tsctl(self):
+        for name in ('train', 'pipeline'):
+            path = studio.golden(name)
+            with studio.Server(path) as server:
+                length = server.get('trace')['duration_ns']
+                for weight, unit in (('gpu-time', 'ns'), ('launches', 'count'), ('bytes', 'bytes'), ('cpu', 'ns'), ('host', 'ns')):
+                    for window in ((), (length // 4, length // 2)):
+                        bounds = dict(zip(('from', 'to'), map(str, window)))
+                        answer = server.get('flame?weight=%s%s' % (weight, ''.join('&%s=%s' % pair for pair in bounds.items())))
+                        found, paths = self.sums(answer)
+                        self.assertEqual(answer['unit'], unit)
+                        self.assertEqual(len(set(paths)), len(paths))
+                        self.assertEqual(found, self.folded(path, '--weight', weight, *(word for pair in bounds.items() for word in ('--' + pair[0], pair[1]))))
+                answer = server.get('flame')
+            callers = {frame['parent'] for frame in answer['frames']}
+            for number, frame in enumerate(answer['frames'], 1):
+                self.assertIn(frame['kind'], ('python', 'native', 'other') if number in callers else ('operation',), frame)
+
+    def test_many_frames(self):
+        """An answer has the frames with the largest sums; the others are in the sums of their callers."""
+        path = self.path('stacks.sbt')
+        harness.run([os.path.join(harness.BUILD, 'test', 'unit', 'tools', 'make-many'), path, '30000', 'stacks'])
+        wanted = self.folded(path)
+        self.assertGreater(len(wanted), 8000)
+        with studio.Server(path) as server:
+            answer = server.get('flame')
+        found, paths = self.sums(answer)
+        self.assertEqual(len(paths), 8000)
+        self.assertEqual(found, {path: wanted[path] for path in paths})
+        self.assertGreaterEqual(min(found.values()), max(weight for path, weight in wanted.items() if path not in found))
+        left_out = sum(frame.get('left_out', 0) for frame in answer['frames'])
+        self.assertEqual(left_out, sum(1 for path in wanted if path not in found and (path[:-1] in found or len(path) == 1)))
+
+    def test_wrong_questions(self):
+        with studio.Server(studio.golden('train')) as server:
+            for question, status in (('weight=', 400), ('weight=time', 400), ('from=x', 400), ('to=-1', 400), ('trace=1', 404), ('trace=2', 400)):
+                self.assertEqual(server.ask('/api/flame?' + question).status, status, question)
+            self.assertEqual(server.ask('/api/flame', 'POST', {}).status, 405)
+            self.assertEqual(server.get('flame?from=%d' % (1 << 62))['frames'], [])
 
 
 class Slack(harness.Case):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of Studio's page in a real Chromium: keys, pinches, colours, names, bookmarks, folding, the overview, what lies over the lanes,
 two traces, and 64 devices. The canvas is read by its pixels, and by the texts that the page draws."""
+import collections
 import json
 import os
 import sys
@@ -380,6 +381,16 @@ class Timeline(pages.Case):
         page, _ = self.open('train')
         self.tab(page, 'span')
         page.wait('document.querySelectorAll("#panel-body .frame").length > 3')
+        # Each frame has its exact sum.
+        sums = collections.Counter()
+        for line in harness.tsctl('export', '--format', 'folded', studio.golden('train')).out.splitlines():
+            stack, weight = line.rsplit(' ', 1)
+            frames = stack.split(';')
+            for depth in range(len(frames) + 1):
+                sums[depth, tuple(frames[:depth])] += int(weight)
+        whole = sums[0, ()]
+        drawn = page.run('[...document.querySelectorAll("#panel-body .frame")].map(e => [+e.dataset.depth, +e.dataset.value])')
+        self.assertEqual(sorted(drawn), sorted([depth, weight] for (depth, _), weight in sums.items() if weight >= 0.0015 * whole))
         before = page.run('[...document.querySelectorAll("#panel-body .frame")].map(e => e.innerText)')
         narrow = page.run('''(list => list.findIndex(e => e.style.width !== list[0].style.width && parseFloat(e.style.width) > 1))(
             [...document.querySelectorAll("#panel-body .frame")])''')

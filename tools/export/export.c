@@ -13,14 +13,12 @@
 #include "proto/abi/base.h"
 #include "replay/report/names/resolver.h"
 #include "replay/report/stacks/codeplace.h"
+#include "tools/export/export-memory.h"
 #include "tools/export/export-names.h"
 
 #define GENERATOR "TraceSmith " TS_EXPORT_VERSION
 
-typedef int export_fn(struct ts_sbt_reader *reader, const struct ts_export_options *options,
-		      FILE *file, struct ts_export_report *ret_report);
-
-static export_fn *const formats[TS_EXPORT_N_FORMATS] = {
+static ts_export_fn *const formats[TS_EXPORT_N_FORMATS] = {
 	[TS_EXPORT_FORMAT_PERFETTO] = ts_export_perfetto,
 	[TS_EXPORT_FORMAT_JSON] = ts_export_kineto,
 	[TS_EXPORT_FORMAT_FOLDED] = ts_export_folded,
@@ -80,7 +78,7 @@ static void step(void *user, uint64_t n_rows)
 	options->step(options->user, n_rows);
 }
 
-static int export_named(struct ts_sbt_reader *reader, export_fn *format,
+static int export_named(struct ts_sbt_reader *reader, ts_export_fn *write,
 			const struct ts_export_options *options, FILE *file,
 			struct ts_export_report *ret_report)
 {
@@ -97,29 +95,37 @@ static int export_named(struct ts_sbt_reader *reader, export_fn *format,
 	own.step = options->step ? step : NULL;
 	own.user = &named;
 	own.generator = options->generator ? options->generator : GENERATOR;
-	return format(reader, &own, file, ret_report);
+	return write(reader, &own, file, ret_report);
 }
 
-int ts_export(struct ts_sbt_reader *reader, enum ts_export_format format,
-	      const struct ts_export_options *options, FILE *file,
-	      struct ts_export_report *ret_report)
+int ts_export_by(ts_export_fn *write, struct ts_sbt_reader *reader,
+		 const struct ts_export_options *options, FILE *file,
+		 struct ts_export_report *ret_report)
 {
 	static const struct ts_export_options whole = {.weight = TS_EXPORT_GPU_TIME};
 	const struct ts_export_options *wanted = options ? options : &whole;
 	const volatile int *before = NULL;
 	int r;
 
-	if ((unsigned)format >= TS_EXPORT_N_FORMATS ||
-	    (unsigned)wanted->weight >= TS_EXPORT_N_WEIGHTS)
+	if ((unsigned)wanted->weight >= TS_EXPORT_N_WEIGHTS)
 		return -EINVAL;
 	/* Else the caller may have set a flag itself. */
 	if (wanted->cancel)
 		before = ts_sbt_reader_cancel(reader, wanted->cancel);
-	r = wanted->names ? formats[format](reader, wanted, file, ret_report)
-			  : export_named(reader, formats[format], wanted, file, ret_report);
+	r = wanted->names ? write(reader, wanted, file, ret_report)
+			  : export_named(reader, write, wanted, file, ret_report);
 	if (wanted->cancel)
 		ts_sbt_reader_cancel(reader, before);
 	return r;
+}
+
+int ts_export(struct ts_sbt_reader *reader, enum ts_export_format format,
+	      const struct ts_export_options *options, FILE *file,
+	      struct ts_export_report *ret_report)
+{
+	if ((unsigned)format >= TS_EXPORT_N_FORMATS)
+		return -EINVAL;
+	return ts_export_by(formats[format], reader, options, file, ret_report);
 }
 
 /* The stream of ts_export_fd(); a stream of stdio would forget the errno of a failed write. */

@@ -160,14 +160,33 @@ tests['stacks become frames'] = () => {
 };
 
 tests['flame graphs are laid out'] = () => {
-	const rect = (x, y, width, name, className) => ({ x, y, width, name, className });
-	const boxes = flame.boxesOf([rect(16, 82, 1000, 'all\n10 ms, 100 %', 'all'), rect(16, 101, 600, 'main\n6 ms, 60 %', 'n2'),
-		rect(616, 101, 400, 'other\n4 ms, 40 %', 'p0'), rect(116, 120, 300, 'k\n3 ms, 30 %', 'o1')]);
-	assert.deepEqual(boxes.map((box) => [box.name, box.depth, box.left, box.width, box.kind]), [['all', 0, 0, 1, 'all'],
-		['main', 1, 0, 0.6, 'native'], ['other', 1, 0.6, 0.4, 'python'], ['k', 2, 0.1, 0.3, 'operation']]);
-	assert.deepEqual(flame.focusBoxes(boxes, boxes[1]).map((box) => box.name), ['all', 'main', 'k']);
-	assert.ok(Math.abs(flame.focusBoxes(boxes, boxes[1])[2].width - 0.5) < 1e-9);
-	assert.deepEqual(flame.boxesOf([]), []);
+	const frame = (parent, name, weight, more) => ({ parent, name, kind: 'native', weight, ...more });
+	// main calls f (1 + 2) and g (4); 3 callees of main are left out; "other" is a second outermost frame.
+	const root = flame.flameOf([frame(0, 'main', 0), frame(1, 'f', 1), frame(2, 'k', 2), frame(1, 'g', 4), frame(0, 'other', 3),
+		{ parent: 1, left_out: 3, weight: 6 }]);
+	const place = (node) => [flame.nameOf(node.data), node.depth, flame.sumOf(node), Math.round(16 * node.x0), Math.round(16 * node.x1)];
+	assert.deepEqual(flame.zoomTo(root).map(place), [['all', 0, 16, 0, 16], ['main', 1, 13, 0, 13], ['other', 1, 3, 13, 16], ['g', 2, 4, 0, 4],
+		['f', 2, 3, 4, 7], ['3 smaller frames', 2, 6, 7, 13], ['k', 3, 2, 4, 6]]);
+	const f = root.descendants().find((node) => node.data.name === 'f');
+	assert.deepEqual(flame.zoomTo(f).map((node) => [node.data.name, node.x0, +node.x1.toFixed(6)]), [['all', 0, 1], ['main', 0, 1], ['f', 0, 1],
+		['k', 0, 0.666667]]);
+	// And back: nothing of the zoom is left.
+	assert.deepEqual(flame.zoomTo(root).map(place)[4], ['f', 2, 3, 4, 7]);
+	assert.equal(flame.flameOf([]).x1, 1);
+};
+
+tests['flame graphs of deep stacks and many frames'] = () => {
+	const deep = flame.flameOf(Array.from({ length: 8000 }, (_, i) => ({ parent: i, name: 'f' + i, weight: 1 })));
+	assert.deepEqual([flame.zoomTo(deep).length, flame.sumOf(deep)], [8001, 8000]);
+	const wide = flame.flameOf(Array.from({ length: 8000 }, (_, i) => ({ parent: 0, name: '__proto__' + i % 2, weight: String(i + 1) })));
+	assert.equal(flame.sumOf(wide), 8000 * 8001 / 2);
+	assert.equal(flame.zoomTo(wide)[1].data.weight, '8000');
+};
+
+tests['weights are exact'] = () => {
+	assert.equal(flame.weightText('ns', 26306520, 48447000), '26.31 ms (26,306,520 ns), 54.3 %');
+	assert.equal(flame.weightText('bytes', 449119906, 449119906), '428.3 MiB (449,119,906 bytes), 100 %');
+	assert.equal(flame.weightText('count', 1234, 123400), '1,234, 1.0 %');
 };
 
 tests['black text is readable on each colour'] = () => {

@@ -46,7 +46,7 @@ static const struct {
 	{"trace", false, ts_request_trace},	{"tiles", false, ts_request_tiles},
 	{"names", false, ts_request_names},	{"rows", false, ts_request_rows},
 	{"row", false, ts_request_row},		{"ask", true, ts_request_ask},
-	{"picture", true, ts_request_picture},	{"search", false, ts_request_search},
+	{"flame", false, ts_request_flame},	{"search", false, ts_request_search},
 	{"arrows", false, ts_request_arrows},	{"slack", false, ts_request_slack},
 	{"what-if", true, ts_request_what_if},	{"what-if", false, ts_request_what_if_progress},
 	{"live", false, ts_request_live},	{"live", true, ts_request_control},

@@ -80,7 +80,7 @@ int ts_request_rows(struct ts_studio_call *call);
 int ts_request_row(struct ts_studio_call *call);
 int ts_request_content(struct ts_studio_call *call);
 int ts_request_ask(struct ts_studio_call *call);
-int ts_request_picture(struct ts_studio_call *call);
+int ts_request_flame(struct ts_studio_call *call);
 int ts_request_search(struct ts_studio_call *call);
 int ts_request_arrows(struct ts_studio_call *call);
 int ts_request_slack(struct ts_studio_call *call);

@@ -49,7 +49,8 @@ static int run_studio(int argc, char **argv)
 	}
 	if (ts_path_studio(path)) {
 		ts_complain("studio is not installed: there is no %s; install the package "
-			    "tracesmith-studio, or build with libmicrohttpd and esbuild",
+			    "tracesmith-studio, or build with libmicrohttpd, esbuild, "
+			    "d3-hierarchy and d3-shape",
 			    path);
 		goto bad;
 	}

@@ -1,57 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph as boxes: places in parts of the whole width, depth from the root. Pure.
+// A flame graph: frames with their sums, laid out by d3-hierarchy. Pure.
+import { HierarchyRectangularNode, partition, stratify } from 'd3-hierarchy';
+import { Integer } from './json';
+import { formatBytes, formatCount, formatDuration, formatShare } from './time';
 
-export interface Box {
-	name: string;
-	value: string;  // as the picture prints it: "26.30652 ms, 54.3 %"
-	kind: string;   // "python", "native", "operation", "other", "all"
-	depth: number;
-	left: number;   // 0 to 1
-	width: number;
+export type FlameUnit = 'ns' | 'bytes' | 'count';
+
+export interface FlameFrame {
+	parent: number;   // number of the caller, from 1; 0: an outermost frame
+	name?: string;
+	kind?: string;    // "python", "native", "operation", "other"; "all" is the root
+	weight: Integer;  // of the stacks that end here
+	left_out?: number; // the sum of so many callees that are too small
 }
 
-export interface PictureRect {
-	x: number;
-	y: number;
-	width: number;
-	name: string;
-	className: string;
+export interface FlameAnswer {
+	unit: FlameUnit;
+	frames: FlameFrame[];
 }
 
-const KINDS: { readonly [letter: string]: string } = { p: 'python', n: 'native', o: 'operation', a: 'all' };
+/* x0 and x1 are parts of the whole width, from 0 to 1. */
+export type FlameNode = HierarchyRectangularNode<FlameFrame>;
 
-/* Boxes from the rectangles of the server's picture; the title of each is "name\nvalue". */
-export function boxesOf(rects: ReadonlyArray<PictureRect>): Box[] {
-	if (!rects.length)
-		return [];
-	const top = Math.min(...rects.map((rect) => rect.y));
-	const rows = [...new Set(rects.map((rect) => rect.y))].sort((a, b) => a - b);
-	const depths = new Map(rows.map((y, i) => [y, i]));
-	const root = rects.find((rect) => rect.y === top) as PictureRect;
-	return rects.map((rect) => {
-		const cut = rect.name.lastIndexOf('\n');
-		return {
-			name: cut < 0 ? rect.name : rect.name.slice(0, cut), value: cut < 0 ? '' : rect.name.slice(cut + 1),
-			kind: KINDS[rect.className[0]] || 'other', depth: depths.get(rect.y) as number,
-			left: (rect.x - root.x) / root.width, width: rect.width / root.width,
-		};
-	});
+export function nameOf(frame: FlameFrame): string {
+	return frame.left_out ? formatCount(frame.left_out) + ' smaller frames' : frame.name || '';
 }
 
-/* The boxes that are in the picture if `focus` fills the width: it, what is above it, and its ancestors. */
-export function focusBoxes(boxes: ReadonlyArray<Box>, focus: Box | undefined): Box[] {
-	if (!focus)
-		return boxes.slice();
-	const end = focus.left + focus.width;
-	const slack = 1e-6;
-	const result: Box[] = [];
-	for (const box of boxes) {
-		if (box.depth < focus.depth) {
-			if (box.left <= focus.left + slack && box.left + box.width >= end - slack)
-				result.push({ ...box, left: 0, width: 1 });
-		} else if (box.left >= focus.left - slack && box.left + box.width <= end + slack) {
-			result.push({ ...box, left: (box.left - focus.left) / focus.width, width: box.width / focus.width });
-		}
-	}
-	return result;
+/* The tree of frames, with "all" as its root. The callees with the largest sums come first, and those that were left out come last. */
+export function flameOf(frames: ReadonlyArray<FlameFrame>): FlameNode {
+	const all: FlameFrame = { parent: 0, name: 'all', kind: 'all', weight: 0 };
+	const root = stratify<FlameFrame>().id((_, i) => String(i)).parentId((frame, i) => (i ? String(frame.parent) : undefined))([all, ...frames])
+		.sum((frame) => Number(frame.weight))
+		.sort((a, b) => Number(!!a.data.left_out) - Number(!!b.data.left_out) || sumOf(b) - sumOf(a) ||
+			(nameOf(a.data) < nameOf(b.data) ? -1 : 1));
+	return partition<FlameFrame>()(root);
+}
+
+export function sumOf(node: { value?: number }): number {
+	return node.value || 0;
+}
+
+/* The frames of a picture in which `focus` has the whole width: its callers, it, and its callees. */
+export function zoomTo(focus: FlameNode): FlameNode[] {
+	const callers = focus.ancestors().slice(1).reverse();
+	for (const caller of callers)
+		[caller.x0, caller.x1] = [0, 1];
+	return [...callers, ...partition<FlameFrame>()(focus).descendants()];
+}
+
+/* "26.31 ms (26,306,520 ns), 54.3 %" */
+export function weightText(unit: FlameUnit, sum: number, all: number): string {
+	const count = formatCount(sum);
+	const text = unit === 'count' ? count : (unit === 'ns' ? formatDuration(sum) : formatBytes(sum)) + ' (' + count + ' ' + unit + ')';
+	return text + ', ' + formatShare(sum / Math.max(1, all));
 }

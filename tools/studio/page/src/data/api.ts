@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the server: token, cancellation, errors as one line. All other modules of the page ask through this one.
+import { FlameAnswer } from '../core/flame';
 import { Integer, parseJson, parseLines } from '../core/json';
 import { decodeTiles, TileAnswer } from '../core/tile';
 
@@ -224,8 +225,8 @@ export class Api {
 		}
 	}
 
-	async picture(question: string, options: object, trace: number, signal?: AbortSignal): Promise<string> {
-		return (await this.fetch('picture', signal, { question, options, trace })).text();
+	flame(from: number, to: number, weight: string, trace: number, signal?: AbortSignal): Promise<FlameAnswer> {
+		return this.json('flame?from=' + from + '&to=' + to + '&weight=' + weight + (trace ? '&trace=' + trace : ''), signal);
 	}
 
 	search(text: string, from: number, direction: 1 | -1, regex: boolean, trace: number, signal?: AbortSignal): Promise<Match> {

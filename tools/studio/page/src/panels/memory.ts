@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory over time, with the code that holds the bytes at the peak or at the cursor. Asks "memory", and "state" for the cursor.
+import { area, curveStepAfter } from 'd3-shape';
 import { el, facts, link, number, table } from '../core/dom';
 import { siteOf, Stack } from '../core/frames';
 import { clean } from '../core/names';
@@ -38,6 +39,12 @@ interface Curve {
 	peak_bytes: number;
 	peak_ns: number;
 	points: Array<{ start_ns: number; bytes: number }>;
+}
+
+/* Live bytes from this time on. */
+interface Point {
+	at: number;
+	bytes: number;
 }
 
 interface MemoryAnswer {
@@ -201,7 +208,7 @@ export class MemoryPanel extends Panel {
 		return box;
 	}
 
-	private drawCurve(canvas: HTMLCanvasElement, points: Array<{ at: number; bytes: number }>, end: number, curve: Curve): void {
+	private drawCurve(canvas: HTMLCanvasElement, points: Point[], end: number, curve: Curve): void {
 		const ratio = window.devicePixelRatio || 1;
 		const width = Math.max(50, canvas.parentElement ? canvas.parentElement.clientWidth : 300);
 		canvas.width = Math.round(width * ratio);
@@ -218,15 +225,8 @@ export class MemoryPanel extends Panel {
 		const x = (at: number): number => at / Math.max(1, end) * width;
 		context.fillStyle = colour('--bar');
 		context.beginPath();
-		context.moveTo(0, bottom);
-		let last = 0;
-		for (const point of points) {
-			context.lineTo(x(point.at), bottom - last * scale);
-			context.lineTo(x(point.at), bottom - point.bytes * scale);
-			last = point.bytes;
-		}
-		context.lineTo(width, bottom - last * scale);
-		context.lineTo(width, bottom);
+		area<Point>().x((point) => x(point.at)).y0(bottom).y1((point) => bottom - point.bytes * scale).curve(curveStepAfter).context(context)([
+			...points, { at: end, bytes: points.length ? points[points.length - 1].bytes : 0 }]);
 		context.fill();
 		context.fillStyle = colour('--line');
 		context.fillRect(0, bottom, width, 1);

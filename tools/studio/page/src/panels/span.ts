@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The selected span of time, or else the view: busy and idle time by cause, the kernels with the most time, copies, and the flame
-// graph by launching stack. Asks "timeline" and "stats", and for the picture "flame".
+// graph by launching stack. Asks "timeline", "stats" and "flame".
 import { el, link, nameText, number, table } from '../core/dom';
 import { clean, shorten } from '../core/names';
 import { formatDuration, formatInstant, formatShare } from '../core/time';
 import { LaunchSite } from '../data/info';
-import { flameOfPicture } from './flame';
+import { flameGraph } from './flame';
 import { Panel } from './panel';
 import { deviceShares, siteText } from './parts';
 
@@ -72,7 +72,7 @@ export class SpanPanel extends Panel {
 			]);
 			const flame = el('section', { class: 'wide' });
 			const result = el('div', { class: 'columns' }, this.busy(timeline, to - from), this.kernels(stats), this.others(stats), flame);
-			this.flame(flame, window, signal);
+			this.flame(flame, from, to, signal);
 			return [result];
 		});
 	}
@@ -139,7 +139,7 @@ export class SpanPanel extends Panel {
 		return section;
 	}
 
-	private flame(section: HTMLElement, window: object, signal: AbortSignal): void {
+	private flame(section: HTMLElement, from: number, to: number, signal: AbortSignal): void {
 		const select = el('select', { label: 'Weight of the flame graph' });
 		for (const weight of WEIGHTS) {
 			const option = el('option', {}, weight);
@@ -150,10 +150,8 @@ export class SpanPanel extends Panel {
 		const place = el('div');
 		section.append(el('div', { class: 'toolbar' }, el('strong', {}, 'Flame graph by stack'), select), place);
 		const draw = (): void => {
-			void this.fill(place, 'Drawing the flame graph\u2026', async (s) => {
-				const svg = await this.model.api.picture('flame', { ...window, weight: this.weight, width: 1600 }, this.trace, s);
-				return [flameOfPicture(svg)];
-			}, signal);
+			void this.fill(place, 'Drawing the flame graph\u2026', async (s) =>
+				[flameGraph(await this.model.api.flame(from, to, this.weight, this.trace, s))], signal);
 		};
 		select.addEventListener('change', () => {
 			this.weight = select.value;
