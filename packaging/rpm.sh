@@ -31,6 +31,9 @@ ts_need $TS_DEPS_BUILD $TS_DEPS_RPM || exit 2
 list=$top/files
 if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ]; then
 	git ls-files -z >"$list"
+	# RPM systems have no packages of the modules of Studio's page: the source package has those of `npm ci`.
+	modules=tools/studio/page/node_modules
+	[ ! -d $modules ] || find $modules -type f -print0 >>"$list"
 else
 	find . \( -path './build*' -o -path ./.git \) -prune -o \( -type f -o -type l \) -print0 >"$list"
 fi

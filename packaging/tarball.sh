@@ -45,6 +45,8 @@ export LC_ALL TZ
 # The Debian packages whose static libraries become part of the programs, with the package that has their licence.
 static_packages="libbpf-dev libbz2-dev libdw-dev libelf-dev libiberty-dev libjson-c-dev liblz4-dev liblzma-dev libmicrohttpd-dev
 	libprotobuf-c-dev libseccomp-dev libzstd-dev zlib1g-dev"
+# The Debian packages whose JavaScript modules become part of Studio's page.
+page_packages="node-d3-hierarchy node-d3-path node-d3-shape"
 
 # The project, without the tests. Static libraries instead of shared ones; libsystemd has no static one.
 build_project()
@@ -69,7 +71,7 @@ copy_licences()
 	for licence in GPL-2 GPL-3 LGPL-2 LGPL-2.1 LGPL-3; do
 		cp "/usr/share/common-licenses/$licence" "$1"
 	done
-	for package in $static_packages libunwind-dev libgcc-12-dev; do
+	for package in $static_packages $page_packages libunwind-dev libgcc-12-dev; do
 		cp "/usr/share/doc/$package/copyright" "$1/${package%-dev}"
 		dpkg-query -W -f '${source:Package} ${source:Version}\n' "$package"
 	done | sort -u >"$1/SOURCES"

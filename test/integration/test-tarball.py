@@ -7,6 +7,7 @@ The ordinary run moves the files of the build tree. The soak (TS_SOAK=1) makes t
 """
 import glob
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -80,10 +81,13 @@ def contents(path):
 
 
 def linked(ninja):
-    """Debian's packages of the static libraries that a build's programs are linked with."""
+    """Debian's packages of the static libraries that a build's programs are linked with, and of the modules in Studio's page."""
     with open(ninja, encoding='utf-8') as file:
         lines = re.findall(r'^ LINK_ARGS = (.*)$', file.read(), re.M)
     libraries = {os.path.normpath(word) for line in lines for word in line.split() if re.fullmatch(r'/usr/\S+\.a', word)}
+    with open(os.path.join(os.path.dirname(ninja), 'tools', 'studio', 'page', 'studio-bundle.json'), encoding='utf-8') as file:
+        (bundle,) = json.load(file)['outputs'].values()
+    libraries |= {os.path.join('/usr', path.split('/usr/', 1)[1]) for path in bundle['inputs'] if not path.endswith('.ts')}
     return {harness.run(['dpkg', '-S', library]).out.split(':')[0] for library in libraries}
 
 
