@@ -498,23 +498,24 @@ static int take_sample(struct sampled *sampled, const uint8_t *bytes, size_t n, 
 	return r;
 }
 
+/* True if a stack was deeper than the copy, which is shorter than the longest one. */
+static bool is_cut(const struct sampled *sampled)
+{
+	return sampled->stack_bytes < TS_SAMPLE_STACK_BYTES &&
+	       sampled->depth_bytes > sampled->stack_bytes;
+}
+
 /* Returns the length of the stack copy that suits the thread's stacks so far. */
-static uint32_t suitable_bytes(struct sampled *sampled)
+static uint32_t suitable_bytes(const struct sampled *sampled)
 {
 	uint32_t n = TS_SAMPLE_LEAST_STACK_BYTES;
 
 	if (sampled->keeps_event)
 		return sampled->stack_bytes;
-	if (sampled->stack_bytes < TS_SAMPLE_STACK_BYTES) {
-		if (sampled->depth_bytes <= sampled->stack_bytes)
-			return sampled->stack_bytes;
-		/* The depth of the stack that was cut is not known. */
-		sampled->depth_bytes = sampled->stack_bytes;
-		sampled->n_samples = 0;
-		if (sampled->learning < UINT32_MAX / LEARNING_GROWTH)
-			sampled->learning *= LEARNING_GROWTH;
+	if (is_cut(sampled))
 		return TS_SAMPLE_STACK_BYTES;
-	}
+	if (sampled->stack_bytes < TS_SAMPLE_STACK_BYTES)
+		return sampled->stack_bytes;
 	if (sampled->n_samples < sampled->learning)
 		return sampled->stack_bytes;
 	while (n < TS_SAMPLE_STACK_BYTES && n / 4 * 3 < sampled->depth_bytes)
@@ -536,6 +537,13 @@ static void replace_event(struct ts_sampled_threads *threads, struct sampled *sa
 	next.page = NULL;
 	next.seen = 0;
 	next.stack_bytes = stack_bytes;
+	if (is_cut(sampled)) {
+		/* The depth of the stack that was cut is not known. */
+		next.depth_bytes = sampled->stack_bytes;
+		next.n_samples = 0;
+		if (next.learning < UINT32_MAX / LEARNING_GROWTH)
+			next.learning *= LEARNING_GROWTH;
+	}
 	if (begin_event(threads, &next, sampled->tid) || next.ring_bytes < sampled->ring_bytes) {
 		close_event(&next);
 		sampled->keeps_event = true;
@@ -632,18 +640,17 @@ static int take_thread(struct ts_sampled_threads *threads, struct sampled *sampl
 {
 	bool was_crowded = is_crowded(sampled);
 	int r = take_ring(threads, sampled, calls);
-	uint32_t stack_bytes;
 
-	if (r || !sampled->tid || was_crowded)
+	if (r || !sampled->tid || was_crowded || suitable_bytes(sampled) == sampled->stack_bytes)
 		return r;
-	stack_bytes = suitable_bytes(sampled);
-	if (stack_bytes == sampled->stack_bytes)
-		return 0;
-	/* Handle the samples that came meanwhile, because closing the event drops them. */
+	/*
+	 * Handle the samples that came meanwhile, because closing the event drops them. They may
+	 * be deeper than the ones before, so only now the length is known.
+	 */
 	ioctl(sampled->fd, PERF_EVENT_IOC_DISABLE, 0);
 	r = take_ring(threads, sampled, calls);
 	if (!r && sampled->tid)
-		replace_event(threads, sampled, stack_bytes);
+		replace_event(threads, sampled, suitable_bytes(sampled));
 	return r;
 }
 

@@ -612,13 +612,20 @@ struct copied {
 	bool is_reached; /* a sample came with a copy of wanted_bytes */
 };
 
+/* Counts this thread alone: a sanitizer's own thread has samples, too. */
 static int note_copy(void *data, const struct ts_thread_sample *sample, size_t *ret_depth_bytes)
 {
 	struct copied *copied = data;
+	size_t n = sample->n_stack_bytes;
+	bool is_cut = n >= TS_SAMPLE_LEAST_STACK_BYTES && !(n & (n - 1));
 
-	copied->is_reached |= sample->n_stack_bytes == copied->wanted_bytes;
-	*ret_depth_bytes =
-		copied->depth_bytes <= sample->n_stack_bytes ? copied->depth_bytes : SIZE_MAX;
+	if (sample->inner_tid != (uint32_t)gettid()) {
+		*ret_depth_bytes = 0;
+		return 0;
+	}
+	copied->is_reached |= n == copied->wanted_bytes;
+	/* Outside reaches(), the stack ends after a few KiB, and so does the copy. */
+	*ret_depth_bytes = copied->depth_bytes <= n ? copied->depth_bytes : is_cut ? SIZE_MAX : n;
 	return 0;
 }
 
