@@ -9,15 +9,17 @@
 #include "sbt/slices.h"
 #include "test/unit/sbt/sbt-test.h"
 
-#define N_OPS	  330000u
-#define SEAL_OPS  16384u
-#define N_NAMES	  7u
-#define N_STACKS  40u
-#define OP_NS	  1000u
-#define MODULE	  UINT64_C(0x7f0000000000)
-#define END_NS	  (UINT64_C(1000000) + (uint64_t)N_OPS * OP_NS)
-#define GRAPH_OP  UINT64_C(12) /* its kernels run until the end */
-#define MAX_DELAY 9000u	       /* launches between a call and its kernel */
+#define N_OPS	 330000u
+#define SEAL_OPS 16384u
+#define N_NAMES	 7u
+#define N_STACKS 40u
+#define OP_NS	 1000u
+#define MODULE	 UINT64_C(0x7f0000000000)
+#define END_NS	 (UINT64_C(1000000) + (uint64_t)N_OPS * OP_NS)
+#define GRAPH_OP UINT64_C(12) /* its kernels run until the end */
+/* A sanitizer needs most of the time limit for a few sums; TS_SOAK=1 has more. */
+#define IS_SHORT  (TS_TEST_SANITIZED && !ts_soak())
+#define MAX_DELAY 9000u /* launches between a call and its kernel */
 
 struct maker {
 	struct ts_sbt_writer *writer;
@@ -228,7 +230,7 @@ static uint64_t check_same(int fd, const struct ts_sbt_cursor_options *options,
 	struct answer one = sum(fd, "1", options, filter);
 
 	ts_check_int(one.is_damaged, is_damaged);
-	for (size_t i = 0; i < TS_ARRAY_LEN(threads); i++) {
+	for (size_t i = IS_SHORT ? TS_ARRAY_LEN(threads) - 1 : 0; i < TS_ARRAY_LEN(threads); i++) {
 		struct answer many = sum(fd, threads[i], options, filter);
 
 		ts_check_int(many.is_damaged, is_damaged);
@@ -249,15 +251,15 @@ TS_TEST(sums_do_not_depend_on_threads)
 	int fd = make_trace();
 
 	ts_check_int(check_same(fd, &all, NULL, false), N_OPS);
-	if (TS_TEST_SANITIZED && !ts_soak())
-		return;
-	ts_check_int(check_same(fd, &kernels, NULL, false), N_OPS);
-	ts_check(check_same(fd, &window, NULL, false) > N_OPS / 2);
-	filter.has_stream = true;
-	filter.stream = 2;
-	ts_check(check_same(fd, &all, &filter, false) > N_OPS / 5);
-	filter.name = (char *)(uintptr_t) "kernel3";
-	ts_check(check_same(fd, &all, &filter, false) > N_OPS / 40);
+	if (!IS_SHORT) {
+		ts_check_int(check_same(fd, &kernels, NULL, false), N_OPS);
+		ts_check(check_same(fd, &window, NULL, false) > N_OPS / 2);
+		filter.has_stream = true;
+		filter.stream = 2;
+		ts_check(check_same(fd, &all, &filter, false) > N_OPS / 5);
+		filter.name = (char *)(uintptr_t) "kernel3";
+		ts_check(check_same(fd, &all, &filter, false) > N_OPS / 40);
+	}
 	close(fd);
 }
 
@@ -269,12 +271,12 @@ TS_TEST(sums_of_a_damaged_trace_do_not_depend_on_threads)
 
 	damage(fd, TS_ROW_API);
 	ts_check_int(check_same(fd, &all, NULL, true), N_OPS);
-	if (TS_TEST_SANITIZED && !ts_soak())
-		return;
-	/* Damaged calls are no damage of kernels. */
-	ts_check_int(check_same(fd, &kernels, NULL, false), N_OPS);
-	damage(fd, TS_ROW_KERNEL);
-	ts_check(check_same(fd, &all, NULL, true) < N_OPS);
+	if (!IS_SHORT) {
+		/* Damaged calls are no damage of kernels. */
+		ts_check_int(check_same(fd, &kernels, NULL, false), N_OPS);
+		damage(fd, TS_ROW_KERNEL);
+		ts_check(check_same(fd, &all, NULL, true) < N_OPS);
+	}
 	close(fd);
 }
 
