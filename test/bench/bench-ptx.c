@@ -78,7 +78,7 @@ static const char text[] =
 	"call.uni (c), step, (a, b); ld.param.b32 %r3, [c]; }\n"
 	"sub.u32 %r1, %r1, 1; setp.ne.u32 %p, %r1, 0; @%p bra L;\n"
 	"shl.b64 %d2, %d2, 2; add.u64 %d1, %d1, %d2; st.global.u32 [%d1], %r3; ret; }\n"
-	/* Atomics at one address, at one address of shared memory, and at the thread's own address. */
+	/* Atomics at one address, also of shared memory, and at the thread's own address. */
 	".visible .entry atomics(.param .u64 p, .param .u64 n) {\n"
 	".shared .align 4 .b32 count; .reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p;\n"
 	"ld.param.u64 %d1, [p]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mul.wide.u32 %d2, %r2, 4; add.u64 %d2, %d1, %d2;\n"
