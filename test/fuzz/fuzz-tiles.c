@@ -59,7 +59,8 @@ static void search_all(struct ts_sbt_reader *reader, struct ts_tiles *tiles)
 		return;
 	for (int i = 0; i < 20 && !ts_tiles_search(tiles, reader, &search, &match); i++) {
 		(void)ts_tile_key_name(resolver, match.row.key, buffer);
-		search.from_ns = match.row.start_ns;
+		search.from = (struct ts_tile_place){match.row.start_ns, match.row.block,
+						     match.lane, match.row.index};
 	}
 	search.is_backward = true;
 	(void)ts_tiles_search(tiles, reader, &search, &match);

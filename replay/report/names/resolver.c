@@ -141,7 +141,8 @@ int ts_resolver_share(const struct ts_resolver *resolver, struct ts_resolver **r
 	shared->is_shared = true;
 	shared->demangler = NULL;
 	shared->calls = NULL;
-	shared->launchers = NULL;
+	shared->has_launchers = false;
+	shared->launchers = (struct ts_launchers){0};
 	shared->modules = NULL;
 	shared->symbols = NULL;
 	r = ts_sbt_reader_twin(resolver->reader, &shared->reader);

@@ -16,11 +16,11 @@ struct finished {
 	char text[];
 };
 
-TS_ASSERT_FIELD(struct finished, type, offsetof(struct ts_slice, type));
-TS_STATIC_ASSERT(offsetof(struct ts_slice, row) % 8 == 0, "rows are aligned");
+TS_ASSERT_FIELD(struct finished, type, offsetof(struct ts_kineto_slice, type));
+TS_STATIC_ASSERT(offsetof(struct ts_kineto_slice, row) % 8 == 0, "rows are aligned");
 
 /* Prints how much of a multiprocessor a launch fills, if the device's limits are known. */
-static void put_occupancy(struct ts_events *events, const struct ts_slices *slices,
+static void put_occupancy(struct ts_events *events, const struct ts_kineto_slices *slices,
 			  uint32_t session, const struct ts_row_kernel *row)
 {
 	const struct ts_row_device *device =
@@ -69,7 +69,7 @@ static void put_shape(struct ts_events *events, uint32_t x, uint32_t y, uint32_t
 	ts_events_raw(events, "]");
 }
 
-static void put_bytes(struct ts_events *events, const struct ts_slice *slice, uint64_t bytes)
+static void put_bytes(struct ts_events *events, const struct ts_kineto_slice *slice, uint64_t bytes)
 {
 	ts_events_put_uint(events, ", \"bytes", bytes);
 	ts_events_raw(events, ", \"memory bandwidth (GB/s)\": ");
@@ -90,7 +90,7 @@ static const char *memory_kind(uint32_t kind)
 }
 
 /* Begins the slice with the arguments that all GPU slices have. More arguments may follow. */
-static void begin_on_device(struct ts_events *events, const struct ts_slice *slice,
+static void begin_on_device(struct ts_events *events, const struct ts_kineto_slice *slice,
 			    const char *category, const char *name, uint32_t device,
 			    uint32_t context, uint32_t stream)
 {
@@ -107,15 +107,16 @@ static void end_slice(struct ts_events *events)
 	ts_events_end(events);
 }
 
-static void end_on_device(struct ts_events *events, const struct ts_slice *slice, uint64_t op_id)
+static void end_on_device(struct ts_events *events, const struct ts_kineto_slice *slice,
+			  uint64_t op_id)
 {
 	end_slice(events);
 	if (op_id)
 		ts_events_flow(events, 'f', slice->correlation, slice->place, slice->start_ns);
 }
 
-static void put_kernel(struct ts_events *events, const struct ts_slices *slices,
-		       const struct ts_slice *slice)
+static void put_kernel(struct ts_events *events, const struct ts_kineto_slices *slices,
+		       const struct ts_kineto_slice *slice)
 {
 	const struct ts_row_kernel *row = (const void *)slice->row;
 
@@ -135,7 +136,7 @@ static void put_kernel(struct ts_events *events, const struct ts_slices *slices,
 	end_on_device(events, slice, row->op_id);
 }
 
-static void put_copy(struct ts_events *events, const struct ts_slice *slice)
+static void put_copy(struct ts_events *events, const struct ts_kineto_slice *slice)
 {
 	static const char *const kinds[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					    "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
@@ -150,7 +151,7 @@ static void put_copy(struct ts_events *events, const struct ts_slice *slice)
 	end_on_device(events, slice, row->op_id);
 }
 
-static void put_set(struct ts_events *events, const struct ts_slice *slice)
+static void put_set(struct ts_events *events, const struct ts_kineto_slice *slice)
 {
 	const struct ts_row_memset *row = (const void *)slice->row;
 	char name[48];
@@ -161,7 +162,7 @@ static void put_set(struct ts_events *events, const struct ts_slice *slice)
 	end_on_device(events, slice, row->op_id);
 }
 
-static void put_call(struct ts_events *events, const struct ts_slice *slice)
+static void put_call(struct ts_events *events, const struct ts_kineto_slice *slice)
 {
 	const struct ts_row_api *row = (const void *)slice->row;
 	const char *name = slice->name;
@@ -187,8 +188,8 @@ static void put_call(struct ts_events *events, const struct ts_slice *slice)
 		ts_events_flow(events, 's', slice->nested, slice->place, slice->start_ns);
 }
 
-static void put_item(struct ts_events *events, const struct ts_slices *slices,
-		     const struct ts_slice *slice)
+static void put_item(struct ts_events *events, const struct ts_kineto_slices *slices,
+		     const struct ts_kineto_slice *slice)
 {
 	switch (slice->type) {
 	case TS_ROW_API:
@@ -217,7 +218,7 @@ static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
 	int r = ts_events_open(&events, text);
 
 	for (size_t at = 0; !r && at < n_bytes;) {
-		const struct ts_slice *slice = (const void *)(items + at);
+		const struct ts_kineto_slice *slice = (const void *)(items + at);
 
 		put_item(&events, data, slice);
 		at += slice->n_bytes;
@@ -230,25 +231,25 @@ static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
 /* The owner of the file checks its errors. */
 static int write_text(void *data, const char *text, size_t n_bytes)
 {
-	const struct ts_slices *slices = data;
+	const struct ts_kineto_slices *slices = data;
 
 	fwrite(text, 1, n_bytes, slices->file);
 	return 0;
 }
 
-int ts_slices_new(struct ts_slices *slices, struct ts_pieces **ret_pieces)
+int ts_kineto_slices_new(struct ts_kineto_slices *slices, struct ts_pieces **ret_pieces)
 {
 	const struct ts_pieces_kind kind = {.format = format, .write = write_text, .data = slices};
 
 	return ts_pieces_new(&kind, ret_pieces);
 }
 
-int ts_slices_add(struct ts_pieces *pieces, const struct ts_sbt_row *row,
-		  struct ts_slice **ret_slice)
+int ts_kineto_slices_add(struct ts_pieces *pieces, const struct ts_sbt_row *row,
+			 struct ts_kineto_slice **ret_slice)
 {
 	const uint32_t n_row = row->schema->row_bytes;
-	const size_t n_bytes = ts_align_up(offsetof(struct ts_slice, row) + n_row, 8);
-	struct ts_slice *slice;
+	const size_t n_bytes = ts_align_up(offsetof(struct ts_kineto_slice, row) + n_row, 8);
+	struct ts_kineto_slice *slice;
 	void *item;
 	int r = ts_pieces_add(pieces, n_bytes, &item);
 
@@ -264,7 +265,7 @@ int ts_slices_add(struct ts_pieces *pieces, const struct ts_sbt_row *row,
 	return 0;
 }
 
-int ts_slices_add_text(struct ts_pieces *pieces, const struct ts_json *text)
+int ts_kineto_slices_add_text(struct ts_pieces *pieces, const struct ts_json *text)
 {
 	const size_t n_bytes = ts_align_up(offsetof(struct finished, text) + text->n_bytes, 8);
 	struct finished *finished;

@@ -12,7 +12,7 @@
 #include "sbt/reader.h"
 #include "tools/export/kineto/kineto-events.h"
 
-struct ts_slice {
+struct ts_kineto_slice {
 	uint32_t n_bytes; /* of the item, a multiple of 8 */
 	uint32_t type;	  /* TS_ROW_* */
 	uint32_t session, reserved;
@@ -26,18 +26,18 @@ struct ts_slice {
 };
 
 /* Facts for all slices. The threads only read them. */
-struct ts_slices {
+struct ts_kineto_slices {
 	/* The threads call only ts_sbt_reader_device(), which changes nothing. */
 	const struct ts_sbt_reader *reader;
 	FILE *file;
 };
 
-int ts_slices_new(struct ts_slices *slices, struct ts_pieces **ret_pieces);
+int ts_kineto_slices_new(struct ts_kineto_slices *slices, struct ts_pieces **ret_pieces);
 
 /*
  * Adds a slice with a copy of its row, or a text. The caller fills the fields of *ret_slice from
  * `place` on. Return values are those of ts_pieces_add().
  */
-int ts_slices_add(struct ts_pieces *pieces, const struct ts_sbt_row *row,
-		  struct ts_slice **ret_slice);
-int ts_slices_add_text(struct ts_pieces *pieces, const struct ts_json *text);
+int ts_kineto_slices_add(struct ts_pieces *pieces, const struct ts_sbt_row *row,
+			 struct ts_kineto_slice **ret_slice);
+int ts_kineto_slices_add_text(struct ts_pieces *pieces, const struct ts_json *text);

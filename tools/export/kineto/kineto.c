@@ -46,7 +46,7 @@ struct kineto {
 	const struct ts_export_options *options;
 	struct ts_export_report *report;
 	/* Calls and GPU work become slices in pieces. All other events become text here first. */
-	struct ts_slices slices;
+	struct ts_kineto_slices slices;
 	struct ts_pieces *pieces;
 	struct ts_json text;
 	struct ts_events events;     /* to `text` */
@@ -78,7 +78,7 @@ static int pass_text(struct kineto *kineto)
 
 	if (r || !kineto->text.n_bytes)
 		return r;
-	r = ts_slices_add_text(kineto->pieces, &kineto->text);
+	r = ts_kineto_slices_add_text(kineto->pieces, &kineto->text);
 	ts_json_clear(&kineto->text);
 	return r ? r : ts_events_open(&kineto->events, &kineto->text);
 }
@@ -123,12 +123,12 @@ static void end_slice(struct kineto *kineto)
 
 /* Adds a slice for a thread, after the text of earlier events. */
 static int add_slice(struct kineto *kineto, const struct slice *slice, const struct ts_line *line,
-		     uint64_t op_id, struct ts_slice **ret_added)
+		     uint64_t op_id, struct ts_kineto_slice **ret_added)
 {
 	const struct ts_events_place place = line->place;
 	int r = pass_text(kineto);
 
-	r = r ? r : ts_slices_add(kineto->pieces, slice->row, ret_added);
+	r = r ? r : ts_kineto_slices_add(kineto->pieces, slice->row, ret_added);
 	if (r)
 		return r;
 	(*ret_added)->place = place;
@@ -143,7 +143,7 @@ static int add_slice(struct kineto *kineto, const struct slice *slice, const str
 
 static int put_on_device(struct kineto *kineto, const struct slice *slice, uint32_t device,
 			 uint32_t context, uint32_t stream, uint64_t op_id,
-			 struct ts_slice **ret_added)
+			 struct ts_kineto_slice **ret_added)
 {
 	struct ts_line context_key = {.kind = TS_LINE_CONTEXT,
 				      .session = slice->row->session,
@@ -197,7 +197,7 @@ static int find_name(struct kineto *kineto, uint32_t id, const char **ret_name)
 static int put_kernel(struct kineto *kineto, const struct slice *slice)
 {
 	const struct ts_row_kernel *row = slice->row->kernel;
-	struct ts_slice *added;
+	struct ts_kineto_slice *added;
 	const char *name;
 	int r = find_name(kineto, row->name, &name);
 
@@ -214,7 +214,7 @@ static int put_kernel(struct kineto *kineto, const struct slice *slice)
 static int put_copy(struct kineto *kineto, const struct slice *slice)
 {
 	const struct ts_row_memcpy *row = slice->row->memcpy_;
-	struct ts_slice *added;
+	struct ts_kineto_slice *added;
 
 	return put_on_device(kineto, slice, row->device, row->context, row->stream, row->op_id,
 			     &added);
@@ -223,7 +223,7 @@ static int put_copy(struct kineto *kineto, const struct slice *slice)
 static int put_set(struct kineto *kineto, const struct slice *slice)
 {
 	const struct ts_row_memset *row = slice->row->memset_;
-	struct ts_slice *added;
+	struct ts_kineto_slice *added;
 
 	return put_on_device(kineto, slice, row->device, row->context, row->stream, row->op_id,
 			     &added);
@@ -302,7 +302,7 @@ static int put_waits(struct kineto *kineto, uint64_t now_ns)
 static int put_call(struct kineto *kineto, const struct slice *slice)
 {
 	const struct ts_row_api *row = slice->row->api;
-	struct ts_slice *added;
+	struct ts_kineto_slice *added;
 	struct ts_line *line;
 	bool fits;
 	int r = ts_lines_thread(&kineto->lines, slice->row->session, row->thread, &line);
@@ -738,7 +738,7 @@ int ts_export_kineto(struct ts_sbt_reader *reader, const struct ts_export_option
 			  offsetof(struct kernel_name, name));
 	r = ts_events_open(&kineto.events, &kineto.text);
 	if (!r)
-		r = ts_slices_new(&kineto.slices, &kineto.pieces);
+		r = ts_kineto_slices_new(&kineto.slices, &kineto.pieces);
 	if (!r)
 		r = put_head(&kineto);
 	if (!r)
