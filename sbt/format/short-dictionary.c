@@ -6,7 +6,7 @@
 
 #include "sbt/format/short-dictionary.h"
 
-#include "generated-dictionary.h"
+#include "sbt/generated-dictionary.h"
 
 const uint8_t *ts_short_dictionary(size_t *ret_n)
 {

@@ -138,6 +138,14 @@ def add_field(folder):
             stream.write(made.stdout)
 
 
+def write_dictionary(folder):
+    """The other header of sbt/ that the build generates."""
+    made = subprocess.run([sys.executable, os.path.join(SOURCE, 'sbt/format/short-dictionary.py'), os.path.join(SOURCE, 'sbt/FORMAT.md')],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    with open(os.path.join(folder, 'sbt/generated-dictionary.h'), 'w', encoding='utf-8') as stream:
+        stream.write(made.stdout)
+
+
 def in_folder(folder, name):
     return glob.glob(os.path.join(SOURCE, folder, '**', name), recursive=True)
 
@@ -172,6 +180,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bad_lines(folder)
         add_field(folder)
+        write_dictionary(folder)
         run_added(folder)
         compile_messages(folder)
 
