@@ -27,7 +27,7 @@ int ts_reader_twin_init(struct ts_sbt_reader *twin, const struct ts_sbt_reader *
 		if (twin->blocks && n_bytes)
 			memcpy(twin->blocks, reader->blocks, n_bytes);
 	}
-	if (twin->zstd && twin->blocks)
+	if (twin->zstd && (twin->blocks || !twin->has_own_blocks))
 		return 0;
 	ts_reader_twin_deinit(twin);
 	return -ENOMEM;

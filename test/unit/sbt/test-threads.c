@@ -321,3 +321,20 @@ TS_TEST(strings_of_a_shared_reader)
 	ts_sbt_reader_free(reader);
 	close(fd);
 }
+
+TS_TEST(a_file_without_blocks_has_twins)
+{
+	int fd = test_file();
+	struct ts_sbt_reader *reader, *twin;
+	struct ts_sbt_writer *writer;
+
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ftruncate(fd, 64), 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_n_blocks(reader), 0);
+	ts_check_int(ts_sbt_reader_twin(reader, &twin), 0);
+	ts_sbt_reader_twin_free(twin);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
