@@ -109,7 +109,7 @@ static int make_trace(bool has_kernel_error)
 struct results {
 	uint64_t hash;
 	uint64_t n_holders, n_stacks, n_misuses, n_calls, n_errors, n_suspects;
-	bool is_damaged;
+	uint64_t is_damaged; /* as wide as the others: the struct is compared as bytes */
 };
 
 static void mix(struct results *results, const void *bytes, size_t n)
@@ -123,9 +123,17 @@ static void mix(struct results *results, const void *bytes, size_t n)
 static void mix_holders(struct results *results, const struct ts_memory_holders *holders)
 {
 	results->n_holders += holders->n_largest;
-	mix(results, holders->largest, holders->n_largest * sizeof(*holders->largest));
-	for (size_t i = 0; i < holders->n_largest; i++)
-		results->n_stacks += holders->largest[i].stack != 0;
+	for (size_t i = 0; i < holders->n_largest; i++) {
+		const struct ts_memory_holder *holder = &holders->largest[i];
+
+		/* Padding has no defined value, so fields are mixed. */
+		mix(results, &holder->session, sizeof(holder->session));
+		mix(results, &holder->thread, sizeof(holder->thread));
+		mix(results, &holder->stack, sizeof(holder->stack));
+		mix(results, &holder->call_ns, sizeof(holder->call_ns));
+		mix(results, &holder->row, sizeof(holder->row));
+		results->n_stacks += holder->stack != 0;
+	}
 }
 
 static void add_memory_results(struct ts_sbt_reader *reader, struct results *results)
