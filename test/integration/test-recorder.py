@@ -92,7 +92,7 @@ class Service(Bursts):
         launched = self.tell('go 1')
         result = self.tsctl('dump', '-o', self.path('now.sbt'), str(self.process.pid))
         self.assertEqual(result.status, 0, result)
-        now = self.check_dump(self.path('now.sbt'), 1)
+        now = self.check_dump(self.path('now.sbt'), 1, is_cut=True)
         self.assertLess(now.counts['kernel'], launched)
         newest = max(row['op_id'] for row in now.of('api'))
         self.tell('go 100')
