@@ -141,7 +141,7 @@ struct summing {
 	bool launches; /* rows get the stacks of their calls */
 	bool apart;    /* a second cursor reads the calls */
 	const Ts__Rpc__RowFilter *filter;
-	/* Of the caller's thread: */
+	/* The caller's thread uses these: */
 	struct naming naming;
 	struct ts_launchers launchers; /* calls of the merged slices */
 	void (*step)(void *data, uint64_t n_rows);

@@ -46,7 +46,7 @@ struct ts_timeline_pass {
 	bool is_segment, has_started;
 	struct open *opens;
 	size_t n_opens_allocated;
-	/* Of the joined timeline: streams by session, context and stream. */
+	/* The joined timeline has these: streams by session, context and stream. */
 	struct ts_state_map stream_by_id;
 };
 
