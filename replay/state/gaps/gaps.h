@@ -160,7 +160,7 @@ struct ts_gaps {
 	uint64_t n, ns;		  /* gaps that are long enough */
 	uint64_t n_left, left_ns; /* number and time of the gaps beyond TS_GAPS_MAX */
 	bool is_damaged;	  /* damaged blocks were left out */
-	/* Of all operations; in a window: of those that touch it or end a gap in it. */
+	/* All operations count; in a window, those that touch it or end a gap in it. */
 	struct ts_doubts doubts;
 };
 
