@@ -805,38 +805,39 @@ static int edit_multiprocessors(struct edit *e)
 				 "fit on a multiprocessor");
 }
 
-static int apply(struct edit *e)
+#define CALLS TS_EMULATE_CHANGES_CALLS
+#define ITEMS TS_EMULATE_CHANGES_ITEMS
+
+static const struct {
+	int (*apply)(struct edit *);
+	unsigned changes; /* enum ts_emulate_changes */
+} edit_kinds[] = {
+	[TS_EMULATE_KERNEL] = {edit_durations, ITEMS},
+	[TS_EMULATE_COPY] = {edit_durations, ITEMS},
+	[TS_EMULATE_SET] = {edit_durations, ITEMS},
+	[TS_EMULATE_HOST] = {edit_host, CALLS},
+	[TS_EMULATE_CALL] = {edit_calls, CALLS},
+	[TS_EMULATE_LAUNCH] = {edit_launch, ITEMS},
+	[TS_EMULATE_NO_SYNC] = {edit_sync, CALLS},
+	[TS_EMULATE_NO_SYNC_OP] = {edit_sync, CALLS},
+	[TS_EMULATE_GRAPH] = {edit_graph, CALLS},
+	[TS_EMULATE_MERGE] = {edit_merge, CALLS | ITEMS},
+	[TS_EMULATE_SPLIT] = {edit_split, ITEMS},
+	[TS_EMULATE_PINNED] = {edit_pinned, CALLS | ITEMS},
+	[TS_EMULATE_H2D_ENGINES] = {edit_engines, ITEMS},
+	[TS_EMULATE_D2H_ENGINES] = {edit_engines, ITEMS},
+	[TS_EMULATE_MULTIPROCESSORS] = {edit_multiprocessors, ITEMS},
+};
+
+static bool is_known(const struct ts_emulate_edit *edit)
 {
-	switch (e->edit->kind) {
-	case TS_EMULATE_KERNEL:
-	case TS_EMULATE_COPY:
-	case TS_EMULATE_SET:
-		return edit_durations(e);
-	case TS_EMULATE_HOST:
-		return edit_host(e);
-	case TS_EMULATE_CALL:
-		return edit_calls(e);
-	case TS_EMULATE_LAUNCH:
-		return edit_launch(e);
-	case TS_EMULATE_NO_SYNC:
-	case TS_EMULATE_NO_SYNC_OP:
-		return edit_sync(e);
-	case TS_EMULATE_GRAPH:
-		return edit_graph(e);
-	case TS_EMULATE_MERGE:
-		return edit_merge(e);
-	case TS_EMULATE_SPLIT:
-		return edit_split(e);
-	case TS_EMULATE_PINNED:
-		return edit_pinned(e);
-	case TS_EMULATE_H2D_ENGINES:
-	case TS_EMULATE_D2H_ENGINES:
-		return edit_engines(e);
-	case TS_EMULATE_MULTIPROCESSORS:
-		return edit_multiprocessors(e);
-	default:
-		return say(e->message, "unknown edit %u", e->edit->kind);
-	}
+	return edit->kind < TS_ARRAY_LEN(edit_kinds) &&
+	       edit_kinds[edit->kind].apply;
+}
+
+unsigned ts_emulate_edit_changes(const struct ts_emulate_edit *edit)
+{
+	return is_known(edit) ? edit_kinds[edit->kind].changes : 0;
 }
 
 int ts_emulate_edit(struct ts_emulate_program *program, const struct ts_emulate_edit *edit,
@@ -848,7 +849,8 @@ int ts_emulate_edit(struct ts_emulate_program *program, const struct ts_emulate_
 			 .names = names,
 			 .known = none,
 			 .message = ret_message};
-	int r = apply(&e);
+	int r = is_known(edit) ? edit_kinds[edit->kind].apply(&e)
+			       : say(ret_message, "unknown edit %u", edit->kind);
 
 	none = e.known;
 	*n_edited += e.n_edited;

@@ -160,6 +160,12 @@ struct ts_emulate_thread {
 	bool goes_on; /* the thread has calls in later windows */
 };
 
+/* The large arrays of a program that an edit changes. */
+enum ts_emulate_changes {
+	TS_EMULATE_CHANGES_CALLS = 1u << 0,
+	TS_EMULATE_CHANGES_ITEMS = 1u << 1,
+};
+
 struct ts_emulate_program {
 	uint64_t base_ns; /* absolute */
 	uint64_t end_ns;  /* recorded */
@@ -169,7 +175,12 @@ struct ts_emulate_program {
 	struct ts_emulate_item *items;
 	struct ts_emulate_recorded_item *recorded_items;
 	size_t n_items;
-	bool is_copy; /* the recorded arrays belong to another program */
+	/*
+	 * A copy of a program for edits: the recorded arrays are the other program's, and so are
+	 * the arrays `calls` and `items` that no edit changes (enum ts_emulate_changes).
+	 */
+	bool is_copy;
+	unsigned changes;
 	struct ts_emulate_join *joins;
 	size_t n_joins, n_joins_allocated;
 	struct ts_emulate_queue *queues;
@@ -265,9 +276,15 @@ int ts_emulate_find_engines(struct ts_emulate_program *program);
 int ts_emulate_find_events(struct ts_emulate_program *program, const uint32_t *calls,
 			   size_t n_calls);
 
-/* Copies the parts that edits change; the copy shares the rest. Returns 0 or -ENOMEM. */
-int ts_emulate_copy(const struct ts_emulate_program *program, struct ts_emulate_program **ret_copy);
-/* Applies an edit to a copy of the program. Errors as in ts_emulate_run(). */
+/* Returns the set of arrays (enum ts_emulate_changes) that the edit changes. */
+unsigned ts_emulate_edit_changes(const struct ts_emulate_edit *edit);
+/*
+ * Copies the parts that these edits change. The copy shares the rest: free it before the program.
+ * Returns 0 or -ENOMEM.
+ */
+int ts_emulate_copy(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
+		    size_t n_edits, struct ts_emulate_program **ret_copy);
+/* Applies an edit to a copy that was made for it. Errors as in ts_emulate_run(). */
 int ts_emulate_edit(struct ts_emulate_program *program, const struct ts_emulate_edit *edit,
 		    const struct ts_emulate_names *names, uint64_t *n_edited, char *ret_message);
 

@@ -329,7 +329,7 @@ static int run_window(struct ts_emulate_windows *windows,
 	int r = finish(windows, &program);
 
 	if (!r && windows->n_edits) {
-		r = ts_emulate_copy(program, &edited);
+		r = ts_emulate_copy(program, windows->edits, windows->n_edits, &edited);
 		r = r ? r : edit(windows, edited);
 	}
 	r = r ? r : ts_emulate_run_init(&run, edited ? edited : program);

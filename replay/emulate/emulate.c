@@ -38,11 +38,12 @@ static int copy_contexts(const struct ts_emulate_program *program, struct ts_emu
 	return 0;
 }
 
-int ts_emulate_copy(const struct ts_emulate_program *program, struct ts_emulate_program **ret_copy)
+int ts_emulate_copy(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
+		    size_t n_edits, struct ts_emulate_program **ret_copy)
 {
 	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *copy =
 		calloc(1, sizeof(*copy));
-	int r;
+	int r = 0;
 
 	if (!copy)
 		return -ENOMEM;
@@ -52,6 +53,8 @@ int ts_emulate_copy(const struct ts_emulate_program *program, struct ts_emulate_
 	copy->n_items = program->n_items;
 	copy->n_joins = program->n_joins;
 	copy->is_copy = true;
+	for (size_t i = 0; i < n_edits; i++)
+		copy->changes |= ts_emulate_edit_changes(&edits[i]);
 	copy->recorded_calls = program->recorded_calls;
 	copy->recorded_items = program->recorded_items;
 	copy->n_queues = copy->n_queues_allocated = program->n_queues;
@@ -64,15 +67,22 @@ int ts_emulate_copy(const struct ts_emulate_program *program, struct ts_emulate_
 	copy->doubts = program->doubts;
 	copy->step = program->step;
 	copy->step_data = program->step_data;
-	copy->calls = copy_of(program->calls, program->n_calls, sizeof(*copy->calls));
-	copy->items = copy_of(program->items, program->n_items, sizeof(*copy->items));
+	copy->calls = program->calls;
+	copy->items = program->items;
+	if (copy->changes & TS_EMULATE_CHANGES_CALLS) {
+		copy->calls = copy_of(program->calls, program->n_calls, sizeof(*copy->calls));
+		r = copy->calls ? 0 : -ENOMEM;
+	}
+	if (copy->changes & TS_EMULATE_CHANGES_ITEMS) {
+		copy->items = copy_of(program->items, program->n_items, sizeof(*copy->items));
+		r = copy->items ? r : -ENOMEM;
+	}
 	copy->joins = copy_of(program->joins, program->n_joins, sizeof(*copy->joins));
 	copy->queues = copy_of(program->queues, program->n_queues, sizeof(*copy->queues));
 	copy->threads = copy_of(program->threads, program->n_threads, sizeof(*copy->threads));
 	copy->engines = copy_of(program->engines, program->n_engines, sizeof(*copy->engines));
-	r = copy_contexts(program, copy);
-	if (r || !copy->calls || !copy->items || !copy->joins || !copy->queues || !copy->threads ||
-	    !copy->engines)
+	r = r ? r : copy_contexts(program, copy);
+	if (r || !copy->joins || !copy->queues || !copy->threads || !copy->engines)
 		return -ENOMEM;
 	*ret_copy = copy;
 	copy = NULL;
@@ -169,7 +179,7 @@ int ts_emulate_run_times(const struct ts_emulate_program *program,
 	int r = result ? 0 : -ENOMEM;
 
 	if (!r && n_edits)
-		r = ts_emulate_copy(program, &edited);
+		r = ts_emulate_copy(program, edits, n_edits, &edited);
 	for (size_t i = 0; !r && i < n_edits; i++)
 		r = ts_emulate_edit(edited, &edits[i], names, &result->n_edited, ret_message);
 	if (!r)

@@ -66,8 +66,10 @@ void ts_emulate_program_free(struct ts_emulate_program *program)
 	for (size_t i = 0; i < program->n_contexts; i++)
 		free(program->contexts[i].streams);
 	free(program->contexts);
-	free(program->calls);
-	free(program->items);
+	if (!program->is_copy || program->changes & TS_EMULATE_CHANGES_CALLS)
+		free(program->calls);
+	if (!program->is_copy || program->changes & TS_EMULATE_CHANGES_ITEMS)
+		free(program->items);
 	if (!program->is_copy) {
 		free(program->recorded_calls);
 		free(program->recorded_items);

@@ -169,6 +169,10 @@ static void check_edit(uint64_t was, const char *texts, uint64_t is)
 	ts_check(is || message[0]);
 	if (is)
 		ts_check_int(edited->makespan_ns, is);
+	/* A copy for edits shares what they do not change: the program is as before. */
+	ts_emulate_result_free(result);
+	ts_check_int(ts_emulate_run(program, NULL, 0, NULL, &result, message), 0);
+	ts_check_int(result->makespan_ns, was);
 }
 
 static void record(uint64_t op_id, uint32_t stream, uint64_t event, uint64_t start)
