@@ -113,6 +113,7 @@ int main(int argc, char **argv)
 	struct ts_emulate_program *program;
 	double first_s, read_s = 0;
 
+	ts_bench_one_thread();
 	program = time_read(reader, &first_s, &read_s);
 	ts_bench_check(ts_emulate_run(program, NULL, 0, NULL, &result, NULL), "run");
 	ts_bench_check(ts_emulate_recorded(program, &recorded), "recorded");

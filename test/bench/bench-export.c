@@ -90,6 +90,7 @@ int main(int argc, char **argv)
 	int fd = memfd_create("bench", MFD_CLOEXEC);
 	struct ts_sbt_reader *reader;
 
+	ts_bench_one_thread();
 	only = argc > 2 ? argv[2] : NULL;
 	ts_bench_check(ts_training_file(dup(fd), n_wanted, &n, &n_bytes), "write");
 	ts_bench_check(ts_sbt_reader_open(fd, &reader, NULL), "open");

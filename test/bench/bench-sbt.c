@@ -189,6 +189,7 @@ int main(int argc, char **argv)
 	struct ts_bench_size size;
 	int fd = -1;
 
+	ts_bench_one_thread();
 	generate(&rows, n, tick_ns ? tick_ns : 1, seed);
 	n = rows.n_launches;
 	per = (double)n;

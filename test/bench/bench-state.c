@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench-state [OPERATIONS [PASS]]: operations of a training job per second, on one core, by
- * processor time, for each pass of replay/state. PASS: measures only that pass. For each pass,
- * PASS_threads is the speed-up by a second core: the time of one thread, divided by the time of the
- * busiest thread when a thread reads ahead. These are processor times, so other programs do not
- * change them. The passes are:
+ * bench-state [OPERATIONS [PASS]]: operations of a training job per second, by one thread, by
+ * processor time, for each pass of replay/state. PASS: measures only that pass. threads.py measures
+ * the speed-up by threads, except that of verify. The passes are:
  *
  * - walk: reads the rows in order of time;
  * - machine: joins operations and finds their dependencies (the state machine);
@@ -170,31 +168,14 @@ static uint64_t verify(struct ts_sbt_reader *reader)
 
 static const char *only;
 
-static double thread_s(void)
+static double time_once(const char *name, pass_fn *pass, struct ts_sbt_reader *reader,
+			uint64_t n_want, const char *threads)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* Times of a pass; `busiest_s` is the time of the busiest of two threads. */
-struct times {
-	double sum_s, busiest_s;
-};
-
-static struct times time_once(const char *name, pass_fn *pass, struct ts_sbt_reader *reader,
-			      uint64_t n_want, const char *threads)
-{
-	double start_s = ts_bench_cpu_s(), own_s = thread_s();
-	struct times times;
+	double start_s = ts_bench_cpu_s();
 
 	setenv("TRACESMITH_THREADS", threads, 1);
 	ts_bench_check(pass(reader) == n_want ? 0 : 1, name);
-	times.sum_s = ts_bench_cpu_s() - start_s;
-	own_s = thread_s() - own_s;
-	times.busiest_s = own_s > times.sum_s / 2 ? own_s : times.sum_s - own_s;
-	return times;
+	return ts_bench_cpu_s() - start_s;
 }
 
 static double least(double a, double b)
@@ -202,31 +183,25 @@ static double least(double a, double b)
 	return a && a < b ? a : b;
 }
 
-/* Prints the best of PASSES passes, in operations a second, and the speed-up by threads. */
+/* Prints the best of PASSES passes, in operations a second; for verify, the speed-up by threads. */
 static void time_pass(const char *name, pass_fn *pass, struct ts_sbt_reader *reader,
 		      uint64_t n_want)
 {
-	struct times one = {0}, two = {0}, many = {0};
+	double one_s = 0, two_s = 0, many_s = 0;
 
 	if (only && strcmp(only, name))
 		return;
 	for (int i = 0; i < PASSES; i++) {
-		struct times now = time_once(name, pass, reader, n_want, "1");
-
-		one.sum_s = least(one.sum_s, now.sum_s);
-		now = time_once(name, pass, reader, n_want, "2");
-		two.busiest_s = least(two.busiest_s, now.busiest_s);
-		two.sum_s = least(two.sum_s, now.sum_s);
-		if (pass == verify)
-			many.sum_s = least(many.sum_s,
-					   time_once(name, pass, reader, n_want, "16").sum_s);
+		one_s = least(one_s, time_once(name, pass, reader, n_want, "1"));
+		if (pass != verify)
+			continue;
+		two_s = least(two_s, time_once(name, pass, reader, n_want, "2"));
+		many_s = least(many_s, time_once(name, pass, reader, n_want, "16"));
 	}
-	printf(", \"%s_per_s\": %.0f", name, (double)n_want / one.sum_s);
+	printf(", \"%s_per_s\": %.0f", name, (double)n_want / one_s);
 	if (pass == verify)
-		printf(", \"%s_threads\": %.2f, \"%s_threads16\": %.1f", name,
-		       one.sum_s * 2 / two.sum_s, name, one.sum_s * 16 / many.sum_s);
-	else
-		printf(", \"%s_threads\": %.2f", name, one.sum_s / two.busiest_s);
+		printf(", \"%s_threads\": %.2f, \"%s_threads16\": %.1f", name, one_s * 2 / two_s, name,
+		       one_s * 16 / many_s);
 }
 
 int main(int argc, char **argv)

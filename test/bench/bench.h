@@ -55,6 +55,15 @@ static inline double ts_bench_cpu_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/*
+ * Lets the analyses of this process use one thread, so that processor time is the cost of the work:
+ * further threads change less of the wait than they add to the sum.
+ */
+static inline void ts_bench_one_thread(void)
+{
+	setenv("TRACESMITH_THREADS", "1", 1);
+}
+
 /* Reads the host's fast clock, as an API record does. */
 static inline uint64_t ts_bench_ticks(void)
 {
