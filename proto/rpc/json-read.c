@@ -133,7 +133,7 @@ static bool read_hex(struct reading *reading, uint32_t *ret_value)
 /* Reads the rest of \uXXXX, with the second half of a pair. */
 static bool read_unicode(struct reading *reading, struct text *text)
 {
-	uint32_t c, low;
+	uint32_t c = 0, low = 0;
 	char utf8[4];
 	size_t n;
 

@@ -48,7 +48,7 @@ static struct ts_cfi_rule rule_of(enum ts_cfi_machine machine, const char *lette
 	struct file file = {.n = 0};
 	struct ts_cfi_query query = {.machine = machine};
 	size_t at_common, at_own;
-	uint32_t pair[2];
+	uint32_t pair[2] = {0};
 
 	add(&file, header, sizeof(header));
 	add_u32(&file, 1);

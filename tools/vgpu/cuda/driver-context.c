@@ -367,7 +367,7 @@ static int ctx_get_current(void **pctx)
 
 static int ctx_create(void **pctx, uint32_t flags, int32_t dev)
 {
-	struct context *context;
+	struct context *context = NULL;
 	int r = check_ready();
 
 	if (r)
