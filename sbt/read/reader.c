@@ -476,6 +476,11 @@ unsigned ts_sbt_reader_max_threads(const struct ts_sbt_reader *reader)
 	return reader->max_threads ? reader->max_threads : ts_sbt_max_threads();
 }
 
+void ts_sbt_reader_limit_threads(struct ts_sbt_reader *reader, unsigned n_threads)
+{
+	reader->max_threads = n_threads;
+}
+
 static void count_lent(uint32_t n_rows, void *data)
 {
 	struct ts_sbt_reader *reader = data;
