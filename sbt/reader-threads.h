@@ -18,10 +18,11 @@
  */
 unsigned ts_sbt_max_threads(void);
 
-struct ts_sbt_reader;
-
 /* Returns the number of threads that may work for this reader and its caller. */
 unsigned ts_sbt_reader_max_threads(const struct ts_sbt_reader *reader);
+
+/* Sets the number of threads that may work for this reader. 0: as many as are permitted. */
+void ts_sbt_reader_limit_threads(struct ts_sbt_reader *reader, unsigned n_threads);
 
 /*
  * Lends the reader to another thread of the caller, with n_threads for its work. In between, the

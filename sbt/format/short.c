@@ -174,6 +174,8 @@ static const char *parse_short(const uint8_t *bytes, struct ts_sbt_block_header 
 		p = get(p, end, UINT32_MAX, &calls);
 	if (p != end || bytes[3] >= FLAGS_END)
 		return "a block header has a wrong size";
+	if (bytes[3] & HAS_CALLS && !calls)
+		return "a block header does not say where its calls are";
 	header.type = (uint16_t)type;
 	header.n_columns = (uint16_t)n_columns;
 	header.session = (uint32_t)session;

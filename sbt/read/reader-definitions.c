@@ -8,7 +8,6 @@
  */
 
 #include "sbt/read/reader-internal.h"
-#include "sbt/reader-threads.h"
 
 #define MAX_ITEMS      (1024u * 1024)	       /* per table */
 #define MAX_LIST_BYTES (1024ull * 1024 * 1024) /* of decoded strings and stacks */

@@ -386,6 +386,8 @@ int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_
 			 header.minor);
 		reader->is_newer = header.minor > TS_SBT_MINOR;
 		reader->is_short = header.incompatible_flags & TS_SBT_INCOMPATIBLE_SHORT;
+		reader->may_have_dictionary =
+			header.incompatible_flags & TS_SBT_INCOMPATIBLE_DICTIONARY;
 		memcpy(reader->uuid, header.uuid, sizeof(reader->uuid));
 		reader->whole_bytes = sizeof(header);
 		r = list_blocks(reader);
@@ -472,6 +474,11 @@ void ts_sbt_reader_watch(struct ts_sbt_reader *reader, ts_sbt_rows_fn on_rows, v
 unsigned ts_sbt_reader_max_threads(const struct ts_sbt_reader *reader)
 {
 	return reader->max_threads ? reader->max_threads : ts_sbt_max_threads();
+}
+
+void ts_sbt_reader_limit_threads(struct ts_sbt_reader *reader, unsigned n_threads)
+{
+	reader->max_threads = n_threads;
 }
 
 static void count_lent(uint32_t n_rows, void *data)

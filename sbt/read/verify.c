@@ -359,30 +359,35 @@ static int decode_calls(struct verifier *v, const struct ts_sbt_block_header *he
 }
 
 /*
- * Finds the calls that the times of a block are relative to. After damage, blocks may lie closer in
- * `blocks` than their numbers say. *ret_calls stays NULL if the block has none, or if they are
- * missing.
+ * Finds the calls that the times of a block are relative to. After damage, blocks lie closer in
+ * `blocks` than their numbers say, so their headers are searched. *ret_calls stays NULL if the
+ * block has no calls, or if they are missing.
  */
 static int find_calls(struct verifier *v, const struct ts_sbt_block_header *header,
 		      struct ts_calls **ret_calls)
 {
 	const struct ts_sbt_block *blocks = (const void *)v->blocks.bytes;
-	uint64_t distance = TS_CALLS_DISTANCE(header->calls);
-	uint64_t i = distance < v->n_blocks ? v->n_blocks - distance : 0;
+	const uint64_t distance = TS_CALLS_DISTANCE(header->calls);
+	uint64_t low = 0, high = distance && distance <= header->sequence ? v->n_blocks : 0;
 
-	for (; distance && i < v->n_blocks; i++) {
+	while (low < high) {
+		const uint64_t i = low + (high - low) / 2;
 		struct ts_sbt_block_header its;
 		const char *why;
-		int r;
+		int r = ts_sbt_read_header(v->fd, blocks[i].off, v->file_bytes, &its, &why);
 
-		if (blocks[i].type != TS_ROW_API || blocks[i].session != header->session ||
-		    blocks[i].n_rows > TS_CALLS_MAX)
-			continue;
-		r = ts_sbt_read_header(v->fd, blocks[i].off, v->file_bytes, &its, &why);
-		if (r < 0)
-			return r;
-		if (!r && its.sequence + distance == header->sequence)
-			return decode_calls(v, &its, blocks[i].off, ret_calls);
+		if (r)
+			return r < 0 ? r : 0;
+		if (its.sequence == header->sequence - distance)
+			return blocks[i].type == TS_ROW_API &&
+					       blocks[i].session == header->session &&
+					       blocks[i].n_rows <= TS_CALLS_MAX
+				       ? decode_calls(v, &its, blocks[i].off, ret_calls)
+				       : 0;
+		if (its.sequence < header->sequence - distance)
+			low = i + 1;
+		else
+			high = i;
 	}
 	return 0;
 }

@@ -104,6 +104,7 @@ def short_header(data, off):
     need(len(values) == 7 + bool(flags & FIRST_ID) + (4 if flags & TIMES else 0) + bool(flags & CALLS),
          "a short header has other fields")
     calls = values.pop() if flags & CALLS else 0
+    need(calls or not flags & CALLS, "a short header does not say where its calls are")
     kind, columns, session, rows, number, raw, stored = values[:7]
     first = values[7] if flags & FIRST_ID else 0
     earliest, span, duration, amount = values[-4:] if flags & TIMES else (0, 0, 0, 0)

@@ -193,9 +193,13 @@ static void namer_deinit(void *state)
 
 static void put_line(struct ts_json *text, const ProtobufCMessage *message)
 {
-	/* An error is kept in the text. */
+	const size_t before = text->n_bytes;
+
+	/* An error is kept in the text. Only whole lines are written. */
 	(void)ts_json_message(text, message);
 	ts_json_bytes(text, "\n", 1);
+	if (text->error)
+		text->n_bytes = before;
 }
 
 static void put_element(const struct writing *writing, struct ts_resolver *resolver,

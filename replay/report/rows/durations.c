@@ -30,15 +30,20 @@ static uint64_t middle_of(unsigned int power, uint64_t part)
 		     : part;
 }
 
+/* Allocates the counts of a power, which has none. */
 static int allocate(struct ts_durations *durations, unsigned int power)
 {
-	if (!durations->of)
+	if (!durations->of) {
 		durations->of = calloc(POWERS, sizeof(*durations->of));
-	if (!durations->of)
-		return -ENOMEM;
+		if (!durations->of)
+			return -ENOMEM;
+		durations->n_bytes += POWERS * sizeof(*durations->of);
+	}
+	durations->of[power] = calloc(PARTS, sizeof(**durations->of));
 	if (!durations->of[power])
-		durations->of[power] = calloc(PARTS, sizeof(**durations->of));
-	return durations->of[power] ? 0 : -ENOMEM;
+		return -ENOMEM;
+	durations->n_bytes += PARTS * sizeof(**durations->of);
+	return 0;
 }
 
 /* Adds to the counts, `n` times. */
@@ -64,7 +69,21 @@ static int begin_counts(struct ts_durations *durations)
 		return r;
 	free(durations->few);
 	durations->few = NULL;
+	durations->n_bytes -= durations->n_few_allocated * sizeof(*durations->few);
 	durations->n_few_allocated = 0;
+	return 0;
+}
+
+/* Adds to the first durations. */
+static int add_few(struct ts_durations *durations, uint64_t ns)
+{
+	const uint32_t n_before = durations->n_few_allocated;
+
+	if (TS_GROW(durations->few, durations->n_few_allocated, durations->n_few + 1))
+		return -ENOMEM;
+	durations->n_bytes += (durations->n_few_allocated - n_before) * sizeof(*durations->few);
+	durations->few[durations->n_few++] = ns;
+	durations->n++;
 	return 0;
 }
 
@@ -73,13 +92,8 @@ int ts_durations_add(struct ts_durations *durations, uint64_t ns)
 	unsigned int power = power_of(ns);
 	int r = 0;
 
-	if (!durations->of && durations->n_few < MAX_FEW) {
-		if (TS_GROW(durations->few, durations->n_few_allocated, durations->n_few + 1))
-			return -ENOMEM;
-		durations->few[durations->n_few++] = ns;
-		durations->n++;
-		return 0;
-	}
+	if (!durations->of && durations->n_few < MAX_FEW)
+		return add_few(durations, ns);
 	if (durations->n_few)
 		r = begin_counts(durations);
 	r = r ? r : count(durations, power, part_of(ns, power), 1);

@@ -16,6 +16,7 @@ struct ts_durations {
 	 */
 	uint64_t **of;
 	uint64_t n;
+	uint64_t n_bytes; /* memory of `few` and `of` */
 };
 
 /* Embed it, zeroed. Returns 0 or -ENOMEM. */

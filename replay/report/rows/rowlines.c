@@ -59,11 +59,13 @@ static int put_row(struct ts_rowjson *rowjson, const struct ts_sbt_row *row, str
 	const size_t before = text->n_bytes;
 	int r = ts_rowjson_append(rowjson, row, text);
 
+	if (!r)
+		ts_json_bytes(text, "\n", 1);
+	r = r ? r : text->error;
+	/* Only whole lines are written. */
 	if (r)
 		text->n_bytes = before;
-	else
-		ts_json_bytes(text, "\n", 1);
-	return r ? r : text->error;
+	return r;
 }
 
 static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,

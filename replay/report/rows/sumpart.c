@@ -23,6 +23,7 @@ static void clear_names(struct ts_sum_part *part)
 	for (size_t i = 0; i < part->n_names; i++)
 		ts_durations_deinit(&part->names[i].sum.durations);
 	part->n_names = 0;
+	part->n_bytes = 0;
 }
 
 void ts_sum_part_deinit(struct ts_sum_part *part)
@@ -38,7 +39,8 @@ void ts_sum_part_deinit(struct ts_sum_part *part)
 
 bool ts_sum_part_is_large(const struct ts_sum_part *part)
 {
-	return part->n_names > TS_SUM_PART_NAMES / 2 || part->n_sites > TS_SUM_PART_SITES / 2;
+	return part->n_names > TS_SUM_PART_NAMES / 2 || part->n_sites > TS_SUM_PART_SITES / 2 ||
+	       part->n_bytes > TS_SUM_PART_BYTES / 2;
 }
 
 void ts_sum_part_clear(struct ts_sum_part *part)
@@ -83,14 +85,20 @@ static int find_name(struct ts_sum_part *part, uint32_t type, uint64_t key, uint
 	return 0;
 }
 
-static int add_sum(struct ts_row_sum *sum, uint64_t ns, uint64_t bytes)
+static int add_sum(struct ts_sum_part *part, uint32_t name, uint64_t ns, uint64_t bytes)
 {
+	struct ts_row_sum *sum = &part->names[name].sum;
+	const uint64_t n_before = sum->durations.n_bytes;
+	int r;
+
 	sum->count++;
 	sum->total_ns += ns;
 	sum->bytes += bytes;
 	sum->min_ns = ns < sum->min_ns ? ns : sum->min_ns;
 	sum->max_ns = ns > sum->max_ns ? ns : sum->max_ns;
-	return ts_durations_add(&sum->durations, ns);
+	r = ts_durations_add(&sum->durations, ns);
+	part->n_bytes += sum->durations.n_bytes - n_before;
+	return r ? r : part->n_bytes > TS_SUM_PART_BYTES ? TS_SBT_E_LIMIT : 0;
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
@@ -201,7 +209,7 @@ static int add_sample(struct ts_sum_part *part, const struct ts_sbt_row *row)
 	int r = find_name(part, row->type, (uint64_t)row->session << 32 | sample->stack,
 			  &site.name);
 
-	r = r ? r : add_sum(&part->names[site.name].sum, sample->period_ns, 0);
+	r = r ? r : add_sum(part, site.name, sample->period_ns, 0);
 	return r ? r : ts_sum_part_add_site(part, &site);
 }
 
@@ -233,7 +241,7 @@ int ts_sum_part_add(struct ts_sum_part *part, const struct ts_sbt_row *row)
 		return 0;
 	r = find_name(part, row->type, key, &name);
 	r = r ? r
-	      : add_sum(&part->names[name].sum,
+	      : add_sum(part, name,
 			ts_row_end_ns(row->schema, row->any) - ts_row_start_ns(row->any),
 			row->type == TS_ROW_RANGE ? 0 : bytes_of(row));
 	return !r && TS_ROW_BIT(row->type) & TYPES_LAUNCHED ? add_launched(part, row, name) : r;

@@ -14,6 +14,7 @@
 #define TS_SUM_PART_NAMES (1u << 16)
 #define TS_SUM_PART_SITES (1u << 16)
 #define TS_SUM_PART_LATER (1u << 16)
+#define TS_SUM_PART_BYTES (24u << 20) /* of durations */
 
 struct ts_sum_name {
 	uint32_t type;
@@ -54,6 +55,7 @@ struct ts_sum_part {
 	bool is_first;	    /* no call is in an earlier part */
 	struct ts_launchers launchers;
 	uint64_t n_rows;
+	uint64_t n_bytes; /* memory of the durations */
 };
 
 /* `launches`: rows get the stacks of their calls. */

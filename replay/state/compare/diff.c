@@ -580,15 +580,26 @@ static void *collect(void *data)
 	return NULL;
 }
 
-/* Each side has half of the threads, and only the caller's thread reports progress. */
-static void lend(const struct ts_diff_runs runs[2], bool is_end)
+/*
+ * Each side has half of the threads. Only the caller's thread reports progress: that of the first
+ * side as it reads it, and that of the second one at the end.
+ */
+static void lend(const struct ts_diff_runs runs[2])
 {
-	for (unsigned side = 0; side < 2; side++)
-		for (size_t i = 0; i < runs[side].n; i++)
-			if (is_end)
-				ts_sbt_reader_lend_end(runs[side].readers[i]);
-			else
-				ts_sbt_reader_lend(runs[side].readers[i], ts_sbt_max_threads() / 2);
+	const unsigned n_threads = ts_sbt_max_threads() / 2;
+
+	for (size_t i = 0; i < runs[0].n; i++)
+		ts_sbt_reader_limit_threads(runs[0].readers[i], n_threads);
+	for (size_t i = 0; i < runs[1].n; i++)
+		ts_sbt_reader_lend(runs[1].readers[i], n_threads);
+}
+
+static void lend_end(const struct ts_diff_runs runs[2])
+{
+	for (size_t i = 0; i < runs[0].n; i++)
+		ts_sbt_reader_limit_threads(runs[0].readers[i], 0);
+	for (size_t i = 0; i < runs[1].n; i++)
+		ts_sbt_reader_lend_end(runs[1].readers[i]);
 }
 
 /* Reads the sides, both at once if that pays. */
@@ -600,15 +611,15 @@ static int read_sides(struct diffing *diffing, const struct ts_diff_runs runs[2]
 	pthread_t thread;
 
 	if (is_thread) {
-		lend(runs, false);
+		lend(runs);
 		is_thread = !ts_sbt_thread_start(&thread, collect, &sides[1]);
 		if (!is_thread)
-			lend(runs, true);
+			lend_end(runs);
 	}
 	collect(&sides[0]);
 	if (is_thread) {
 		pthread_join(thread, NULL);
-		lend(runs, true);
+		lend_end(runs);
 	} else if (!sides[0].result) {
 		collect(&sides[1]);
 	}

@@ -69,6 +69,7 @@ struct finder {
 	uint64_t n_recent;
 	struct ts_blame_gap *found;
 	size_t n_found, n_found_allocated;
+	uint64_t n_items;   /* of the relay, up to the one that ended the window */
 	bool is_behind;	    /* an operation began at or after the window's end */
 	uint64_t n_awaited; /* streams whose `last` is awaited; valid if is_behind */
 	uint64_t n_ids;
@@ -414,6 +415,7 @@ static int take_item(void *data, void *at)
 	const struct ts_state_item *item = at;
 	struct finder *finder = data;
 
+	finder->n_items++;
 	return item->has_op ? take_op(finder, &item->op) : 0;
 }
 
@@ -426,7 +428,11 @@ static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
 					 {take_item, finder, false}};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
 	ts_cleanup(ts_relay_freep) struct ts_relay *relay = NULL;
-	bool is_damaged = false;
+	/*
+	 * Items before the first damaged block. With threads, this loop also reads some rows behind
+	 * the window, where damage does not count.
+	 */
+	uint64_t n_put = 0, n_whole = UINT64_MAX;
 	struct ts_sbt_row row;
 	int r = ts_state_machine_new(&machine), error;
 
@@ -437,18 +443,20 @@ static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
-			is_damaged = true;
+			n_whole = n_put < n_whole ? n_put : n_whole;
 			r = 0;
 			continue;
 		}
 		r = r ? r : ts_state_machine_join(machine, &row, ts_relay_item(relay));
-		if (r == 1)
+		if (r == 1) {
+			n_put++;
 			r = ts_relay_put(relay);
+		}
 	}
 	error = relay ? ts_relay_end(relay) : 0;
 	if ((error && error != TS_SBT_E_END) || r != TS_SBT_E_END)
 		return error && error != TS_SBT_E_END ? error : r;
-	finder->gaps->is_damaged = is_damaged;
+	finder->gaps->is_damaged = n_whole < (error ? finder->n_items : UINT64_MAX);
 	/* Calls without device rows have no time at which they would touch a window. */
 	if (!finder->options->from_ns && !finder->options->to_ns)
 		ts_doubts_finish(&finder->gaps->doubts, machine);

@@ -8,6 +8,7 @@
 #include "replay/state/segments/borders.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Least rows of a segment, and rows of its warm-up: a few percent, and more than a queue holds. */
@@ -15,6 +16,9 @@
 #define WARM_ROWS (32u * 1024)
 /* Rows of a segment, if there are enough: more of them make the threads' loads more equal. */
 #define MAX_ROWS (4u * 1024 * 1024)
+
+/* A border without a warm-up is tried again after this part of the least segment. */
+#define TRIES 16u
 
 /* Blocks before a border whose rows are counted for its warm-up: all that may reach it. */
 #define NEAR_BLOCKS 256u
@@ -82,18 +86,24 @@ static double count_rows(const struct begin *begins, size_t i, uint64_t from_ns)
 	return n_rows;
 }
 
-/* Adds a border before block `i`, if its warm-up lies within the segment before. */
-static void add_border(struct ts_segment_plan *plans, size_t *n, const struct begin *begins,
+/*
+ * Adds a border before block `i`. Returns false if its warm-up does not lie within the segment
+ * before.
+ */
+static bool add_border(struct ts_segment_plan *plans, size_t *n, const struct begin *begins,
 		       size_t i, uint64_t n_warm_rows)
 {
 	struct ts_segment_plan *last = &plans[*n - 1];
-	uint64_t from_ns = begins[i].ns, warm_ns, span_ns = 2;
+	const uint64_t from_ns = begins[i].ns, all_ns = from_ns - last->from_ns;
+	uint64_t warm_ns, span_ns = 2;
 
-	while (span_ns < from_ns - last->from_ns &&
-	       count_rows(begins, i, from_ns - span_ns) < (double)n_warm_rows)
+	while (span_ns < all_ns && count_rows(begins, i, from_ns - span_ns) < (double)n_warm_rows) {
+		if (span_ns > all_ns / 2)
+			return false;
 		span_ns *= 2;
-	if (span_ns >= from_ns - last->from_ns)
-		return;
+	}
+	if (span_ns >= all_ns)
+		return false;
 	warm_ns = from_ns - span_ns;
 	last->next_warm_ns = warm_ns;
 	last->end_ns = from_ns;
@@ -101,6 +111,7 @@ static void add_border(struct ts_segment_plan *plans, size_t *n, const struct be
 						 .floor_ns = warm_ns + span_ns / 2,
 						 .from_ns = from_ns,
 						 .next_warm_ns = UINT64_MAX};
+	return true;
 }
 
 int ts_segment_plans(struct ts_sbt_reader *reader, const struct ts_segments_options *options,
@@ -110,7 +121,7 @@ int ts_segment_plans(struct ts_sbt_reader *reader, const struct ts_segments_opti
 	const uint64_t n_warm_rows = options->n_warm_rows ? options->n_warm_rows : WARM_ROWS;
 	struct begin *begins = malloc((ts_sbt_reader_n_blocks(reader) + 1) * sizeof(*begins));
 	struct ts_segment_plan *plans = NULL;
-	uint64_t n_rows, n_segments = 0, sum = 0;
+	uint64_t n_rows, n_segments = 0, sum = 0, next = 0;
 	size_t n_blocks, n = 1;
 
 	if (!begins)
@@ -123,8 +134,10 @@ int ts_segment_plans(struct ts_sbt_reader *reader, const struct ts_segments_opti
 	if (plans)
 		plans[0].next_warm_ns = UINT64_MAX;
 	for (size_t i = 0; plans && i < n_blocks; i++) {
-		if (sum >= n_rows / n_segments * n && n < n_segments)
-			add_border(plans, &n, begins, i, n_warm_rows);
+		/* In a trace of tiny blocks, no border has a warm-up; few of them are tried. */
+		if (sum >= next && sum >= n_rows / n_segments * n && n < n_segments &&
+		    !add_border(plans, &n, begins, i, n_warm_rows))
+			next = sum + min_rows / TRIES;
 		sum += begins[i].n_rows;
 	}
 	free(begins);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads and their queue of jobs: see jobs.h. verify.c and ahead.c call this module.
+ * Threads and their queue of jobs: see jobs.h. verify.c, prefetch.c and slices.c call this
+ * module; ahead.c and replay/ start threads with it.
  *
  *     added by the caller --> waiting --> running in a thread --> done --> taken by the caller
  *     n_added                 n_started                                    n_taken

@@ -324,8 +324,8 @@ static int take_job(struct ts_slices *slices, struct ts_jobs *jobs)
 		reader->error = job->error;
 	else
 		r = slices->work->merge(slices->parts[job->slice], slices->work->data);
-	if (!r && reader->on_rows)
-		reader->on_rows((uint32_t)slices->n_rows[job->slice], reader->on_rows_data);
+	if (!r)
+		ts_sbt_reader_report(reader, slices->n_rows[job->slice]);
 	free_part(slices, job->slice);
 	return r;
 }

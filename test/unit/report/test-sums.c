@@ -6,6 +6,7 @@
 #include "test/unit/harness.h"
 
 #include "replay/report/rows/rowsums.h"
+#include "replay/report/rows/sumpart.h"
 #include "sbt/slices.h"
 #include "test/unit/sbt/sbt-test.h"
 
@@ -384,4 +385,27 @@ TS_TEST(launchers_are_known_after_damage)
 	ts_resolver_free(resolver);
 	ts_sbt_reader_free(reader);
 	close(fd);
+}
+
+/* Rows of many names whose lengths are far apart take a table each. */
+TS_TEST(the_memory_of_a_part_is_bounded)
+{
+	struct ts_sum_part part = {0};
+	int r = ts_sum_part_init(&part, false, true);
+
+	for (uint32_t i = 0; !r && i < TS_SUM_PART_NAMES * 200; i++) {
+		const struct ts_row_kernel kernel = {.end_ns = UINT64_C(1) << i % 60,
+						     .name = 1 + i / 200};
+		const struct ts_sbt_row row = {.type = TS_ROW_KERNEL,
+					       .schema = ts_row_schema(TS_ROW_KERNEL),
+					       .any = &kernel};
+
+		r = ts_sum_part_add(&part, &row);
+	}
+	ts_check_int(r, TS_SBT_E_LIMIT);
+	ts_check(part.n_names > 100 && part.n_names < 1000);
+	ts_check(ts_sum_part_is_large(&part));
+	ts_sum_part_clear(&part);
+	ts_check(!ts_sum_part_is_large(&part));
+	ts_sum_part_deinit(&part);
 }

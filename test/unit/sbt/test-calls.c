@@ -322,3 +322,46 @@ TS_TEST(the_first_call_of_an_id)
 	}
 	free(calls);
 }
+
+/* Appends a block of one row whose columns are all missing. */
+static void append_block(struct ts_buffer *file, struct ts_sbt_block_header *header)
+{
+	uint8_t bytes[TS_SHORT_MAX_HEADER];
+
+	header->n_rows = 1;
+	header->payload_checksum = ts_crc32c(NULL, 0);
+	ts_check_int(ts_buffer_append(file, bytes, ts_short_header_put(header, bytes)), 0);
+}
+
+/*
+ * After a gap in the numbers, blocks refer to calls that are missing. A search of all blocks for
+ * each of them would take hours.
+ */
+TS_TEST(many_blocks_without_their_calls)
+{
+	enum {
+		N = 30000,
+		GAP = 1 << 20
+	};
+	struct ts_buffer file = {0};
+	struct ts_sbt_verify_report report;
+	uint8_t header[TS_SBT_HEADER_BYTES], uuid[16];
+	int fd = test_file();
+
+	ts_check_int(ts_sbt_write_file_header(fd, true, uuid), 0);
+	ts_check(pread(fd, header, sizeof(header), 0) == sizeof(header));
+	ts_check_int(ts_buffer_append(&file, header, sizeof(header)), 0);
+	for (uint32_t i = 0; i < 2 * N; i++) {
+		struct ts_sbt_block_header block = {.sequence = i ? GAP + i : 0};
+
+		block.type = i < N ? TS_ROW_API : TS_ROW_KERNEL;
+		block.calls = i < N ? 0 : TS_CALLS_PACK(i + 5, TS_CALLS_END);
+		append_block(&file, &block);
+	}
+	ts_check(pwrite(fd, file.bytes, file.n, 0) == (ssize_t)file.n);
+	ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+	ts_check(report.n_findings >= N);
+	ts_check_int(report.n_blocks, 2 * N);
+	ts_buffer_deinit(&file);
+	close(fd);
+}

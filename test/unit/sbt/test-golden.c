@@ -5,6 +5,8 @@
  */
 #include "test/unit/harness.h"
 
+#include "sbt/append.h"
+#include "sbt/format.h"
 #include "sbt/verify.h"
 #include "test/unit/sbt/golden-dump.h"
 #include "test/unit/sbt/sbt-test.h"
@@ -169,4 +171,74 @@ TS_TEST(parts)
 {
 	check_parts("parts.1", "parts");
 	check_parts("short-parts.1", "short-parts");
+}
+
+static uint64_t features_of(int fd)
+{
+	struct ts_sbt_file_header header;
+
+	ts_check(pread(fd, &header, sizeof(header), 0) == sizeof(header));
+	return header.incompatible_flags;
+}
+
+static bool has_dictionary(int fd)
+{
+	struct ts_sbt_reader *reader;
+	bool found = false;
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+		found |= ts_sbt_reader_block(reader, i)->flags & TS_SBT_BLOCK_DICTIONARY;
+	ts_sbt_reader_free(reader);
+	return found;
+}
+
+static int copy_of(const char *name)
+{
+	int from = open(path_of(name), O_RDONLY | O_CLOEXEC), fd;
+	uint8_t *bytes;
+	size_t n;
+
+	ts_check(from >= 0);
+	bytes = test_contents(from, &n);
+	fd = test_file_of(bytes, n);
+	free(bytes);
+	close(from);
+	return fd;
+}
+
+/* The header of a file names all that a reader must know, also after additions. */
+TS_TEST(additions_keep_the_features)
+{
+	static const struct {
+		const char *name;
+		uint64_t features;
+	} files[] = {
+		{"every-type.sbt", 0},
+		{"short-every-type.sbt", TS_SBT_INCOMPATIBLE_SHORT},
+		{"short-calls.sbt", TS_SBT_INCOMPATIBLE_SHORT | TS_SBT_INCOMPATIBLE_CALLS},
+		{"short-dictionary.sbt", TS_SBT_INCOMPATIBLE_KNOWN},
+	};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(files); i++) {
+		int fd = copy_of(files[i].name);
+		struct ts_row_image image = {.image = 1};
+		struct ts_sbt_verify_report report;
+		struct ts_sbt_append *append;
+
+		ts_check_int(features_of(fd), files[i].features);
+		ts_check_int(ts_sbt_append_new(fd, &append, NULL), 0);
+		ts_check_int(ts_sbt_append_string(append, "/lib/x86_64-linux-gnu/libzstd.so.1", 34,
+						  &image.path),
+			     0);
+		ts_check_int(ts_sbt_append_row(append, TS_ROW_IMAGE, &image), 0);
+		ts_check_int(ts_sbt_append_commit(append, NULL), 0);
+		ts_sbt_append_free(append);
+		ts_check_int(features_of(fd), files[i].features);
+		ts_check_int(has_dictionary(fd),
+			     files[i].features & TS_SBT_INCOMPATIBLE_DICTIONARY ? 1 : 0);
+		ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+		ts_check_int(report.n_findings, 0);
+		close(fd);
+	}
 }

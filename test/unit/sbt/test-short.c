@@ -45,7 +45,7 @@ TS_TEST(headers)
 	for (int i = 0; i < 300; i++) {
 		struct ts_sbt_block_header header = {
 			.type = (uint16_t)test_random(&state),
-			.flags = (uint16_t)(test_random(&state) & TS_SBT_BLOCK_FLAGS),
+			.flags = (uint16_t)(test_random(&state) & TS_SBT_SHORT_BLOCK_FLAGS),
 			.n_columns = (uint16_t)(test_random(&state) % 20),
 			.session = (uint32_t)test_value(&state, (unsigned)i),
 			.n_rows = (uint32_t)(test_random(&state) % (TS_SBT_MAX_ROWS + 1)),
@@ -58,10 +58,30 @@ TS_TEST(headers)
 			.raw_bytes = 480 + test_random(&state) % 100000,
 			.stored_bytes = test_random(&state) % 480,
 			.payload_checksum = (uint32_t)test_random(&state),
+			.calls = (uint32_t)test_value(&state, (unsigned)i + 6),
 		};
 
 		check_header(&header);
 	}
+}
+
+/* The flag CALLS without calls is no valid header. */
+TS_TEST(a_header_without_its_calls)
+{
+	struct ts_sbt_block_header header = {.type = TS_ROW_KERNEL, .calls = 4}, got;
+	uint8_t bytes[TS_SHORT_MAX_HEADER];
+	unsigned n = ts_short_header_put(&header, bytes);
+	const char *why = NULL;
+	uint32_t checksum;
+
+	ts_check_int(ts_block_header_parse(bytes, n, &got, &why), 0);
+	ts_check_int(got.calls, 4);
+	ts_check_int(bytes[n - 9], 4);
+	bytes[n - 9] = 0;
+	checksum = ts_crc32c(bytes, n - 4);
+	memcpy(bytes + n - 4, &checksum, sizeof(checksum));
+	ts_check_int(ts_block_header_parse(bytes, n, &got, &why), TS_SBT_E_CORRUPT);
+	ts_check_str(why, "a block header does not say where its calls are");
 }
 
 /* A directory of random columns, each of which has bytes of its encoding. */
@@ -119,7 +139,7 @@ TS_TEST(directories)
 	}
 }
 
-/* Files that were written with another dictionary would be unreadable. */
+/* Files that were written with another dictionary would be unreadable. FORMAT.md has the sums. */
 TS_TEST(the_dictionary_stays)
 {
 	size_t n;

@@ -562,3 +562,55 @@ TS_TEST(empty_traces)
 	ts_check(!diff->has_first);
 	ts_diff_free(diff);
 }
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+struct progress {
+	uint64_t n_calls, n_rows, most;
+};
+
+static void on_rows(uint32_t n_rows, void *data)
+{
+	struct progress *progress = data;
+
+	/* Only the caller's thread calls. */
+	ts_check_int(gettid(), getpid());
+	progress->n_calls++;
+	progress->n_rows += n_rows;
+	progress->most = n_rows > progress->most ? n_rows : progress->most;
+}
+
+/* Two threads read the sides, and the caller learns of the rows. */
+TS_TEST(progress_of_two_threads)
+{
+	enum {
+		N = 600000
+	};
+	const struct ts_diff_options options = {.alpha = 0.01, .least = 0.01};
+	struct progress progress[2] = {{0}};
+	struct ts_sbt_reader *readers[2];
+	const struct ts_diff_runs runs[2] = {{&readers[0], 1}, {&readers[1], 1}};
+	struct ts_diff *diff;
+	unsigned at;
+	size_t run;
+
+	ts_check_int(setenv("TRACESMITH_THREADS", "2", 1), 0);
+	for (unsigned side = 0; side < 2; side++) {
+		struct making making = begin();
+
+		for (unsigned i = 0; i < N; i++)
+			kernel(&making, "k", 1, 100);
+		readers[side] = end(&making);
+		ts_sbt_reader_watch(readers[side], on_rows, &progress[side]);
+	}
+	ts_check_int(ts_diff_read(runs, &options, &diff, &at, &run), 0);
+	for (unsigned side = 0; side < 2; side++) {
+		ts_check_int(diff->totals[side].n_ops, N);
+		/* The string is a row, too. */
+		ts_check(progress[side].n_rows >= N && progress[side].n_rows < N + 9);
+		ts_sbt_reader_free(readers[side]);
+	}
+	/* The first side's rows are reported as they are read. */
+	ts_check(progress[0].n_calls > 5 && progress[0].most < N / 5);
+	ts_diff_free(diff);
+}

@@ -222,3 +222,83 @@ TS_TEST(windows_have_the_gaps_of_the_whole)
 		}
 	}
 }
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+/* More than the operations that a relay passes on before it has threads. */
+#define N_LONG	   70000u
+#define WINDOW_OPS 68000u
+#define WHOLE_OPS  68050u /* later ones are damaged */
+#define STEP_NS	   1000u
+
+static int make_long_trace(void)
+{
+	const struct ts_row_session row = {.pid = 500, .start_ns = 1};
+	struct ts_sbt_session_writer *session;
+	struct ts_sbt_writer *writer;
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	for (uint64_t i = 0; i < N_LONG; i++) {
+		const struct ts_row_kernel kernel = {.start_ns = STEP_NS * i,
+						     .end_ns = STEP_NS * i + STEP_NS / 2,
+						     .op_id = i + 1,
+						     .context = 1,
+						     .stream = STREAM};
+
+		if (i == WHOLE_OPS)
+			ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &kernel), 0);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	return fd;
+}
+
+/* Damages the last block of kernels. */
+static void damage(int fd)
+{
+	const uint8_t bad[4] = {0xde, 0xad, 0xbe, 0xef};
+	const struct ts_sbt_block *block = NULL;
+	struct ts_sbt_reader *reader;
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+		if (ts_sbt_reader_block(reader, i)->type == TS_ROW_KERNEL)
+			block = ts_sbt_reader_block(reader, i);
+	ts_check_int(block->n_rows, N_LONG - WHOLE_OPS);
+	ts_check(pwrite(fd, bad, 4, (off_t)(block->off + block->bytes / 2)) == 4);
+	ts_sbt_reader_free(reader);
+}
+
+/* With threads, rows behind the window are read, too. Their damage is not the window's. */
+TS_TEST(damage_behind_a_window_does_not_count)
+{
+	static const char *const threads[] = {"1", "4", "16"};
+	struct ts_sbt_reader *reader;
+	int fd = make_long_trace();
+
+	damage(fd);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	for (size_t i = 0; i < TS_ARRAY_LEN(threads); i++) {
+		struct ts_gaps_options window = {.least_ns = 1, .max_longest = 3};
+		struct ts_gaps *gaps;
+
+		ts_check_int(setenv("TRACESMITH_THREADS", threads[i], 1), 0);
+		window.to_ns = STEP_NS * WINDOW_OPS;
+		ts_check_int(ts_gaps_read(reader, &window, &gaps), 0);
+		ts_check_int(gaps->n, WINDOW_OPS);
+		ts_check(!gaps->is_damaged);
+		ts_gaps_free(gaps);
+		window.to_ns = STEP_NS * N_LONG;
+		ts_check_int(ts_gaps_read(reader, &window, &gaps), 0);
+		ts_check_int(gaps->n, WHOLE_OPS - 1);
+		ts_check(gaps->is_damaged);
+		ts_gaps_free(gaps);
+	}
+	ts_sbt_reader_free(reader);
+	close(fd);
+}

@@ -10,7 +10,7 @@
 #include "proto/abi/vendor/cupti_activity.h"
 #include "replay/state/gaps/in-segments.h"
 #include "replay/state/overview/passes.h"
-#include "replay/state/segments/segments.h"
+#include "replay/state/segments/borders.h"
 #include "test/unit/sbt/sbt-test.h"
 
 #define MAX_STREAMS 12u
@@ -483,4 +483,40 @@ TS_TEST(segments_give_the_results_of_one_machine)
 	/* Some programs are regular enough for such short warm-ups. */
 	ts_check(n < 500 || only ||
 		 (n_timelines > n / 10 && n_gaps > n / 20 && n_overviews > n / 50));
+}
+
+/* Times of a damaged clock, further apart than half of all time, have no warm-up. */
+TS_TEST(times_far_apart)
+{
+	const struct ts_segments_options few = {.n_rows = 100, .n_warm_rows = 50};
+	const struct ts_row_session row = {.pid = 1};
+	struct ts_segment_plan *plans;
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_writer *writer;
+	struct state state = {0};
+	int fd = test_file();
+	size_t n;
+
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &state.session), 0);
+	for (uint64_t i = 0; i < 300; i++) {
+		struct ts_row_kernel kernel = {.op_id = i + 1, .start_ns = 1000 + 100 * i};
+
+		kernel.start_ns += i < 204 ? 0 : UINT64_C(3) << 62;
+		kernel.end_ns = kernel.start_ns + 50;
+		add(&state, TS_ROW_KERNEL, &kernel);
+	}
+	ts_sbt_session_writer_free(state.session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_segment_plans(reader, &few, 16, &plans, &n), 0);
+	ts_check(n > 1);
+	for (size_t i = 1; i < n; i++)
+		ts_check(plans[i - 1].from_ns < plans[i].warm_ns &&
+			 plans[i].warm_ns < plans[i].floor_ns &&
+			 plans[i].floor_ns < plans[i].from_ns);
+	free(plans);
+	ts_sbt_reader_free(reader);
+	close(fd);
 }

@@ -113,6 +113,12 @@ TS_TEST(many_cpus_have_shorter_lanes)
 	ts_check_int(ts_bpf_lane_events(64), 2048);
 	ts_check_int(ts_bpf_lane_events(256), 512);
 	ts_check_int(ts_bpf_lane_events(8192), 128);
+	/* README.md names these numbers. */
+	ts_check_int(sizeof(struct ts_bpf_off_cpu), 144);
+	ts_check_int(ts_bpf_lane_events(56), 4096);
+	ts_check_int(ts_bpf_lane_events(57), 2048);
+	ts_check(1820 * ts_bpf_lane_events(1820) * sizeof(struct ts_bpf_off_cpu) <= 32u << 20);
+	ts_check(1821 * ts_bpf_lane_events(1821) * sizeof(struct ts_bpf_off_cpu) > 32u << 20);
 }
 
 TS_TEST(no_lanes)
