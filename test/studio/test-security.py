@@ -3,6 +3,7 @@
 """Studio's server refuses all but its own page: a missing or wrong token, other names (DNS rebinding), other origins, other methods, other
 users of the machine. Hostile requests get an error, and the server lives on."""
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -155,12 +156,31 @@ class Security(harness.Case):
     def test_silent_clients(self):
         """Connections that send nothing, or a little, do not keep the page from its answers."""
         with contextlib.ExitStack() as stack:
-            for i in range(40):
+            for i in range(200):
                 sock = stack.enter_context(socket.create_connection(('127.0.0.1', self.server.port)))
                 sock.sendall([b'', b'GET /api/tra', b'POST /api/ask HTTP/1.1\r\nContent-Length: 100\r\n\r\n{'][i % 3])
             begin = time.monotonic()
             self.assertEqual(self.server.ask('/api/trace').status, 200)
             self.assertLess(time.monotonic() - begin, 10)
+
+    def test_many_connections(self):
+        """However many connections browsers keep, a further one is answered, and the server keeps few."""
+        with contextlib.ExitStack() as stack:
+            connections = [http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=20) for _ in range(300)]
+            for connection in connections:
+                stack.enter_context(contextlib.closing(connection))
+                connection.request('GET', '/api/trace', headers={'Authorization': 'Bearer ' + self.server.token})
+                answer = connection.getresponse()
+                answer.read()
+                self.assertEqual(answer.status, 200)
+            kept = [connection for connection in connections if connection.sock]
+            self.assertTrue(1 <= len(kept) <= 64, len(kept))
+            script = self.server.ask('/studio.js', token=False)
+            self.assertEqual((script.status, len(script.body)), (200, int(script.headers['content-length'])))
+            # Those that were kept are of use.
+            for connection in kept:
+                connection.request('GET', '/')
+                self.assertEqual(connection.getresponse().status, 200)
 
     def test_only_this_machine(self):
         """The port is that of the loopback interface."""

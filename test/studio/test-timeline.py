@@ -388,6 +388,26 @@ class Timeline(pages.Case):
         page.wait('[...document.querySelectorAll("#panel-body .frame")].map(e => e.innerText).join() === %s' % json.dumps(','.join(before)))
 
     @THOROUGH
+    def test_flame_graph_of_narrow_frames(self):
+        """A frame that is drawn only when its caller is zoomed: zoomed out, the caller has the focus."""
+        page, _ = self.open('train')
+        page.run('''(others => { window.fetch = (address, options) => !/flame[?]/.test(address) ? others(address, options) :
+            Promise.resolve(new Response(JSON.stringify({unit: 'ns', frames: [{parent: 0, name: 'most', kind: 'native', weight: 1000000},
+                {parent: 0, name: 'caller', kind: 'native', weight: 9000}, {parent: 2, name: 'narrow', kind: 'operation', weight: 1000}]})));
+        })(window.fetch.bind(window))''')
+        self.tab(page, 'span')
+        frame = '[...document.querySelectorAll("#panel-body .frame")].find(e => e.title.startsWith("%s"))'
+        page.wait(frame % 'caller')
+        self.assertFalse(page.run('!!' + frame % 'narrow'))
+        page.run('(e => e.click())(%s)' % frame % 'caller')
+        page.wait(frame % 'narrow')
+        page.run('(e => e.click())(%s)' % frame % 'narrow')
+        page.wait('(e => e.style.width === "100%%")(%s)' % (frame % 'narrow'))
+        page.key('Enter')
+        page.wait('!(%s)' % frame % 'narrow')
+        self.assertTrue(page.run('document.activeElement.title.startsWith("caller")'), page.focused())
+
+    @THOROUGH
     def test_two_traces_aligned(self):
         """By the second launch of a kernel: both begin at the same place."""
         names = ('pipeline', 'pipeline-longer')

@@ -46,6 +46,7 @@ struct last {
 	/* In a segment: no known operation ends after old_ns, so the last one may be older. */
 	bool is_open;
 	bool is_awaited; /* the gap behind it overlaps the window's end, and was not seen yet */
+	bool is_counted; /* an operation of the stream touches the window */
 };
 
 /*
@@ -70,6 +71,7 @@ struct finder {
 	struct ts_blame_gap *found;
 	size_t n_found, n_found_allocated;
 	uint64_t n_items;   /* of the relay, up to the one that ended the window */
+	bool stops;	    /* with the last gap of the window */
 	bool is_behind;	    /* an operation began at or after the window's end */
 	uint64_t n_awaited; /* streams whose `last` is awaited; valid if is_behind */
 	uint64_t n_ids;
@@ -315,11 +317,13 @@ static bool touches_window(const struct ts_gaps_options *options, const struct t
 }
 
 static void count_op(const struct ts_gaps_options *options, struct ts_gap_stream *stream,
-		     const struct ts_state_op *op)
+		     struct last *last, const struct ts_state_op *op)
 {
 	/* In a window, the stream's first operation may precede the first one that counts. */
-	if (!stream->n_ops++ && options->from_ns)
+	if (!last->is_counted && options->from_ns)
 		stream->from_ns = stream->to_ns = op->start_ns;
+	last->is_counted = true;
+	stream->n_ops++;
 	if (op->end_ns <= stream->to_ns)
 		return;
 	stream->busy_ns +=
@@ -373,7 +377,7 @@ static int take_op(struct finder *finder, const struct ts_state_op *op)
 	uint32_t i;
 	int r;
 
-	if (options->to_ns && op->start_ns >= options->to_ns && !finder->is_behind)
+	if (finder->stops && options->to_ns && op->start_ns >= options->to_ns && !finder->is_behind)
 		pass_window(finder);
 	r = find_stream(finder, op, &i, &is_new);
 	if (r)
@@ -387,13 +391,16 @@ static int take_op(struct finder *finder, const struct ts_state_op *op)
 			r = add_gap(finder, op, i, last);
 	}
 	if (is_counted)
-		count_op(options, &finder->gaps->streams[i], op);
+		count_op(options, &finder->gaps->streams[i], last, op);
 	if (is_gap || is_counted)
 		ts_doubts_add(&finder->gaps->doubts, op);
 	finder->n_awaited -= last->is_awaited;
 	last->is_awaited = false;
-	if (op->end_ns > last->end_ns)
-		*last = (struct last){.op_id = op->op_id, .end_ns = op->end_ns};
+	if (op->end_ns > last->end_ns) {
+		last->op_id = op->op_id;
+		last->end_ns = op->end_ns;
+		last->is_open = false;
+	}
 	finder->recent[finder->n_recent++ % RECENT] = (struct recent){
 		.end_ns = op->end_ns,
 		.op_id = op->op_id,
@@ -467,7 +474,12 @@ static int find_gaps(struct finder *finder, struct ts_sbt_reader *reader)
 
 /* More gaps of one segment, or a longer list, take too much memory for many segments. */
 #define MAX_SEGMENT_GAPS (TS_GAPS_MAX / 8)
-#define MAX_LONGEST	 1024u
+#define MAX_LONGEST	 2048u
+/*
+ * Rows behind a window that are read with it. Nearly always, they have the next operation of each
+ * stream.
+ */
+#define TAIL_ROWS (128u * 1024)
 
 static int finder_init(struct finder *finder, const struct ts_gaps_options *options)
 {
@@ -556,6 +568,8 @@ static int join_deferred(struct finder *all, const struct deferred *deferred, ui
 	/* A dependency that ended by old_ns may be missing, and may explain a part of the gap. */
 	if (last->end_ns < old_ns && op->call_ns < old_ns && !(op->unsure & TS_STATE_UNSURE_CALL))
 		return TS_SEGMENTS_NONE;
+	if (!touches_window(all->options, op))
+		ts_doubts_add(&all->gaps->doubts, op);
 	gap = make_gap(deferred->recent, RECENT, op, last);
 	r = push_gap(all, &gap, stream);
 	if (!r)
@@ -596,18 +610,30 @@ static int join_gaps(struct finder *all, struct finder *finder, const struct joi
 	return r;
 }
 
+/* Adds the operations of a segment that count. */
+static void join_counts(struct ts_gap_stream *to, const struct ts_gap_stream *stream,
+			bool has_window)
+{
+	if (!stream->n_ops)
+		return;
+	if (!to->n_ops && has_window) {
+		to->from_ns = stream->from_ns;
+		to->to_ns = stream->to_ns;
+	}
+	to->n_ops += stream->n_ops;
+	to->busy_ns += stream->busy_ns;
+	if (stream->to_ns > to->to_ns)
+		to->to_ns = stream->to_ns;
+}
+
 static void join_streams(struct finder *all, const struct finder *finder,
 			 const struct joined *streams)
 {
 	for (size_t i = 0; i < finder->gaps->n_streams; i++) {
-		const struct ts_gap_stream *stream = &finder->gaps->streams[i];
-		struct ts_gap_stream *to = &all->gaps->streams[streams[i].stream];
 		struct last *last = &all->lasts[streams[i].stream];
 
-		to->n_ops += stream->n_ops;
-		to->busy_ns += stream->busy_ns;
-		if (stream->to_ns > to->to_ns)
-			to->to_ns = stream->to_ns;
+		join_counts(&all->gaps->streams[streams[i].stream], &finder->gaps->streams[i],
+			    all->options->from_ns);
 		if (streams[i].is_new || finder->lasts[i].end_ns > last->end_ns)
 			*last = finder->lasts[i];
 		last->is_open = false;
@@ -636,14 +662,59 @@ static int join_segment(void *data, void *consumer, const struct ts_segments_cou
 		join_streams(all, finder, streams);
 	free(streams);
 	ts_doubts_join(&all->gaps->doubts, &finder->gaps->doubts);
+	/* As in find_gaps(). */
+	if (all->options->from_ns || all->options->to_ns)
+		return r;
 	all->gaps->doubts.n_unanswered += (uint64_t)counts->n_unanswered;
 	all->gaps->doubts.n_twice += counts->n_twice;
 	return r;
 }
 
-/* As find_gaps(), in segments. TS_SEGMENTS_NONE: no result, and the finder is used up. */
+/* Returns a time by which n_rows begin after the window; 0: the trace's end. */
+static uint64_t find_tail(const struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
+			  uint64_t n_rows)
+{
+	const uint64_t from_ns = options->to_ns;
+
+	for (uint64_t span_ns = 1024; from_ns && span_ns < UINT64_MAX / 4; span_ns *= 2) {
+		uint64_t n = 0, latest_ns = 0;
+
+		for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
+			const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
+
+			if (!ts_row_is_event(block->type) ||
+			    !(TS_STATE_MACHINE_ROWS & TS_ROW_BIT(block->type)))
+				continue;
+			if (block->earliest_ns > from_ns && block->earliest_ns - from_ns <= span_ns)
+				n += block->n_rows;
+			if (block->latest_ns > latest_ns)
+				latest_ns = block->latest_ns;
+		}
+		if (latest_ns <= from_ns || latest_ns - from_ns <= span_ns)
+			return 0;
+		if (n >= n_rows)
+			return from_ns + span_ns;
+	}
+	return 0;
+}
+
+/* True if a stream is idle from the window's end on. */
+static bool is_awaiting(const struct finder *finder)
+{
+	for (size_t i = 0; i < finder->gaps->n_streams; i++)
+		if (finder->lasts[i].end_ns < finder->options->to_ns)
+			return true;
+	return false;
+}
+
+/*
+ * As find_gaps(), in segments of the rows that start up to to_ns (0: all rows). TS_SEGMENTS_NONE:
+ * no result, and the finder is used up. So it is if *ret_is_cut is set: rows after to_ns may have
+ * gaps of the window.
+ */
 static int find_in_segments(struct finder *finder, struct ts_sbt_reader *reader,
-			    const struct ts_segments_options *sizes)
+			    const struct ts_segments_options *sizes, uint64_t to_ns,
+			    bool *ret_is_cut)
 {
 	static const struct ts_segments_consumer consumer = {
 		.create = create_segment,
@@ -653,14 +724,16 @@ static int find_in_segments(struct finder *finder, struct ts_sbt_reader *reader,
 		.free = free_segment,
 	};
 	const struct ts_segments_options how = {.session = finder->options->session,
+						.to_ns = to_ns,
 						.n_rows = sizes ? sizes->n_rows : 0,
 						.n_warm_rows = sizes ? sizes->n_warm_rows : 0};
+	int r;
 
-	/* A window is searched with the index instead. */
-	if (finder->options->max_longest > MAX_LONGEST || finder->options->from_ns ||
-	    finder->options->to_ns)
+	if (finder->options->max_longest > MAX_LONGEST)
 		return TS_SEGMENTS_NONE;
-	return ts_segments_read(reader, &how, &consumer, finder);
+	r = ts_segments_read(reader, &how, &consumer, finder);
+	*ret_is_cut = !r && to_ns && is_awaiting(finder);
+	return *ret_is_cut ? TS_SEGMENTS_NONE : r;
 }
 
 /* ---- explaining ------------------------------------------------------------------------------ */
@@ -781,16 +854,28 @@ static int finish(struct finder *finder, struct ts_sbt_reader *reader, struct ts
 	return 0;
 }
 
-int ts_gaps_read_segments(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
-			  const struct ts_segments_options *sizes, struct ts_gaps **ret_gaps)
+static int read_segments(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
+			 const struct ts_segments_options *sizes, uint64_t to_ns, bool *ret_is_cut,
+			 struct ts_gaps **ret_gaps)
 {
 	struct finder finder;
 	int r = finder_init(&finder, options);
 
-	r = r ? r : find_in_segments(&finder, reader, sizes);
+	r = r ? r : find_in_segments(&finder, reader, sizes, to_ns, ret_is_cut);
 	r = r ? r : finish(&finder, reader, ret_gaps);
 	finder_deinit(&finder);
 	return r;
+}
+
+int ts_gaps_read_segments(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
+			  const struct ts_segments_options *sizes, struct ts_gaps **ret_gaps)
+{
+	uint64_t n_rows = sizes && sizes->n_warm_rows ? sizes->n_warm_rows : TAIL_ROWS;
+	bool is_cut = false;
+	int r = read_segments(reader, options, sizes, find_tail(reader, options, n_rows), &is_cut,
+			      ret_gaps);
+
+	return is_cut ? read_segments(reader, options, sizes, 0, &is_cut, ret_gaps) : r;
 }
 
 int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *options,
@@ -802,6 +887,7 @@ int ts_gaps_read(struct ts_sbt_reader *reader, const struct ts_gaps_options *opt
 	if (r != TS_SEGMENTS_NONE)
 		return r;
 	r = finder_init(&finder, options);
+	finder.stops = true;
 	r = r ? r : find_gaps(&finder, reader);
 	r = r ? r : finish(&finder, reader, ret_gaps);
 	finder_deinit(&finder);

@@ -362,8 +362,12 @@ static void compare_gaps(const struct ts_gaps *a, const struct ts_gaps *b)
 		compare_parts(&a->longest[i].parts, &b->longest[i].parts);
 	}
 	compare_parts(&a->parts, &b->parts);
+	SAME(a, b, doubts.n_ops);
+	SAME(a, b, doubts.n_no_call);
+	SAME(a, b, doubts.n_overlaps);
 	SAME(a, b, doubts.n_unknown);
 	SAME(a, b, doubts.n_unanswered);
+	SAME(a, b, doubts.n_twice);
 }
 
 static void set_threads(const char *threads)
@@ -400,12 +404,30 @@ static bool check_timeline(struct ts_sbt_reader *reader, uint64_t seed)
 	return !r;
 }
 
-static bool check_gaps(struct ts_sbt_reader *reader, uint64_t seed)
+/* Chooses a window: both of its ends, or one. */
+static void choose_window(struct ts_sbt_reader *reader, uint64_t seed,
+			  struct ts_gaps_options *options)
+{
+	struct ts_sbt_summary summary;
+	uint64_t random = seed, length_ns, from_ns;
+
+	ts_check_int(ts_sbt_reader_summary(reader, 0, &summary), 0);
+	length_ns = summary.latest_ns - summary.earliest_ns;
+	from_ns = summary.earliest_ns + test_random(&random) % length_ns;
+	if (seed % 7)
+		options->from_ns = from_ns;
+	if (seed % 7 < 6)
+		options->to_ns = from_ns + 1 + test_random(&random) % (length_ns / 4);
+}
+
+static bool check_gaps(struct ts_sbt_reader *reader, uint64_t seed, bool has_window)
 {
 	struct ts_gaps_options options = {.least_ns = seed % 3 * 500, .max_longest = 40};
 	struct ts_gaps *expected, *gaps;
 	int r;
 
+	if (has_window)
+		choose_window(reader, seed, &options);
 	set_threads("1");
 	ts_check_int(ts_gaps_read(reader, &options, &expected), 0);
 	set_threads("16");
@@ -478,7 +500,7 @@ TS_TEST(segments_give_the_results_of_one_machine)
 	const uint64_t n = ts_soak() ? 20000 : IS_RACE_TEST ? 12 : TS_TEST_SANITIZED ? 60 : 500;
 	const char *only = getenv("TS_TEST_PROGRAM");
 	const uint64_t first = only ? strtoull(only, NULL, 10) : 1;
-	uint64_t n_timelines = 0, n_gaps = 0, n_overviews = 0;
+	uint64_t n_timelines = 0, n_gaps = 0, n_windows = 0, n_overviews = 0;
 
 	for (uint64_t seed = first; seed < (only ? first + 1 : n + 1); seed++) {
 		struct ts_sbt_reader *reader;
@@ -486,14 +508,16 @@ TS_TEST(segments_give_the_results_of_one_machine)
 
 		ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
 		n_timelines += check_timeline(reader, seed);
-		n_gaps += check_gaps(reader, seed);
+		n_gaps += check_gaps(reader, seed, false);
+		n_windows += check_gaps(reader, seed, true);
 		n_overviews += check_overview(reader);
 		ts_sbt_reader_free(reader);
 		close(fd);
 	}
 	/* Some programs are regular enough for such short warm-ups. */
 	ts_check(n < 500 || only ||
-		 (n_timelines > n / 10 && n_gaps > n / 20 && n_overviews > n / 50));
+		 (n_timelines > n / 10 && n_gaps > n / 20 && n_windows > n / 20 &&
+		  n_overviews > n / 50));
 }
 
 /* Times of a damaged clock, further apart than half of all time, have no warm-up. */

@@ -224,6 +224,9 @@ tests['flame graphs are laid out'] = () => {
 	const f = root.descendants().find((node) => node.data.name === 'f');
 	assert.deepEqual(flame.zoomTo(f).map((node) => [node.data.name, node.x0, +node.x1.toFixed(6)]), [['all', 0, 1], ['main', 0, 1], ['f', 0, 1],
 		['k', 0, 0.666667]]);
+	// Zoomed out, a frame that is too narrow to be drawn has its nearest caller instead.
+	const drawn = flame.zoomTo(root).filter((node) => node.data.name !== 'k');
+	assert.deepEqual(f.descendants().map((node) => drawn[flame.drawnFrame(drawn, node)].data.name), ['f', 'f']);
 	// And back: nothing of the zoom is left.
 	assert.deepEqual(flame.zoomTo(root).map(place)[4], ['f', 2, 3, 4, 7]);
 	assert.equal(flame.flameOf([]).x1, 1);
@@ -292,10 +295,13 @@ tests['more than eight levels are expanded on demand'] = () => {
 	assert.equal(ranges.height, height + 3 * 18);
 	assert.equal(tree.visible[3].y, ranges.y + ranges.height + events.height);
 	assert.ok(tree.deepen(2, 12) && ranges.depth === 12);
-	tree.update([lane(2, 1, 'ranges', 60, 9)]);
+	assert.ok(!tree.update([lane(2, 1, 'ranges', 60, 9)]));
 	assert.equal(ranges.depth, 12);
+	// A live trace gets levels and lanes: names and buttons of lanes have to change.
+	assert.ok(tree.update([lane(2, 1, 'ranges', 70, 13)]) && tree.update([lane(5, 1, 'thread')]) && !tree.update([lane(5, 1, 'thread', 9)]));
+	assert.equal(ranges.depth, 13);
 	tree.expand(2, false);
-	assert.deepEqual([ranges.depth, page.hiddenLevels(ranges), tree.expandedIds()], [8, 4, []]);
+	assert.deepEqual([ranges.depth, page.hiddenLevels(ranges), tree.expandedIds()], [8, 5, []]);
 };
 
 tests['counters of the recorder are in a folded group'] = () => {
@@ -345,6 +351,57 @@ tests['lanes in a circle do not hang'] = () => {
 	tree.unfold(1);
 };
 
+tests['a level that is selected is drawn'] = () => {
+	const tree = new page.LaneTree([lane(1, 0, 'ranges', 50, 4)]);
+	const [ranges] = tree.visible;
+	assert.ok(!tree.reveal(1, 3) && !tree.reveal(9, 3));
+	assert.ok(tree.reveal(1, 5));
+	assert.deepEqual([ranges.depth, tree.expandedIds()], [6, []]);
+	assert.ok(tree.reveal(1, 10));
+	assert.deepEqual([ranges.depth, tree.expandedIds()], [11, [1]]);
+	// A level below those that are known.
+	assert.ok(tree.reveal(1, 12));
+	assert.deepEqual([ranges.depth, tree.expandedIds()], [13, [1]]);
+	assert.ok(!tree.reveal(1, 2) && ranges.expanded);
+};
+
+tests['no gap of a view is forgotten'] = async () => {
+	// A gap of 5 ns in each 10 ns. The server lists the longest, here the first ones.
+	let asked = 0;
+	const ask = async (_, { from, to, limit }) => {
+		asked++;
+		const first = Math.max(0, Math.ceil((from.ns - 4) / 10));
+		const gaps = Math.max(0, Math.ceil(to.ns / 10) - first);
+		return { gaps, longest: Array.from({ length: Math.min(gaps, limit) }, (_, i) => ({ start_ns: 10 * (first + i), end_ns: 10 * (first + i) + 5,
+			stream: 7 })) };
+	};
+	const model = { view: { from: 0, to: 800000, nsPerPixel: 1 }, trace: { traces: 1 }, offsetOfTrace: () => 0, offsetOf: () => 0, api: { ask },
+		findLane: () => ({ id: 3 }), relative: (ns) => ns, emit: () => {}, gaps: [] };
+	const marks = new page.GapMarks(model);
+	assert.equal(await marks.read(), 80000);
+	assert.equal(await marks.read(), undefined);
+	Object.assign(model.view, { from: 800000, to: 1600000 });
+	assert.equal(await marks.read(), 80000);
+	// Those of earlier views are kept as long as they are few.
+	Object.assign(model.view, { from: 1600000, to: 1601000 });
+	assert.equal(await marks.read(), 100);
+	assert.equal(model.gaps.length, 100);
+	// If the trace grows while gaps are read, they are asked for again.
+	Object.assign(model.view, { from: 1602000, to: 1603000 });
+	model.api.ask = (...question) => (marks.forget(), ask(...question));
+	assert.equal(await marks.read(), 100);
+	model.api.ask = ask;
+	assert.equal(await marks.read(), 100);
+	assert.equal(await marks.read(), undefined);
+	// A view with more of them lacks some, and is not asked for again.
+	Object.assign(model.view, { from: 0, to: 3000000 });
+	asked = 0;
+	assert.ok(await marks.read() > 50000);
+	assert.equal(asked, 64);
+	assert.equal(await marks.read(), undefined);
+	assert.equal(asked, 64);
+};
+
 tests['zoom keeps the time under the pointer'] = () => {
 	const view = new page.View();
 	view.setDuration(1e10);
@@ -376,7 +433,7 @@ tests['each key has one meaning'] = () => {
 let failed = 0;
 for (const [name, test] of Object.entries(tests)) {
 	try {
-		test();
+		await test();
 		console.log('ok: ' + name);
 	} catch (error) {
 		failed++;

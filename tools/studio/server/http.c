@@ -20,9 +20,15 @@
 #include <microhttpd.h>
 #include <stdio.h>
 
-#define MAX_BODY_BYTES	((size_t)1 << 20)
-#define MAX_CONNECTIONS 64u
-#define TIMEOUT_S	30u
+#define MAX_BODY_BYTES ((size_t)1 << 20)
+/*
+ * libmicrohttpd accepts a connection above its limit and ends it, so that the client gets a reset.
+ * Browsers keep connections that they do not use. So with more than KEPT_CONNECTIONS, a connection
+ * ends with its answer.
+ */
+#define MAX_CONNECTIONS	 256u
+#define KEPT_CONNECTIONS 32u
+#define TIMEOUT_S	 30u
 /* Memory for the header of a request. */
 #define MEMORY_BYTES ((size_t)32 << 10)
 
@@ -30,6 +36,7 @@ struct ts_studio_http {
 	struct ts_studio *studio;
 	struct MHD_Daemon *daemon;
 	struct ts_studio_watch *watch;
+	atomic_uint n_connections;
 };
 
 /* State of a request between calls of libmicrohttpd. */
@@ -67,13 +74,17 @@ static const char *const headers[][2] = {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status,
-				     const char *content_type, struct MHD_Response *response)
+static enum MHD_Result send_response(struct ts_studio_http *http, struct MHD_Connection *connection,
+				     unsigned status, const char *content_type,
+				     struct MHD_Response *response)
 {
 	enum MHD_Result result = MHD_NO;
 
 	if (!response)
 		return MHD_NO;
+	if (atomic_load_explicit(&http->n_connections, memory_order_relaxed) > KEPT_CONNECTIONS &&
+	    MHD_add_response_header(response, "Connection", "close") != MHD_YES)
+		goto done;
 	for (size_t i = 0; i < TS_ARRAY_LEN(headers); i++)
 		if (MHD_add_response_header(response, headers[i][0], headers[i][1]) != MHD_YES)
 			goto done;
@@ -87,7 +98,8 @@ done:
 }
 
 /* Sends the answer in the call, and frees it. */
-static enum MHD_Result send_call(struct MHD_Connection *connection, struct ts_studio_call *call)
+static enum MHD_Result send_call(struct ts_studio_http *http, struct MHD_Connection *connection,
+				 struct ts_studio_call *call)
 {
 	struct MHD_Response *response;
 
@@ -103,19 +115,20 @@ static enum MHD_Result send_call(struct MHD_Connection *connection, struct ts_st
 	if (response && call->out.data)
 		call->out = (struct ts_json){0};
 	ts_json_deinit(&call->out);
-	return send_response(connection, call->status, call->content_type, response);
+	return send_response(http, connection, call->status, call->content_type, response);
 }
 
-static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned status,
-				  const char *text)
+static enum MHD_Result send_error(struct ts_studio_http *http, struct MHD_Connection *connection,
+				  unsigned status, const char *text)
 {
 	struct ts_studio_call call = {0};
 
 	ts_call_fail(&call, status, "%s", text);
-	return send_call(connection, &call);
+	return send_call(http, connection, &call);
 }
 
-static enum MHD_Result send_file(struct MHD_Connection *connection, const char *url)
+static enum MHD_Result send_file(struct ts_studio_http *http, struct MHD_Connection *connection,
+				 const char *url)
 {
 	const char *name = strcmp(url, "/") ? url + 1 : "index.html";
 
@@ -124,12 +137,12 @@ static enum MHD_Result send_file(struct MHD_Connection *connection, const char *
 
 		if (strcmp(file->name, name))
 			continue;
-		return send_response(connection, 200, file->content_type,
+		return send_response(http, connection, 200, file->content_type,
 				     MHD_create_response_from_buffer(file->n_bytes,
 								     (void *)(uintptr_t)file->bytes,
 								     MHD_RESPMEM_PERSISTENT));
 	}
-	return send_error(connection, 404, "there is no such page");
+	return send_error(http, connection, 404, "there is no such page");
 }
 
 /* ---- permission ------------------------------------------------------------------------------ */
@@ -204,7 +217,7 @@ static enum MHD_Result run_call(struct ts_studio_http *http, struct MHD_Connecti
 	ts_call_end_reader(&call);
 	if (call.layer)
 		ts_studio_layers_put(&http->studio->layers, call.layer);
-	return send_call(connection, &call);
+	return send_call(http, connection, &call);
 }
 
 /*
@@ -223,31 +236,33 @@ static size_t find_request(const char *url, bool is_post)
 }
 
 /* Answers a page, or refuses a request. Returns true with *ret_result if the request is over. */
-static bool refuse(const struct ts_studio *studio, struct MHD_Connection *connection,
-		   const char *url, const char *method, enum MHD_Result *ret_result)
+static bool refuse(struct ts_studio_http *http, struct MHD_Connection *connection, const char *url,
+		   const char *method, enum MHD_Result *ret_result)
 {
+	const struct ts_studio *studio = http->studio;
 	bool is_api = !strncmp(url, "/api/", 5), is_get = !strcmp(method, "GET");
 	size_t request = find_request(url, !is_get);
 
 	if (!is_get && strcmp(method, "POST"))
-		*ret_result = send_error(connection, 405, "only GET and POST are allowed");
+		*ret_result = send_error(http, connection, 405, "only GET and POST are allowed");
 	else if (!is_allowed_host(studio, connection))
-		*ret_result = send_error(connection, 403, "this name is not of this server");
+		*ret_result = send_error(http, connection, 403, "this name is not of this server");
 	else if (!is_api && !is_get)
-		*ret_result = send_error(connection, 405, "pages are read by GET");
+		*ret_result = send_error(http, connection, 405, "pages are read by GET");
 	else if (!is_api)
-		*ret_result = send_file(connection, url);
+		*ret_result = send_file(http, connection, url);
 	else if (is_cross_site(connection))
-		*ret_result = send_error(connection, 403, "requests of other sites are refused");
+		*ret_result =
+			send_error(http, connection, 403, "requests of other sites are refused");
 	else if (!has_token(studio, connection))
 		*ret_result =
-			send_response(connection, 401, NULL,
+			send_response(http, connection, 401, NULL,
 				      MHD_create_response_from_buffer(0, NULL,
 								      MHD_RESPMEM_PERSISTENT));
 	else if (request == TS_ARRAY_LEN(requests))
-		*ret_result = send_error(connection, 404, "there is no such request");
+		*ret_result = send_error(http, connection, 404, "there is no such request");
 	else if (requests[request].is_post == is_get)
-		*ret_result = send_error(connection, 405,
+		*ret_result = send_error(http, connection, 405,
 					 requests[request].is_post ? "this request is a POST"
 								   : "this request is a GET");
 	else
@@ -264,7 +279,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	enum MHD_Result result;
 
 	if (!state) {
-		if (refuse(http->studio, connection, url, method, &result))
+		if (refuse(http, connection, url, method, &result))
 			return result;
 		*request_data = calloc(1, sizeof(*state));
 		return *request_data ? MHD_YES : MHD_NO;
@@ -278,9 +293,9 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 		return MHD_YES;
 	}
 	if (state->is_too_long)
-		return send_error(connection, 413, "the body is longer than 1 MiB");
+		return send_error(http, connection, 413, "the body is longer than 1 MiB");
 	if (state->body.error)
-		return send_error(connection, 500, "no memory");
+		return send_error(http, connection, 500, "no memory");
 	return run_call(http, connection, find_request(url, strcmp(method, "GET") != 0), state);
 }
 
@@ -294,6 +309,17 @@ static void on_completed(void *data, struct MHD_Connection *connection, void **r
 	ts_json_deinit(&state->body);
 	free(state);
 	*request_data = NULL;
+}
+
+static void count_connection(void *data, struct MHD_Connection *connection, void **connection_data,
+			     enum MHD_ConnectionNotificationCode code)
+{
+	struct ts_studio_http *http = data;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		atomic_fetch_add_explicit(&http->n_connections, 1, memory_order_relaxed);
+	else
+		atomic_fetch_sub_explicit(&http->n_connections, 1, memory_order_relaxed);
 }
 
 /* libmicrohttpd prints nothing: clients' mistakes are no concern of the user. */
@@ -325,15 +351,14 @@ int ts_studio_http_new(struct ts_studio *studio, int fd, struct ts_studio_http *
 		free(http);
 		return r;
 	}
-	http->daemon =
-		MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
-					 MHD_USE_POLL | MHD_USE_ERROR_LOG,
-				 0, on_connection, http, on_request, http,
-				 MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET,
-				 fd, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
-				 MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
-				 MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES,
-				 MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
+	http->daemon = MHD_start_daemon(
+		MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
+			MHD_USE_ERROR_LOG,
+		0, on_connection, http, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+		MHD_OPTION_NOTIFY_CONNECTION, count_connection, http, MHD_OPTION_END);
 	if (!http->daemon) {
 		close(fd);
 		ts_studio_watch_free(http->watch);

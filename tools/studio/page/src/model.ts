@@ -209,13 +209,8 @@ export class Model {
 		this.selection = selection;
 		if (selection) {
 			this.focusedLane = selection.lane;
-			const lane = this.tree.byId.get(selection.lane);
-			const isDeep = lane !== undefined && selection.depth >= lane.depth;
-			if (lane && isDeep) {
-				this.tree.deepen(selection.lane, selection.depth + 1);
-				this.tree.expand(selection.lane, selection.depth >= lane.depth);
-			}
-			const isHidden = lane !== undefined && lane.hidden;
+			const isDeep = this.tree.reveal(selection.lane, selection.depth);
+			const isHidden = this.tree.byId.get(selection.lane)?.hidden === true;
 			if (isHidden)
 				this.tree.unfold(selection.lane);
 			if (isDeep || isHidden)

@@ -817,12 +817,11 @@ export class Studio implements Shell {
 		const before = this.model.trace.duration_ns;
 		this.model.trace = trace;
 		this.model.view.setDuration(duration);
-		const shown = this.model.tree.visible.length;
-		this.model.tree.update(trace.lanes);
+		const isOther = this.model.tree.update(trace.lanes);
 		this.model.tree.layout();
 		this.timeline.tiles.expire(before);
 		this.timeline.rows.expire(before);
-		if (this.model.tree.visible.length !== shown)
+		if (isOther)
 			this.model.emit('lanes');
 		this.model.emit('trace');
 		this.model.forgetInfo();

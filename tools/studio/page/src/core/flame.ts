@@ -48,6 +48,11 @@ export function zoomTo(focus: FlameNode): FlameNode[] {
 	return [...callers, ...partition<FlameFrame>()(focus).descendants()];
 }
 
+/* The frame, or its nearest caller that is among those that are drawn. */
+export function drawnFrame(drawn: ReadonlyArray<FlameNode>, frame: FlameNode): number {
+	return frame.ancestors().reduce((found, node) => (found < 0 ? drawn.indexOf(node) : found), -1);
+}
+
 /* "26.31 ms (26,306,520 ns), 54.3 %" */
 export function weightText(unit: FlameUnit, sum: number, all: number): string {
 	const count = formatCount(sum);

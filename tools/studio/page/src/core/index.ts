@@ -10,6 +10,7 @@ export * as parameters from './parameters';
 export * as steps from './steps';
 export * as tile from './tile';
 export * as time from './time';
+export { GapMarks } from '../data/gap-marks';
 export { hasManyLevels, hiddenLevels, LaneTree } from '../timeline/lanes';
 export { bindingOf, keyName, KEYS } from '../timeline/keys';
 export { View } from '../timeline/view';

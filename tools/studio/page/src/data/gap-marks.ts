@@ -6,7 +6,7 @@ import { GapMark, Model } from '../model';
 
 const LISTED = 2000;    // of an answer: 1 MB
 const MOST_ASKED = 64;  // answers for a view
-const MOST_KEPT = 100000;
+const MOST_KEPT = 100000; // between two views: those of a view are kept together
 const MOST_WINDOWS = 32;
 
 interface Window {
@@ -26,6 +26,7 @@ export class GapMarks {
 	private windows: Window[] = [];
 	private readonly marks = new Map<string, GapMark>();
 	private reading: AbortController | undefined;
+	private grown = 0; // how often the trace has grown
 
 	constructor(private readonly model: Model) {}
 
@@ -36,12 +37,17 @@ export class GapMarks {
 	/* The trace has grown: a gap at its end may have become known. */
 	forget(): void {
 		this.windows = [];
+		this.grown++;
 	}
 
 	/* Reads the gaps of the view. Returns how many are in view; undefined if all were known, or another view is asked for meanwhile. */
 	async read(): Promise<number | undefined> {
-		const missing = this.wanted().filter((window) => !this.windows.some((known) => known.trace === window.trace &&
-			known.from <= window.from && known.to >= window.to && known.least <= window.least));
+		let missing = this.missing();
+		if (missing.length && this.marks.size > MOST_KEPT) {
+			this.marks.clear();
+			this.windows = [];
+			missing = this.missing();
+		}
 		this.reading?.abort();
 		const controller = new AbortController();
 		this.reading = missing.length ? controller : undefined;
@@ -53,6 +59,11 @@ export class GapMarks {
 				this.reading = undefined;
 		}
 		return missing.length && !controller.signal.aborted ? this.inView() : undefined;
+	}
+
+	private missing(): Window[] {
+		return this.wanted().filter((window) => !this.windows.some((known) => known.trace === window.trace &&
+			known.from <= window.from && known.to >= window.to && known.least <= window.least));
 	}
 
 	/* The view as a window of each trace. */
@@ -67,9 +78,8 @@ export class GapMarks {
 
 	private async ask(window: Window, signal: AbortSignal): Promise<void> {
 		const parts: Array<readonly [number, number]> = [[window.from, window.to]];
-		for (let asked = 0; parts.length; asked++) {
-			if (asked === MOST_ASKED)
-				return;
+		const { grown } = this;
+		for (let asked = 0; parts.length && asked < MOST_ASKED; asked++) {
 			const [from, to] = parts.shift() as readonly [number, number];
 			const answer = await this.model.api.ask<Gaps>('gaps', { from: { ns: from, from_start: true }, to: { ns: to, from_start: true },
 				least_ns: window.least, limit: LISTED, stacks: false }, window.trace, signal);
@@ -79,14 +89,11 @@ export class GapMarks {
 			for (let i = 0; i < n && n > 1; i++)
 				parts.push([from + Math.floor((to - from) * i / n), from + Math.floor((to - from) * (i + 1) / n)]);
 		}
-		this.windows = [...this.windows.slice(1 - MOST_WINDOWS), window];
+		if (grown === this.grown)
+			this.windows = [...this.windows.slice(1 - MOST_WINDOWS), window];
 	}
 
 	private add(answer: Gaps, trace: number): void {
-		if (this.marks.size > MOST_KEPT) {
-			this.marks.clear();
-			this.windows = [];
-		}
 		for (const gap of answer.longest || []) {
 			const lane = this.model.findLane(gap.session, gap.device, gap.stream, undefined, trace);
 			const start = this.model.relative(gap.start_ns, trace);

@@ -2,7 +2,7 @@
 // The flame graph: elements that a click or the Enter key zooms.
 import { css, oklch } from '../core/colours';
 import { el } from '../core/dom';
-import { FlameAnswer, FlameNode, flameOf, nameOf, sumOf, weightText, zoomTo } from '../core/flame';
+import { drawnFrame, FlameAnswer, FlameNode, flameOf, nameOf, sumOf, weightText, zoomTo } from '../core/flame';
 import { clean, shorten } from '../core/names';
 
 const ROW = 18;
@@ -39,7 +39,7 @@ export function flameGraph(answer: FlameAnswer): HTMLElement {
 		});
 		return element;
 	};
-	/* `chosen` gets the focus: the key that zoomed zooms out again. */
+	/* `chosen` gets the focus: the key that zoomed zooms out again. Zoomed out it may be too narrow; then a caller gets the focus. */
 	const draw = (chosen?: FlameNode): void => {
 		const shown = zoomTo(focus).filter((node) => node.x1 - node.x0 >= LEAST);
 		const elements = shown.map(frameOf);
@@ -48,7 +48,7 @@ export function flameGraph(answer: FlameAnswer): HTMLElement {
 		note.textContent = focus === root ? 'Click a frame to zoom into it; click it again to zoom out.' :
 			clean(nameOf(focus.data), 300) + ': ' + weightText(answer.unit, sumOf(focus), sumOf(root));
 		if (chosen)
-			elements[shown.indexOf(chosen)].focus({ preventScroll: true });
+			elements[drawnFrame(shown, chosen)].focus({ preventScroll: true });
 	};
 	draw();
 	box.append(inner);

@@ -94,14 +94,16 @@ export class LaneTree {
 		this.layout();
 	}
 
-	/* Adds new lanes, as a live trace gets them, and takes over counts. */
-	update(infos: LaneInfo[]): void {
+	/* Adds new lanes, as a live trace gets them, and takes over counts. Returns true if there are new lanes, or levels. */
+	update(infos: LaneInfo[]): boolean {
 		const added: Lane[] = [];
+		let isDeeper = false;
 		for (const info of infos) {
 			const known = this.byId.get(info.id);
 			if (known) {
 				known.info.rows = info.rows;
 				known.info.depth = info.depth;
+				isDeeper = isDeeper || info.depth > known.levels;
 				setLevels(known, Math.max(known.levels, info.depth));
 				continue;
 			}
@@ -126,6 +128,7 @@ export class LaneTree {
 		for (const lane of this.byId.values())
 			sort(lane.children);
 		this.findPartners();
+		return isDeeper || added.length > 0;
 	}
 
 	/* Folds or unfolds a lane, and with it the lane that it is paired with. */
@@ -179,6 +182,17 @@ export class LaneTree {
 		lane.expanded = on;
 		setLevels(lane, lane.levels);
 		this.layout();
+	}
+
+	/* Draws the level of a row, with all levels if need be. Returns true if the lane is drawn otherwise now. */
+	reveal(id: number, depth: number): boolean {
+		const lane = this.byId.get(id);
+		if (!lane || depth < lane.depth)
+			return false;
+		this.deepen(id, depth + 1);
+		if (depth >= lane.depth)
+			this.expand(id, true);
+		return true;
 	}
 
 	expandedIds(): number[] {
