@@ -105,7 +105,9 @@ int ts_sbt_append_new(int fd, struct ts_sbt_append **ret_append, struct ts_sbt_e
 		seed = (uintptr_t)append;
 	ts_intern_init(&append->strings, seed);
 	append->encoder.is_short = append->reader->is_short;
-	append->encoder.is_thorough = append->file_bytes < TS_SBT_SMALL_FILE_BYTES;
+	/* The file keeps its features, so an older file gets no blocks with the dictionary. */
+	append->encoder.is_thorough =
+		append->reader->has_tables && append->file_bytes < TS_SBT_SMALL_FILE_BYTES;
 	r = r ?: ts_builder_new(ts_row_schema(TS_ROW_IMAGE), &append->images);
 	r = r ?: ts_builder_new(ts_row_schema(TS_ROW_SYMBOL), &append->symbols);
 	if (r)

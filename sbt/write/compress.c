@@ -33,8 +33,10 @@
  */
 #define ZSTD_THOROUGH_LEVEL 13
 
-/* The first bytes of each frame; frames with the dictionary are stored without them. */
-#define ZSTD_MAGIC_BYTES 4u
+/* The header of a block: its bytes << 3 | its type << 1 | 1 if it is the last one of its frame. */
+#define BLOCK_HEADER_BYTES 3u
+#define ONLY_COMPRESSED	   5u
+#define BLOCK_BITS	   7u
 
 /*
  * A stored frame: bytes of its header and of its block header, the most bytes of its only block,
@@ -212,20 +214,36 @@ int ts_compress_begin(struct ts_encoder *encoder)
 	return 0;
 }
 
+/* Returns the bytes of a frame's header: RFC 8878, 3.1.1.1. */
+static size_t frame_header_bytes(const uint8_t *frame)
+{
+	static const uint8_t dictionary_bytes[] = {0, 1, 2, 4}, size_bytes[] = {0, 2, 4, 8};
+	unsigned flags = frame[4], is_single = flags >> 5 & 1;
+
+	/* The window's byte or, of a single segment, the first byte of the size. */
+	return 5 + dictionary_bytes[flags & 3] + size_bytes[flags >> 6] +
+	       (!is_single || flags >> 6 == 0);
+}
+
 size_t ts_compress_thoroughly(struct ts_encoder *encoder, uint8_t *to, size_t n, size_t capacity)
 {
-	size_t n_raw = encoder->raw.n, n_whole, n_dictionary;
+	size_t n_raw = encoder->raw.n, n_head, n_dictionary, r;
 	const uint8_t *dictionary = ts_short_dictionary(&n_dictionary);
+	uint8_t *frame = to + n;
+	uint32_t block = 0;
 
-	ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_THOROUGH_LEVEL);
-	ZSTD_CCtx_refPrefix(encoder->zstd, dictionary, n_dictionary);
-	n_whole = compress_part(encoder->zstd, to + n, capacity - n, encoder->raw.bytes, n_raw);
-	ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-	if (!n_whole || n_whole - ZSTD_MAGIC_BYTES >= (n ? n : n_raw))
+	r = ZSTD_compress_usingDict(encoder->zstd, frame, capacity - n, encoder->raw.bytes, n_raw,
+				    dictionary, n_dictionary, ZSTD_THOROUGH_LEVEL);
+	if (ZSTD_isError(r))
 		return 0;
-	n_whole -= ZSTD_MAGIC_BYTES;
-	memmove(to, to + n + ZSTD_MAGIC_BYTES, n_whole);
-	return n_whole;
+	n_head = frame_header_bytes(frame) + BLOCK_HEADER_BYTES;
+	memcpy(&block, frame + n_head - BLOCK_HEADER_BYTES, BLOCK_HEADER_BYTES);
+	r -= n_head;
+	/* A frame of several blocks, or of one that is stored, is not worth its headers. */
+	if ((block & BLOCK_BITS) != ONLY_COMPRESSED || block >> 3 != r || r >= (n ? n : n_raw))
+		return 0;
+	memmove(to, frame + n_head, r);
+	return r;
 }
 
 size_t ts_compress_measure(struct ts_encoder *encoder, const uint8_t *bytes, size_t n)
