@@ -17,9 +17,12 @@ TS_STATIC_ASSERT(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-
 #define TS_SBT_INCOMPATIBLE_SHORT (UINT64_C(1) << 0) /* blocks and the index may be short */
 #define TS_SBT_INCOMPATIBLE_CALLS (UINT64_C(1) << 1) /* times may be relative to calls */
 #define TS_SBT_INCOMPATIBLE_DICTIONARY \
-	(UINT64_C(1) << 2) /* short blocks may be compressed with the dictionary */
-#define TS_SBT_INCOMPATIBLE_KNOWN \
-	(TS_SBT_INCOMPATIBLE_SHORT | TS_SBT_INCOMPATIBLE_CALLS | TS_SBT_INCOMPATIBLE_DICTIONARY)
+	(UINT64_C(1) << 2) /* short blocks may be compressed with the dictionary's content */
+#define TS_SBT_INCOMPATIBLE_TABLES \
+	(UINT64_C(1) << 3) /* short blocks may be compressed with the dictionary */
+#define TS_SBT_INCOMPATIBLE_KNOWN                                                                 \
+	(TS_SBT_INCOMPATIBLE_SHORT | TS_SBT_INCOMPATIBLE_CALLS | TS_SBT_INCOMPATIBLE_DICTIONARY | \
+	 TS_SBT_INCOMPATIBLE_TABLES)
 
 struct ts_sbt_file_header {
 	char magic[8];
@@ -50,9 +53,15 @@ TS_ASSERT_FIELD(struct ts_sbt_file_header, checksum, 60);
 #define TS_SBT_BLOCK_ZSTD     (1u << 0) /* the payload is zstd frames */
 #define TS_SBT_BLOCK_REQUIRED (1u << 1) /* a reader that does not know the type refuses the file */
 #define TS_SBT_BLOCK_FLAGS    (TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_REQUIRED)
-/* Short blocks: the payload is one zstd frame, made with the dictionary, without magic number. */
-#define TS_SBT_BLOCK_DICTIONARY	 (1u << 5)
-#define TS_SBT_SHORT_BLOCK_FLAGS (TS_SBT_BLOCK_FLAGS | TS_SBT_BLOCK_DICTIONARY)
+/*
+ * Short blocks. DICTIONARY: the payload is one zstd frame without magic number, made with the
+ * dictionary's content; no writer makes such blocks any more. TABLES: the payload is the content of
+ * one compressed block of zstd, made with the whole dictionary.
+ */
+#define TS_SBT_BLOCK_DICTIONARY (1u << 5)
+#define TS_SBT_BLOCK_TABLES	(1u << 6)
+#define TS_SBT_SHORT_BLOCK_FLAGS \
+	(TS_SBT_BLOCK_FLAGS | TS_SBT_BLOCK_DICTIONARY | TS_SBT_BLOCK_TABLES)
 
 struct ts_sbt_block_header {
 	uint32_t magic;

@@ -62,6 +62,7 @@ enum ts_plane_kind {
 	TS_PLANE_REPEATS = 0, /* repeated sequences and entropy coding */
 	TS_PLANE_NOISE = 1,   /* entropy coding of single bytes */
 	TS_PLANE_EVEN = 2,    /* stored: all bytes are equally frequent */
+	TS_PLANE_CLOSE = 3,   /* as REPEATS, with a longer search */
 };
 
 struct ts_plane_choice {

@@ -13,3 +13,9 @@ const uint8_t *ts_short_dictionary(size_t *ret_n)
 	*ret_n = sizeof(dictionary);
 	return dictionary;
 }
+
+const uint8_t *ts_short_dictionary_content(size_t *ret_n)
+{
+	*ret_n = sizeof(dictionary) - TABLES_BYTES;
+	return dictionary + TABLES_BYTES;
+}

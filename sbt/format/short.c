@@ -22,7 +22,7 @@
 #define HAS_FIRST_ID (1u << 2)
 #define HAS_TIMES    (1u << 3)
 #define HAS_CALLS    (1u << 4)
-#define FLAGS_END    (1u << 6) /* TS_SBT_BLOCK_DICTIONARY is the highest */
+#define FLAGS_END    (1u << 7) /* TS_SBT_BLOCK_TABLES is the highest */
 
 /* Byte A of an entry: encoding, predictor, width, and whether byte B follows. */
 #define PREDICTOR_SHIFT 2

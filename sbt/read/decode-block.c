@@ -15,6 +15,11 @@
 
 #define CHUNK_ROWS 64u
 
+/* Most bytes of a block of zstd, compressed or not. */
+#define MAX_ZSTD_BLOCK	(128u * 1024)
+
+#define WITH_DICTIONARY (TS_SBT_BLOCK_DICTIONARY | TS_SBT_BLOCK_TABLES)
+
 bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored)
 {
 	return header->payload_checksum == ts_crc32c(stored, header->stored_bytes);
@@ -42,19 +47,28 @@ static uint64_t max_raw_bytes(const struct ts_sbt_block_header *header, bool is_
 	return header->n_columns * sizeof(struct ts_sbt_column_header) + header->n_rows * row_bytes;
 }
 
-/* Decompresses a frame without magic number that was made with the dictionary. */
+/*
+ * Decompresses a payload that was made with the dictionary: a frame without magic number, or the
+ * content of a block, before which the headers of frame and block are put (RFC 8878, 3.1.1).
+ */
 static size_t decompress_short(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
 			       const uint8_t *stored, uint8_t *to)
 {
-	static const uint32_t magic = ZSTD_MAGICNUMBER;
-	size_t n = header->stored_bytes + sizeof(magic), n_dictionary, r;
-	const uint8_t *dictionary = ts_short_dictionary(&n_dictionary);
-	uint8_t *frame = malloc(n);
+	bool has_tables = header->flags & TS_SBT_BLOCK_TABLES;
+	/* No flags, a window of 128 KiB; the last block, which is compressed. */
+	uint8_t head[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38, 0, 0, 0};
+	uint32_t block = (uint32_t)header->stored_bytes << 3 | 5;
+	size_t n_head = has_tables ? sizeof(head) : 4, n = n_head + header->stored_bytes;
+	size_t n_dictionary, r;
+	const uint8_t *dictionary = has_tables ? ts_short_dictionary(&n_dictionary)
+					       : ts_short_dictionary_content(&n_dictionary);
+	uint8_t *frame = has_tables && header->stored_bytes > MAX_ZSTD_BLOCK ? NULL : malloc(n);
 
 	if (!frame)
 		return (size_t)-1; /* an error of zstd */
-	memcpy(frame, &magic, sizeof(magic));
-	memcpy(frame + sizeof(magic), stored, header->stored_bytes);
+	memcpy(head + 6, &block, 3);
+	memcpy(frame, head, n_head);
+	memcpy(frame + n_head, stored, header->stored_bytes);
 	r = ZSTD_decompress_usingDict(zstd, to, header->raw_bytes, frame, n, dictionary,
 				      n_dictionary);
 	free(frame);
@@ -70,7 +84,7 @@ static const char *unpack(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_he
 	size_t n = header->stored_bytes;
 
 	if (is_compressed) {
-		n = header->short_bytes && header->flags & TS_SBT_BLOCK_DICTIONARY
+		n = header->short_bytes && header->flags & WITH_DICTIONARY
 			    ? decompress_short(zstd, header, stored, to)
 			    : ZSTD_decompressDCtx(zstd, to, header->raw_bytes, stored, n);
 		if (ZSTD_isError(n) || (!header->short_bytes && n != header->raw_bytes))

@@ -60,10 +60,10 @@ struct ts_sbt_reader {
 	 */
 	struct ts_sbt_error lost;
 	enum ts_sbt_file_state state;
-	bool has_index;		  /* the list of blocks comes from the index */
-	bool is_newer;		  /* the file has a later minor version */
-	bool is_short;		  /* blocks and the index may be short */
-	bool may_have_dictionary; /* short blocks may be compressed with the dictionary */
+	bool has_index;	 /* the list of blocks comes from the index */
+	bool is_newer;	 /* the file has a later minor version */
+	bool is_short;	 /* blocks and the index may be short */
+	bool has_tables; /* short blocks may be compressed with the dictionary */
 	char format[32];
 	uint64_t file_bytes;
 	uint64_t whole_bytes; /* up to the end of the last whole block, or of the end marker */

@@ -386,8 +386,7 @@ int ts_sbt_reader_open(int fd, struct ts_sbt_reader **ret_reader, struct ts_sbt_
 			 header.minor);
 		reader->is_newer = header.minor > TS_SBT_MINOR;
 		reader->is_short = header.incompatible_flags & TS_SBT_INCOMPATIBLE_SHORT;
-		reader->may_have_dictionary =
-			header.incompatible_flags & TS_SBT_INCOMPATIBLE_DICTIONARY;
+		reader->has_tables = header.incompatible_flags & TS_SBT_INCOMPATIBLE_TABLES;
 		memcpy(reader->uuid, header.uuid, sizeof(reader->uuid));
 		reader->whole_bytes = sizeof(header);
 		r = list_blocks(reader);

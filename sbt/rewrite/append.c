@@ -107,7 +107,7 @@ int ts_sbt_append_new(int fd, struct ts_sbt_append **ret_append, struct ts_sbt_e
 	append->encoder.is_short = append->reader->is_short;
 	/* The header of the file must name each feature of the new blocks. */
 	append->encoder.is_thorough =
-		append->reader->may_have_dictionary && append->file_bytes < TS_SBT_SMALL_FILE_BYTES;
+		append->reader->has_tables && append->file_bytes < TS_SBT_SMALL_FILE_BYTES;
 	r = r ?: ts_builder_new(ts_row_schema(TS_ROW_IMAGE), &append->images);
 	r = r ?: ts_builder_new(ts_row_schema(TS_ROW_SYMBOL), &append->symbols);
 	if (r)

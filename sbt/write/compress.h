@@ -14,10 +14,10 @@ int ts_compress_begin(struct ts_encoder *encoder);
 size_t ts_compress_parts(struct ts_encoder *encoder, uint8_t *to, size_t capacity);
 
 /*
- * Compresses the whole payload with the dictionary, as one frame without magic number, into the
- * room behind the `n` bytes of frames at `to`, and replaces these frames if the one is smaller.
- * `n` is 0 if there are none. Returns the bytes, or 0 if the other frames, or the payload, are
- * smaller.
+ * Compresses the whole payload with the dictionary, as one block without the headers of frame and
+ * block, into the room behind the `n` bytes of frames at `to`, and replaces these frames if the
+ * block is smaller. `n` is 0 if there are none. Returns the bytes, or 0 if the frames, or the
+ * payload, are smaller.
  */
 size_t ts_compress_thoroughly(struct ts_encoder *encoder, uint8_t *to, size_t n, size_t capacity);
 

@@ -28,8 +28,13 @@
  */
 #define MIN_ROWS_A_BYTE 32u
 
-/* A part of a payload of at least this length is a zstd frame with its own statistics. */
+/*
+ * A plane of at least this length is a zstd frame with its own statistics, and so are at least
+ * MIN_REST_BYTES before or behind a plane: even a few other bytes make the codes of all bytes of a
+ * plane longer.
+ */
 #define MIN_PART_BYTES 512u
+#define MIN_REST_BYTES 64u
 
 static int scratch(struct ts_buffer *buffer, uint32_t n, uint64_t **ret_numbers)
 {
@@ -143,7 +148,7 @@ static void end_part(struct ts_encoder *encoder, size_t end, struct ts_plane_cho
 {
 	size_t last = encoder->n_parts ? encoder->parts[encoder->n_parts - 1].end : 0;
 
-	if (end - last >= MIN_PART_BYTES && encoder->n_parts < TS_ENCODER_MAX_PARTS)
+	if (end - last >= MIN_REST_BYTES && encoder->n_parts < TS_ENCODER_MAX_PARTS)
 		encoder->parts[encoder->n_parts++] = (struct ts_part){end, choice};
 }
 
@@ -311,10 +316,12 @@ static size_t measure_planes(struct ts_encoder *encoder, const struct ts_sbt_col
 static size_t measure_sections(struct ts_encoder *encoder, size_t from, const size_t ends[4],
 			       uint32_t n)
 {
-	size_t sum = 0;
+	size_t sum;
 
 	if (n < MIN_PART_BYTES)
 		return ts_compress_measure(encoder, encoder->raw.bytes + from, ends[3] - from);
+	sum = ts_compress_measure(encoder, encoder->raw.bytes + from, ends[0] - n - from);
+	from = ends[0] - n;
 	for (unsigned i = 0; i < 4; from = ends[i++])
 		sum += ts_compress_measure(encoder, encoder->raw.bytes + from, ends[i] - from);
 	return sum;
@@ -359,7 +366,8 @@ static void end_sections(struct ts_encoder *encoder, const struct ts_sbt_column_
 {
 	if (header->n_values < MIN_PART_BYTES)
 		return;
-	end_part(encoder, encoder->raw.n - header->n_bytes, NULL);
+	/* The column's head belongs to the bytes before it, for it is no plane. */
+	end_part(encoder, ends[0] - header->n_values, NULL);
 	for (unsigned i = 0; i < 3; i++)
 		end_part(encoder, ends[i], &choice->sections[i]);
 }

@@ -100,7 +100,7 @@ int ts_encoder_end(struct ts_encoder *encoder, struct ts_sbt_block_header *heade
 		n_thorough = ts_compress_thoroughly(encoder, at + sizeof(*header), n, capacity);
 	if (n_thorough) {
 		n = n_thorough;
-		header->flags |= TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_DICTIONARY;
+		header->flags |= TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_TABLES;
 	} else if (n) {
 		header->flags |= TS_SBT_BLOCK_ZSTD;
 	} else {

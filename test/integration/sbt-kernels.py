@@ -23,7 +23,7 @@ PLACE, SITE = 65520, 65521
 RAW, CONSTANT, VARINTS, PLANES, SCALED = range(5)
 NONE, COLUMN, LAST, GROUPED = range(4)
 SIGNED, INDEXED, CENTRED, ZSTD, REQUIRED = 1, 2, 4, 1, 2  # flags of columns, then flags of blocks
-FIRST_ID, TIMES, CALLS, DICTIONARY = 4, 8, 16, 32  # flags of short headers
+FIRST_ID, TIMES, CALLS, DICTIONARY, TABLES = 4, 8, 16, 32, 64  # flags of short headers
 TYPECODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 # The columns of the types that are decoded here: name and bytes, in the order of their ids, which begin with 1. None is signed.
@@ -58,10 +58,11 @@ def zstd_context():
 
 
 @functools.lru_cache(None)
-def dictionary():
-    """The bytes of the list in the chapter "Dictionary" of FORMAT.md."""
+def dictionary(*marks):
+    """The bytes of the lists behind these marks in the chapter "Dictionary" of FORMAT.md."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../sbt/FORMAT.md"), encoding="utf-8") as file:
-        lines = re.search(r"<!-- dictionary -->\n\n((?:    .*\n)+)", file.read()).group(1).splitlines()
+        text = file.read()
+    lines = [line for mark in marks for line in re.search(r"<!-- %s -->\n\n((?:    .*\n)+)" % mark, text).group(1).splitlines()]
     return b"".join(bytes.fromhex(line[7:]) if line.startswith("    \\x ") else line[4:].encode() for line in lines)
 
 
@@ -98,7 +99,7 @@ def varints(data):
 def short_header(data, off):
     """The header of a short block, or None if it is not valid."""
     size, flags = data[2], data[3]
-    if not 13 <= size <= 96 or int.from_bytes(data[size - 4:size], "little") != crc32c(data[:size - 4]) or flags > 63:
+    if not 13 <= size <= 96 or int.from_bytes(data[size - 4:size], "little") != crc32c(data[:size - 4]) or flags > 127:
         return None
     values = list(varints(data[4:size - 8]))
     need(len(values) == 7 + bool(flags & FIRST_ID) + (4 if flags & TIMES else 0) + bool(flags & CALLS),
@@ -108,8 +109,9 @@ def short_header(data, off):
     kind, columns, session, rows, number, raw, stored = values[:7]
     first = values[7] if flags & FIRST_ID else 0
     earliest, span, duration, amount = values[-4:] if flags & TIMES else (0, 0, 0, 0)
-    return Header(0x4B425354, kind, 3, flags & (ZSTD | REQUIRED | DICTIONARY), columns, session, rows, first, number, earliest, earliest + span & MASK, duration,
-                  amount, raw, stored, 0, int.from_bytes(data[size - 8:size - 4], "little"), 0, off, size + stored, size, True, calls)
+    return Header(0x4B425354, kind, 3, flags & (ZSTD | REQUIRED | DICTIONARY | TABLES), columns, session, rows, first, number, earliest,
+                  earliest + span & MASK, duration, amount, raw, stored, 0, int.from_bytes(data[size - 8:size - 4], "little"), 0, off,
+                  size + stored, size, True, calls)
 
 
 def restore(header, data):
@@ -295,7 +297,7 @@ class Trace:
         need(magic == b"TSBT\r\n\x1a\n", "this is not an SBT file")
         need(major == 1, "SBT version %d.%d wrote the file; only version 1 is known", major, self.minor)
         need(crc == crc32c(data[:60]) and size == 64, "the file header is damaged")
-        need(incompatible <= 7, "the incompatible flags %#x are not known", incompatible)
+        need(incompatible <= 15, "the incompatible flags %#x are not known", incompatible)
         self.short = incompatible & 1
         try:
             self.blocks = self.indexed_blocks()
@@ -364,9 +366,12 @@ class Trace:
         need(header.type == STRINGS or header.raw <= limit or self.minor > 1, "the payload is larger than its rows can be")
         if header.flags & ZSTD:
             buffer = ctypes.create_string_buffer(header.raw + 1)
-            if header.short and header.flags & DICTIONARY:
-                size = zstd_using_dictionary(zstd_context(), buffer, header.raw, MAGIC + data, 4 + len(data), dictionary(),
-                                             len(dictionary()))
+            if header.short and header.flags & (DICTIONARY | TABLES):
+                head, lists = MAGIC, dictionary("dictionary")
+                if header.flags & TABLES:
+                    need(len(data) <= 131072, "the payload is larger than a block of zstd")
+                    head, lists = MAGIC + b"\0\x38" + (8 * len(data) + 5).to_bytes(3, "little"), dictionary("tables", "dictionary")
+                size = zstd_using_dictionary(zstd_context(), buffer, header.raw, head + data, len(head + data), lists, len(lists))
             else:
                 size = zstd_decompress(buffer, header.raw, data, len(data))
             data = memoryview(buffer).cast("B")[:size] if size <= header.raw else b""

@@ -118,6 +118,48 @@ TS_TEST(short_files)
 	check_file("short-scaled", true);
 	check_file("short-calls", true);
 	check_file("short-dictionary", true);
+	check_file("short-tables", true);
+}
+
+/* A file that lacks the feature TABLES gets no such blocks when rows are added. */
+TS_TEST(an_older_file_keeps_its_features)
+{
+	static const char *const names[] = {"short-dictionary.sbt", "short-tables.sbt"};
+
+	for (size_t i = 0; i < TS_ARRAY_LEN(names); i++) {
+		int from = open(path_of(names[i]), O_RDONLY | O_CLOEXEC), made, fd;
+		struct ts_row_image image = {.image = 1};
+		struct ts_sbt_append *append;
+		struct ts_sbt_reader *reader;
+		bool has_tables = false;
+		size_t n, n_before;
+		uint8_t *bytes;
+
+		ts_check(from >= 0);
+		bytes = test_contents(from, &n);
+		made = test_file_of(bytes, n);
+		fd = test_reopen(made, O_RDWR);
+		ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+		n_before = ts_sbt_reader_n_blocks(reader) - 1; /* without the index */
+		ts_sbt_reader_free(reader);
+		ts_check_int(ts_sbt_append_new(fd, &append, NULL), 0);
+		ts_check_int(ts_sbt_append_string(append, "/usr/lib/x86_64-linux-gnu/libc.so.6", 35,
+						  &image.path),
+			     0);
+		ts_check_int(ts_sbt_append_row(append, TS_ROW_IMAGE, &image), 0);
+		ts_check_int(ts_sbt_append_commit(append, NULL), 0);
+		ts_sbt_append_free(append);
+		ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+		ts_check(ts_sbt_reader_n_blocks(reader) > n_before + 1);
+		for (size_t b = n_before; b < ts_sbt_reader_n_blocks(reader); b++)
+			has_tables |= ts_sbt_reader_block(reader, b)->flags & TS_SBT_BLOCK_TABLES;
+		ts_check_int(has_tables, i);
+		ts_sbt_reader_free(reader);
+		free(bytes);
+		close(from);
+		close(made);
+		close(fd);
+	}
 }
 
 TS_TEST(samples)

@@ -6,6 +6,8 @@
 
 #include "test/unit/harness.h"
 
+#include <zstd.h>
+
 #include "sbt/append.h"
 #include "sbt/crc32c.h"
 #include "sbt/format/block.h"
@@ -143,10 +145,76 @@ TS_TEST(directories)
 TS_TEST(the_dictionary_stays)
 {
 	size_t n;
-	const uint8_t *dictionary = ts_short_dictionary(&n);
+	const uint8_t *content = ts_short_dictionary_content(&n), *dictionary;
 
 	ts_check_int(n, 2916);
-	ts_check_int(ts_crc32c(dictionary, n), 0xe9bd13d2);
+	ts_check_int(ts_crc32c(content, n), 0xe9bd13d2);
+	dictionary = ts_short_dictionary(&n);
+	ts_check_int(n, 3064);
+	ts_check_int(ts_crc32c(dictionary, n), 0x4cb46145);
+}
+
+static int decompress(const struct ts_sbt_block_header *header, const uint8_t *stored)
+{
+	struct ts_sbt_block_header right = *header;
+	ZSTD_DCtx *zstd = ZSTD_createDCtx();
+	uint8_t *raw = NULL;
+	const char *why;
+	int r;
+
+	right.payload_checksum = ts_crc32c(stored, header->stored_bytes);
+	r = ts_block_payload(zstd, &right, false, stored, &raw, &why);
+	free(raw);
+	ZSTD_freeDCtx(zstd);
+	return r;
+}
+
+/* A payload that is no block of zstd, or is cut, or is longer than one can be, is refused. */
+TS_TEST(wrong_payloads)
+{
+	enum {
+		MAX_ZSTD = 128 * 1024,
+		ROOM = 3 * 1024 * 1024
+	};
+	struct ts_encoder encoder = {.is_short = true, .is_thorough = true};
+	struct ts_sbt_block_header header = {.type = TS_ROW_STRING, .first_id = 1}, wrong;
+	struct ts_buffer lengths = {0}, text = {0}, out = {0};
+	uint8_t *stored = calloc(1, ROOM);
+	uint32_t length = 4000;
+
+	ts_check(stored);
+	for (uint32_t i = 0; i < length; i++)
+		stored[i] = (uint8_t)('a' + i * i % 17);
+	ts_check_int(ts_buffer_append(&lengths, &length, sizeof(length)), 0);
+	ts_check_int(ts_buffer_append(&text, stored, length), 0);
+	ts_check_int(ts_encoder_list(&encoder, &header, &lengths, &text, &out), 0);
+	memcpy(&header, out.bytes, sizeof(header));
+	memset(stored, 0, length);
+	memcpy(stored, out.bytes + sizeof(header), header.stored_bytes);
+	ts_check_int(header.flags, TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_TABLES);
+	ts_check(header.short_bytes && header.stored_bytes < length / 2);
+	ts_check_int(decompress(&header, stored), 0);
+	for (uint64_t n = 0; n < header.stored_bytes; n++) {
+		wrong = header;
+		wrong.stored_bytes = n;
+		ts_check_int(decompress(&wrong, stored), TS_SBT_E_CORRUPT);
+	}
+	/* The block's header has no room for the last sizes. */
+	for (uint64_t n = MAX_ZSTD; n < ROOM; n += MAX_ZSTD) {
+		wrong = header;
+		wrong.raw_bytes = ROOM;
+		wrong.stored_bytes = n + header.stored_bytes;
+		ts_check_int(decompress(&wrong, stored), TS_SBT_E_CORRUPT);
+	}
+	/* With the other flag, the same bytes lack the frame's header. */
+	wrong = header;
+	wrong.flags = TS_SBT_BLOCK_ZSTD | TS_SBT_BLOCK_DICTIONARY;
+	ts_check_int(decompress(&wrong, stored), TS_SBT_E_CORRUPT);
+	ts_encoder_deinit(&encoder);
+	ts_buffer_deinit(&lengths);
+	ts_buffer_deinit(&text);
+	ts_buffer_deinit(&out);
+	free(stored);
 }
 
 /* The file says whether it may be short, has a short index and no summaries, and is smaller. */
@@ -159,9 +227,9 @@ TS_TEST(files)
 	bool has_summaries = false, has_dictionary = false;
 
 	ts_check(pread(fd, &header, sizeof(header), 0) == sizeof(header));
-	ts_check_int(header.incompatible_flags, TS_SBT_INCOMPATIBLE_SHORT |
-							TS_SBT_INCOMPATIBLE_CALLS |
-							TS_SBT_INCOMPATIBLE_DICTIONARY);
+	ts_check_int(header.incompatible_flags,
+		     TS_SBT_INCOMPATIBLE_SHORT | TS_SBT_INCOMPATIBLE_CALLS |
+			     TS_SBT_INCOMPATIBLE_DICTIONARY | TS_SBT_INCOMPATIBLE_TABLES);
 	ts_check_int(header.minor, 1);
 	ts_check(pread(plain, &header, sizeof(header), 0) == sizeof(header));
 	ts_check_int(header.incompatible_flags, 0);
@@ -176,10 +244,10 @@ TS_TEST(files)
 		ts_check(ts_sbt_reader_block(reader, i)->type < TS_ROW_BLOCK_STREAM ||
 			 ts_sbt_reader_block(reader, i)->type > TS_ROW_BLOCK_SUM);
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
-		has_dictionary |= ts_sbt_reader_block(reader, i)->flags & TS_SBT_BLOCK_DICTIONARY;
+		has_dictionary |= ts_sbt_reader_block(reader, i)->flags & TS_SBT_BLOCK_TABLES;
 	ts_check(has_dictionary);
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(other); i++)
-		ts_check(!(ts_sbt_reader_block(other, i)->flags & TS_SBT_BLOCK_DICTIONARY));
+		ts_check(!(ts_sbt_reader_block(other, i)->flags & TS_SBT_BLOCK_TABLES));
 	for (size_t i = 0; i < ts_sbt_reader_n_blocks(other); i++)
 		has_summaries |= ts_sbt_reader_block(other, i)->type == TS_ROW_BLOCK_SUM;
 	ts_check(has_summaries);
