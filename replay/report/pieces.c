@@ -3,18 +3,20 @@
  * Formats pieces of a text in threads: see pieces.h. tools/export and the lists of this folder call
  * this module.
  *
- *     caller: items --> filled --> running, in any thread --> done --> written by the caller
+ *     caller: items --> filled --> running, in any thread --> done --> written, one at a time
  *             n_filled           n_started                             n_written
  *
  * The pieces lie in a ring, which bounds the memory. If the ring is full and the threads are few,
  * the caller formats the next piece itself instead of waiting. So two threads share the work of the
- * caller and of the formatting evenly, whatever each of them costs.
+ * caller and of the formatting evenly, whatever each of them costs. Writing a large file costs as
+ * much as formatting it; so a thread writes, too, if the kind of text permits it.
  */
 #include "replay/report/pieces.h"
 
-#include <stdbool.h>
+#include <signal.h>
 #include <stdlib.h>
 
+#include "proto/abi/base.h"
 #include "proto/abi/grow.h"
 #include "sbt/reader-threads.h"
 
@@ -29,7 +31,7 @@ struct piece {
 	uint8_t *items;
 	size_t n_bytes, n_allocated;
 	struct ts_json text;
-	int error;    /* of `format` */
+	int error;    /* of formatting */
 	bool is_done; /* guarded by the lock */
 };
 
@@ -43,17 +45,23 @@ struct ts_pieces {
 	struct ts_pieces_kind kind;
 	void *state; /* of the caller's thread */
 	int error;   /* the result of all further calls */
+	struct piece *filling;
 	struct piece ring[MAX_PIECES];
 	unsigned n_ring; /* pieces in use */
 	unsigned n_workers;
 	struct worker workers[TS_SBT_MAX_THREADS];
+	sigset_t signals; /* that the caller's thread blocks */
 
-	/* Numbers of pieces since the start; piece `i` lies in ring[i % n_ring]. */
-	uint64_t n_written; /* of the caller's thread */
 	pthread_mutex_t lock;
 	pthread_cond_t filled; /* or `stop` was set */
-	pthread_cond_t done;
-	uint64_t n_filled, n_started;
+	pthread_cond_t done;   /* or written; the caller waits for it */
+	/*
+	 * Numbers of pieces since the start; piece `i` lies in ring[i % n_ring]. The lock guards
+	 * them and the following. Only the caller's thread changes n_filled.
+	 */
+	uint64_t n_filled, n_started, n_written;
+	bool is_writing;
+	int write_error; /* the first error of `write` or of a piece, in order */
 	bool stop;
 };
 
@@ -62,23 +70,83 @@ static struct piece *piece_at(struct ts_pieces *pieces, uint64_t number)
 	return &pieces->ring[number % pieces->n_ring];
 }
 
-/* Formats the next piece. The caller holds the lock, which is free while the piece is formatted. */
-static void format_next(struct ts_pieces *pieces, void *state)
+static void format_piece(const struct ts_pieces *pieces, struct piece *piece, void *state,
+			 bool in_order)
 {
-	struct piece *piece = piece_at(pieces, pieces->n_started++);
 	const struct ts_pieces_kind *kind = &pieces->kind;
 	/* Each appended text changes this struct. In the ring it would share its cache line. */
 	struct ts_json text = piece->text;
 	int r;
 
-	pthread_mutex_unlock(&pieces->lock);
 	ts_json_clear(&text);
-	r = kind->format(kind->data, state, piece->items, piece->n_bytes, &text);
-	pthread_mutex_lock(&pieces->lock);
+	r = in_order ? kind->format_in_order(kind->data, state, piece->items, piece->n_bytes, &text)
+		     : kind->format(kind->data, state, piece->items, piece->n_bytes, &text);
 	piece->text = text;
 	piece->error = r ? r : text.error;
+}
+
+/* Formats the next piece. The caller holds the lock, which is free while the piece is formatted. */
+static void format_next(struct ts_pieces *pieces, void *state)
+{
+	const uint64_t number = pieces->n_started++;
+	struct piece *piece = piece_at(pieces, number);
+	const bool in_order = state == pieces->state && number == pieces->n_written &&
+			      pieces->kind.format_in_order;
+
+	pthread_mutex_unlock(&pieces->lock);
+	format_piece(pieces, piece, state, in_order);
+	pthread_mutex_lock(&pieces->lock);
 	piece->is_done = true;
 	pthread_cond_signal(&pieces->done);
+}
+
+/*
+ * Returns whether a thread may write the oldest piece now. The caller's thread also writes pieces
+ * that it has to format in order. Holds the lock.
+ */
+static bool is_ready(const struct ts_pieces *pieces, bool is_caller)
+{
+	const struct piece *oldest = &pieces->ring[pieces->n_written % pieces->n_ring];
+
+	if (pieces->is_writing || pieces->write_error || pieces->n_written == pieces->n_filled ||
+	    !oldest->is_done)
+		return false;
+	return is_caller || (pieces->kind.writes_anywhere && oldest->error != TS_PIECES_IN_ORDER);
+}
+
+/* Writes the oldest piece. The thread holds the lock, which is free while it writes. */
+static void write_oldest(struct ts_pieces *pieces)
+{
+	struct piece *piece = piece_at(pieces, pieces->n_written);
+	const struct ts_pieces_kind *kind = &pieces->kind;
+	int r = 0;
+
+	pieces->is_writing = true;
+	pthread_mutex_unlock(&pieces->lock);
+	if (piece->error == TS_PIECES_IN_ORDER)
+		format_piece(pieces, piece, pieces->state, true);
+	if (piece->text.n_bytes)
+		r = kind->write(kind->data, piece->text.data, piece->text.n_bytes);
+	pthread_mutex_lock(&pieces->lock);
+	pieces->is_writing = false;
+	pieces->write_error = r ? r : piece->error;
+	piece->n_bytes = 0;
+	piece->is_done = false;
+	pieces->n_written++;
+	pthread_cond_signal(&pieces->done);
+}
+
+/* A write to a closed pipe ends the process, as if the caller's thread wrote. */
+static void accept_signals(const struct ts_pieces *pieces)
+{
+	static const int numbers[] = {SIGPIPE, SIGXFSZ};
+	sigset_t accepted;
+
+	sigemptyset(&accepted);
+	for (size_t i = 0; i < TS_ARRAY_LEN(numbers); i++)
+		if (!sigismember(&pieces->signals, numbers[i]))
+			sigaddset(&accepted, numbers[i]);
+	pthread_sigmask(SIG_UNBLOCK, &accepted, NULL);
 }
 
 static void *run(void *data)
@@ -86,9 +154,13 @@ static void *run(void *data)
 	const struct worker *worker = data;
 	struct ts_pieces *pieces = worker->pieces;
 
+	if (pieces->kind.writes_anywhere)
+		accept_signals(pieces);
 	pthread_mutex_lock(&pieces->lock);
 	while (!pieces->stop) {
-		if (pieces->n_started < pieces->n_filled)
+		if (is_ready(pieces, false))
+			write_oldest(pieces);
+		else if (pieces->n_started < pieces->n_filled)
 			format_next(pieces, worker->state);
 		else
 			pthread_cond_wait(&pieces->filled, &pieces->lock);
@@ -142,52 +214,47 @@ static void start(struct ts_pieces *pieces)
 {
 	const unsigned n_threads = ts_sbt_max_threads();
 
+	pthread_mutex_lock(&pieces->lock);
 	while (pieces->n_workers + 1 < n_threads && start_worker(pieces))
 		;
 	if (pieces->n_workers)
 		pieces->n_ring = PIECES_PER_THREAD * (pieces->n_workers + 1);
-}
-
-static int write_oldest(struct ts_pieces *pieces)
-{
-	struct piece *piece = piece_at(pieces, pieces->n_written++);
-	const struct ts_pieces_kind *kind = &pieces->kind;
-	int r = piece->text.n_bytes ? kind->write(kind->data, piece->text.data, piece->text.n_bytes)
-				    : 0;
-
-	piece->n_bytes = 0;
-	piece->is_done = false;
-	return r ? r : piece->error;
+	pthread_mutex_unlock(&pieces->lock);
 }
 
 /*
- * Writes the texts that are done. If more than n_left pieces are not written then, formats pieces,
- * or waits for them.
+ * Returns whether the caller's thread writes the oldest piece now. If another thread may write it,
+ * the caller writes only to make room. Holds the lock.
+ */
+static bool writes_now(const struct ts_pieces *pieces, bool is_enough)
+{
+	return is_ready(pieces, true) && (!is_enough || !is_ready(pieces, false));
+}
+
+/*
+ * Writes texts that are done. If more than n_left pieces are not written then, writes and formats
+ * pieces, or waits for them.
  */
 static int collect(struct ts_pieces *pieces, uint64_t n_left)
 {
 	const bool may_help = pieces->n_workers <= MAX_HELPED;
-	bool is_enough = false;
-	int r = 0;
+	int r;
 
-	while (!r && !is_enough && pieces->n_written < pieces->n_filled) {
-		struct piece *oldest = piece_at(pieces, pieces->n_written);
-		bool is_done;
+	pthread_mutex_lock(&pieces->lock);
+	while (!pieces->write_error && pieces->n_written < pieces->n_filled) {
+		const bool is_enough = pieces->n_filled - pieces->n_written <= n_left;
 
-		pthread_mutex_lock(&pieces->lock);
-		is_enough = pieces->n_filled - pieces->n_written <= n_left;
-		if (!oldest->is_done && !is_enough && may_help &&
-		    pieces->n_started < pieces->n_filled)
+		if (writes_now(pieces, is_enough))
+			write_oldest(pieces);
+		else if (is_enough)
+			break;
+		else if (may_help && pieces->n_started < pieces->n_filled)
 			format_next(pieces, pieces->state);
-		else if (!oldest->is_done && !is_enough)
+		else
 			pthread_cond_wait(&pieces->done, &pieces->lock);
-		is_done = oldest->is_done;
-		pthread_mutex_unlock(&pieces->lock);
-		if (is_done) {
-			is_enough = false;
-			r = write_oldest(pieces);
-		}
 	}
+	r = pieces->write_error;
+	pthread_mutex_unlock(&pieces->lock);
 	return r;
 }
 
@@ -199,8 +266,10 @@ static int hand_over(struct ts_pieces *pieces)
 	pthread_cond_signal(&pieces->filled);
 	pthread_mutex_unlock(&pieces->lock);
 	pieces->error = collect(pieces, pieces->n_ring - 1);
-	if (!pieces->error && pieces->n_written == N_ALONE && !pieces->n_workers)
+	/* Without threads, all pieces are written now. */
+	if (!pieces->error && !pieces->n_workers && pieces->n_written == N_ALONE)
 		start(pieces);
+	pieces->filling = piece_at(pieces, pieces->n_filled);
 	return pieces->error;
 }
 
@@ -212,7 +281,11 @@ int ts_pieces_new(const struct ts_pieces_kind *kind, struct ts_pieces **ret_piec
 	if (!pieces)
 		return -ENOMEM;
 	pieces->kind = *kind;
+	if (!kind->piece_bytes)
+		pieces->kind.piece_bytes = TS_PIECES_BYTES;
 	pieces->n_ring = 1;
+	pieces->filling = pieces->ring;
+	pthread_sigmask(SIG_SETMASK, NULL, &pieces->signals);
 	r = new_state(pieces, &pieces->state);
 	if (r) {
 		free(pieces);
@@ -251,11 +324,11 @@ void ts_pieces_free(struct ts_pieces *pieces)
 
 int ts_pieces_add(struct ts_pieces *pieces, size_t n_bytes, void **ret_item)
 {
-	struct piece *piece = piece_at(pieces, pieces->n_filled);
+	struct piece *piece = pieces->filling;
 
-	if (!pieces->error && piece->n_bytes && piece->n_bytes + n_bytes > TS_PIECES_BYTES &&
-	    !hand_over(pieces))
-		piece = piece_at(pieces, pieces->n_filled);
+	if (!pieces->error && piece->n_bytes &&
+	    piece->n_bytes + n_bytes > pieces->kind.piece_bytes && !hand_over(pieces))
+		piece = pieces->filling;
 	if (!pieces->error && TS_GROW(piece->items, piece->n_allocated, piece->n_bytes + n_bytes))
 		pieces->error = -ENOMEM;
 	if (pieces->error)
@@ -267,7 +340,7 @@ int ts_pieces_add(struct ts_pieces *pieces, size_t n_bytes, void **ret_item)
 
 int ts_pieces_end(struct ts_pieces *pieces)
 {
-	if (!pieces->error && piece_at(pieces, pieces->n_filled)->n_bytes)
+	if (!pieces->error && pieces->filling->n_bytes)
 		hand_over(pieces);
 	if (!pieces->error)
 		pieces->error = collect(pieces, 0);

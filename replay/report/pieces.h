@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes a long text from many items, in threads. The caller adds items; they are cut into pieces of
- * about TS_PIECES_BYTES bytes. Each piece is formatted by one thread into a text of its own, and
- * the caller's thread writes the texts in the order of the items. So the output is the same with
- * any number of threads. Threads start when the items are many (sbt/reader-threads.h); without a
- * thread, the caller formats each piece when it is full.
+ * one size. Each piece is formatted by one thread into a text of its own, and the texts are written
+ * in the order of the items. So the output is the same with any number of threads. Threads start
+ * when the items are many (sbt/reader-threads.h); without a thread, the caller formats each piece
+ * when it is full.
  *
  * Memory is bounded: two pieces and their texts for each thread. Functions are called by one
  * thread, and return 0, -ENOMEM, or the first error of `format` or `write` in the order of the
@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,10 @@
 
 #define TS_PIECES_BYTES (32u * 1024)
 
-/* Receives whole lines, in order, in the caller's thread. A value other than 0 ends the writing. */
+/* Result of `format`: the piece needs format_in_order(). Differs from the codes of sbt/error.h. */
+#define TS_PIECES_IN_ORDER 270
+
+/* Receives whole lines, in order. A value other than 0 ends the writing. */
 typedef int ts_lines_fn(void *data, const char *lines, size_t n_bytes);
 
 struct ts_pieces_kind {
@@ -29,8 +33,20 @@ struct ts_pieces_kind {
 	 */
 	int (*format)(void *data, void *state, const uint8_t *items, size_t n_bytes,
 		      struct ts_json *text);
+	/*
+	 * NULL, or formats a piece after all pieces before it, in the caller's thread. Other
+	 * threads may format later pieces meanwhile. Its result is an error or 0.
+	 */
+	int (*format_in_order)(void *data, void *state, const uint8_t *items, size_t n_bytes,
+			       struct ts_json *text);
 	ts_lines_fn *write;
-	void *data; /* for both */
+	/*
+	 * Any thread may write, one at a time. Such a thread gets SIGPIPE and SIGXFSZ as the
+	 * caller's. False: only the caller's thread writes.
+	 */
+	bool writes_anywhere;
+	size_t piece_bytes; /* 0: TS_PIECES_BYTES */
+	void *data;	    /* for these functions */
 	/* Memory of each thread, zeroed. The functions run in the caller's thread, or are NULL. */
 	size_t state_bytes;
 	int (*state_init)(void *data, void *state);

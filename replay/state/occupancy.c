@@ -10,6 +10,7 @@
 #include "proto/abi/grow.h"
 #include "replay/state/overview/passes.h"
 #include "replay/state/state-map.h"
+#include "sbt/slices.h"
 #include "sbt/tap.h"
 
 #include <errno.h>
@@ -152,6 +153,7 @@ struct groups {
 	struct group *groups;
 	size_t n, n_allocated;
 	struct ts_state_map by_key;
+	uint32_t last_session, last_key, last_at; /* the last found group; n 0: none */
 };
 
 struct ts_occupancy_pass {
@@ -201,23 +203,27 @@ void ts_occupancies_free(struct ts_occupancies *occupancies)
 static int find_group(struct groups *groups, uint32_t session, uint32_t key,
 		      struct group **ret_group)
 {
-	uint32_t at = ts_state_map_find(&groups->by_key, session, key);
+	uint32_t at = groups->last_at;
 	int r;
 
 	*ret_group = NULL;
-	if (at != NONE) {
-		*ret_group = &groups->groups[at];
-		return 0;
+	if (!groups->n || groups->last_key != key || groups->last_session != session)
+		at = ts_state_map_find(&groups->by_key, session, key);
+	if (at == NONE) {
+		if (groups->n == TS_OCCUPANCY_MAX_SUMS)
+			return 0;
+		if (TS_GROW(groups->groups, groups->n_allocated, groups->n + 1))
+			return -ENOMEM;
+		at = (uint32_t)groups->n;
+		r = ts_state_map_set(&groups->by_key, session, key, at);
+		if (r)
+			return r;
+		groups->groups[groups->n++] = (struct group){.sum = {.share_min = 1}};
 	}
-	if (groups->n == TS_OCCUPANCY_MAX_SUMS)
-		return 0;
-	if (TS_GROW(groups->groups, groups->n_allocated, groups->n + 1))
-		return -ENOMEM;
-	r = ts_state_map_set(&groups->by_key, session, key, (uint32_t)groups->n);
-	if (r)
-		return r;
-	*ret_group = &groups->groups[groups->n++];
-	**ret_group = (struct group){.sum = {.share_min = 1}};
+	groups->last_session = session;
+	groups->last_key = key;
+	groups->last_at = at;
+	*ret_group = &groups->groups[at];
 	return 0;
 }
 
@@ -342,9 +348,10 @@ int ts_occupancy_pass_join(struct ts_occupancy_pass *all, const struct ts_occupa
 	return r ? r : join_groups(&all->devices, &pass->devices, false);
 }
 
+/* A pass over the kernels of a window, by one thread or by several. */
 struct kernel_reader {
 	struct ts_occupancy_pass *pass;
-	uint64_t from_ns;
+	const struct ts_sbt_cursor_options *rows;
 };
 
 /* The tap of the cursor: the thread that reads ahead makes the sums. */
@@ -352,25 +359,19 @@ static int take_kernel(const struct ts_sbt_row *row, void *data)
 {
 	const struct kernel_reader *reader = data;
 
-	return row->kernel->start_ns >= reader->from_ns
+	return row->kernel->start_ns >= reader->rows->from_ns
 		       ? ts_occupancy_pass_take(reader->pass, row->session, row->kernel)
 		       : 0;
 }
 
-static int read_kernels(struct ts_occupancy_pass *pass, uint32_t session, uint64_t from_ns,
-			uint64_t to_ns, bool *ret_damaged)
+static int read_kernels(struct kernel_reader *reader, bool *ret_damaged)
 {
-	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_KERNEL),
-						      .session = session,
-						      .from_ns = from_ns,
-						      .to_ns = to_ns};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct kernel_reader reader = {pass, from_ns};
 	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(pass->reader, &options, &cursor);
+	int r = ts_sbt_cursor_new(reader->pass->reader, reader->rows, &cursor);
 
 	if (!r)
-		ts_sbt_cursor_tap(cursor, take_kernel, &reader);
+		ts_sbt_cursor_tap(cursor, take_kernel, reader);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
 		if (r == TS_SBT_E_CORRUPT) {
@@ -379,6 +380,57 @@ static int read_kernels(struct ts_occupancy_pass *pass, uint32_t session, uint64
 		}
 	}
 	return r == TS_SBT_E_END ? 0 : r;
+}
+
+/* Called in threads. A part is the pass of a slice. */
+static int read_slice(void *part, const struct ts_slice *slice, void *data)
+{
+	const struct kernel_reader *all = data;
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	struct ts_occupancy_pass **pass = part;
+	struct kernel_reader reader = {.rows = all->rows};
+	struct ts_sbt_row row;
+	int r = ts_occupancy_pass_new(ts_slice_reader(slice), pass);
+
+	reader.pass = *pass;
+	r = r ? r : ts_slice_cursor(slice, all->rows, &cursor);
+	while (!r) {
+		r = ts_sbt_cursor_next(cursor, &row);
+		r = r ? r : take_kernel(&row, &reader);
+	}
+	return r == TS_SBT_E_END ? 0 : r;
+}
+
+static int merge_slice(void *part, void *data)
+{
+	struct ts_occupancy_pass **pass = part;
+	const struct kernel_reader *all = data;
+
+	return ts_occupancy_pass_join(all->pass, *pass);
+}
+
+static void deinit_slice(void *part)
+{
+	ts_occupancy_pass_freep(part);
+}
+
+/* Sums the slices of the window in threads. *ret_is_done is false if one thread has to sum all. */
+static int read_slices(struct kernel_reader *reader, bool *ret_is_done)
+{
+	const struct ts_slices_work work = {.part_bytes = sizeof(struct ts_occupancy_pass *),
+					    .run = read_slice,
+					    .merge = merge_slice,
+					    .part_deinit = deinit_slice,
+					    .data = reader};
+	ts_cleanup(ts_slices_freep) struct ts_slices *slices = NULL;
+	int r = ts_slices_new(reader->pass->reader, reader->rows, &slices);
+
+	if (r || !slices)
+		return r;
+	r = ts_slices_run(slices, &work);
+	*ret_is_done = !r;
+	/* Damage loses the same rows as ever, and so does the limit of sums. */
+	return r > 0 || r == -EAGAIN ? 0 : r;
 }
 
 static int compare_kernels(const void *a, const void *b)
@@ -450,10 +502,21 @@ int ts_occupancy_pass_finish(struct ts_occupancy_pass *pass, bool is_damaged,
 int ts_occupancies_read(struct ts_sbt_reader *reader, uint32_t session, uint64_t from_ns,
 			uint64_t to_ns, struct ts_occupancies **ret_occupancies)
 {
-	ts_cleanup(ts_occupancy_pass_freep) struct ts_occupancy_pass *pass = NULL;
-	bool is_damaged = false;
-	int r = ts_occupancy_pass_new(reader, &pass);
+	const struct ts_sbt_cursor_options rows = {.types = TS_ROW_BIT(TS_ROW_KERNEL),
+						   .session = session,
+						   .from_ns = from_ns,
+						   .to_ns = to_ns};
+	ts_cleanup(ts_occupancy_pass_freep) struct ts_occupancy_pass *sliced = NULL, *alone = NULL;
+	struct kernel_reader all = {.rows = &rows};
+	bool is_damaged = false, is_done = false;
+	int r = ts_occupancy_pass_new(reader, &sliced);
 
-	r = r ? r : read_kernels(pass, session, from_ns, to_ns, &is_damaged);
-	return r ? r : ts_occupancy_pass_finish(pass, is_damaged, ret_occupancies);
+	all.pass = sliced;
+	r = r ? r : read_slices(&all, &is_done);
+	if (r || is_done)
+		return r ? r : ts_occupancy_pass_finish(sliced, false, ret_occupancies);
+	r = ts_occupancy_pass_new(reader, &alone);
+	all.pass = alone;
+	r = r ? r : read_kernels(&all, &is_damaged);
+	return r ? r : ts_occupancy_pass_finish(alone, is_damaged, ret_occupancies);
 }

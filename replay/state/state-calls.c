@@ -136,19 +136,27 @@ static void count_twice(struct ts_state_calls *calls, const struct ts_call *call
 		calls->n_twice += ts_state_calls_at(calls, other)->op_id == call->op_id;
 }
 
-int ts_state_calls_add(struct ts_state_calls *calls, const struct ts_call *call)
+struct ts_call *ts_state_calls_new(struct ts_state_calls *calls)
 {
-	int r = reserve_slot(calls);
-	uint64_t other;
+	return reserve_slot(calls) ? NULL : ts_state_calls_at(calls, calls->next);
+}
 
-	if (r)
-		return r;
-	other = ts_state_calls_at_place(calls,
-					ts_state_calls_place(calls, call->session, call->op_id));
-	if (other || ts_state_map_count(&calls->crowded))
+int ts_state_calls_add(struct ts_state_calls *calls)
+{
+	const uint64_t number = calls->next;
+	const struct ts_call *call = ts_state_calls_at(calls, number);
+	uint32_t *place = ts_state_calls_place(calls, call->session, call->op_id);
+	const bool is_free = !ts_state_calls_at_place(calls, place);
+	int r = 0;
+
+	if (!is_free || ts_state_map_count(&calls->crowded))
 		count_twice(calls, call);
-	*ts_state_calls_at(calls, calls->next) = *call;
-	r = name(calls, calls->next);
+	if (ts_likely(is_free))
+		*place = (uint32_t)number;
+	else
+		r = name_id(calls, number, call->session, call->op_id);
+	if (!r && call->nested_op_id != call->op_id)
+		r = name_id(calls, number, call->session, call->nested_op_id);
 	if (r)
 		return r;
 	calls->n_awaited += call->is_awaited;

@@ -42,8 +42,13 @@ struct ts_state_calls {
 
 int ts_state_calls_init(struct ts_state_calls *calls); /* -ENOMEM */
 void ts_state_calls_deinit(struct ts_state_calls *calls);
-/* Adds a call, whose number is then calls->next - 1. Returns 0 or -ENOMEM. */
-int ts_state_calls_add(struct ts_state_calls *calls, const struct ts_call *call);
+/*
+ * Adds a call in two steps. Returns its place, which the caller fills before it calls another
+ * function; NULL: out of memory. A copy of a call that was just made would wait for its stores.
+ */
+struct ts_call *ts_state_calls_new(struct ts_state_calls *calls);
+/* The number of the added call is then calls->next - 1. Returns 0 or -ENOMEM. */
+int ts_state_calls_add(struct ts_state_calls *calls);
 /* Drops the oldest call. */
 void ts_state_calls_drop_first(struct ts_state_calls *calls);
 

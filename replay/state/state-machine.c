@@ -23,6 +23,7 @@ struct ts_state_machine {
 	struct ts_state_calls calls;
 	uint64_t n_ops;		   /* device rows so far */
 	struct ts_state_map early; /* device rows that came before their call */
+	uint64_t last_early;	   /* the highest id that was in `early`; most calls are later */
 	/*
 	 * For checkpoints: numbers of the calls before the window whose device row has not come
 	 * yet, and the number of the first call that find_overdue() has not examined.
@@ -113,7 +114,11 @@ int ts_state_machine_prepare(struct ts_state_machine *machine, struct ts_sbt_rea
 static int feed_call(struct ts_state_machine *machine, uint32_t session,
 		     const struct ts_row_api *row)
 {
-	struct ts_call call = {
+	struct ts_call *call = ts_state_calls_new(&machine->calls);
+
+	if (!call)
+		return -ENOMEM;
+	*call = (struct ts_call){
 		.op_id = row->op_id,
 		.nested_op_id = row->nested_op_id ? row->nested_op_id : row->op_id,
 		.start_ns = row->start_ns,
@@ -128,14 +133,20 @@ static int feed_call(struct ts_state_machine *machine, uint32_t session,
 		.is_awaited = row->flags & TS_API_EXPECTS_DEVICE,
 		.may_begin_early = row->flags & TS_API_MAY_BEGIN_EARLY,
 	};
-
 	/* A clock stepped back: the device row came before the call. */
-	if (call.is_awaited &&
+	if (call->is_awaited && row->op_id <= machine->last_early &&
 	    ts_state_map_find(&machine->early, session, row->op_id) != TS_STATE_MAP_NONE) {
 		ts_state_map_remove(&machine->early, session, row->op_id);
-		call.is_awaited = false;
+		call->is_awaited = false;
 	}
-	return ts_state_calls_add(&machine->calls, &call);
+	return ts_state_calls_add(&machine->calls);
+}
+
+static int add_early(struct ts_state_machine *machine, uint32_t session, uint64_t op_id)
+{
+	if (op_id > machine->last_early)
+		machine->last_early = op_id;
+	return ts_state_map_set(&machine->early, session, op_id, 0);
 }
 
 static void copy_call(const struct ts_call *call, struct ts_state_op *op)
@@ -244,7 +255,7 @@ static int join_device(struct ts_state_machine *machine, const struct ts_sbt_row
 	if (!number) {
 		op->unsure |= TS_STATE_UNSURE_CALL;
 		if (ts_state_map_count(&machine->early) < MAX_EARLY)
-			r = ts_state_map_set(&machine->early, row->session, op_id, 0);
+			r = add_early(machine, row->session, op_id);
 	} else {
 		struct ts_call *call = ts_state_calls_at(&machine->calls, number);
 
@@ -547,7 +558,7 @@ int ts_state_machine_resume(struct ts_state_machine *machine, uint64_t n_fed,
 		ts_unpack_u(unpack);
 		if (unpack->bad)
 			return TS_SBT_E_CORRUPT;
-		if (ts_state_map_set(&machine->early, session, key, 0))
+		if (add_early(machine, session, key))
 			return -ENOMEM;
 	}
 	return unpack->bad || unpack->at < unpack->end ? TS_SBT_E_CORRUPT : 0;

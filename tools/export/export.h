@@ -136,7 +136,8 @@ struct ts_export_report {
 };
 
 /*
- * Writes the trace to `file` in this format; the caller checks the errors of `file`. `options` may
+ * Writes the trace to `file` in this format; the caller checks the errors of `file`. Threads of the
+ * export may write to `file`, one at a time, so the caller does not lock it. `options` may
  * be NULL: the whole trace, and GPU time for sums. *ret_report is filled if the result is 0. Also
  * returns -EINVAL (no such format or weight), -ENOMEM and -ECANCELED.
  */

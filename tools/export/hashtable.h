@@ -58,14 +58,15 @@ static inline size_t ts_hashtable_recent_of(const void *key, size_t key_bytes)
 
 /*
  * Like ts_hashtable_get(), for a key that is probably present. `key_bytes` is constant at the call,
- * so the inlined code is short.
+ * so the inlined code is short. The key is read in words. If the caller has just written a word in
+ * two halves, the processor waits for both stores: so use words for the parts of such keys.
  */
 static inline int ts_hashtable_recall(struct ts_hashtable *table, const void *key, size_t key_bytes,
 				      uint32_t *ret_i, bool *ret_is_new)
 {
 	uint32_t recent = table->recent[ts_hashtable_recent_of(key, key_bytes)];
 	const uint8_t *entry;
-	uint64_t a, b, differs = 0;
+	uint64_t a, b;
 
 	if (recent >= table->n)
 		return ts_hashtable_get(table, key, ret_i, ret_is_new);
@@ -73,10 +74,9 @@ static inline int ts_hashtable_recall(struct ts_hashtable *table, const void *ke
 	for (size_t at = 0; at < key_bytes; at += sizeof(a)) {
 		memcpy(&a, entry + at, sizeof(a));
 		memcpy(&b, (const uint8_t *)key + at, sizeof(b));
-		differs |= a ^ b;
+		if (a != b)
+			return ts_hashtable_get(table, key, ret_i, ret_is_new);
 	}
-	if (differs)
-		return ts_hashtable_get(table, key, ret_i, ret_is_new);
 	*ret_i = recent;
 	if (ret_is_new)
 		*ret_is_new = false;

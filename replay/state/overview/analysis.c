@@ -48,6 +48,8 @@ struct ts_analysis_pass {
 	struct ts_state_map device_by_id;
 	struct device *devices;
 	size_t n_devices, n_devices_allocated;
+	/* The last used device; n_devices 0: none. */
+	uint32_t last_session, last_id, last_at;
 	uint64_t begun_ns; /* in a segment: operations that ended before may be unknown */
 };
 
@@ -79,39 +81,51 @@ static void add(struct ts_analysis_sum *sum, uint64_t ns, uint64_t bytes)
 	sum->bytes += bytes;
 }
 
-/* Finds or adds the group. NULL: there are already TS_ANALYSIS_MAX_GROUPS. */
-static int find_group(struct ts_analysis_pass *pass, const struct ts_analysis_group *key,
-		      struct ts_analysis_group **ret_group)
+/* Adds a group. NULL: there are already TS_ANALYSIS_MAX_GROUPS. */
+static __attribute__((noinline)) int new_group(struct ts_analysis_pass *pass,
+					       const struct ts_analysis_group *key, uint64_t id,
+					       struct ts_analysis_group **ret_group)
 {
 	struct ts_analysis *analysis = pass->analysis;
-	struct ts_state_map *map = &pass->group_by_key[key->finding];
-	uint64_t id = (uint64_t)key->device << 32 | key->stack;
-	uint32_t at = ts_state_map_find(map, key->session, id);
 	int r;
 
 	*ret_group = NULL;
-	if (at == NONE) {
-		if (analysis->n_groups == TS_ANALYSIS_MAX_GROUPS)
-			return 0;
-		if (TS_GROW(analysis->groups, pass->n_groups_allocated, analysis->n_groups + 1))
-			return -ENOMEM;
-		at = (uint32_t)analysis->n_groups;
-		r = ts_state_map_set(map, key->session, id, at);
-		if (r)
-			return r;
-		analysis->groups[analysis->n_groups++] = *key;
-	}
-	*ret_group = &analysis->groups[at];
+	if (analysis->n_groups == TS_ANALYSIS_MAX_GROUPS)
+		return 0;
+	if (TS_GROW(analysis->groups, pass->n_groups_allocated, analysis->n_groups + 1))
+		return -ENOMEM;
+	r = ts_state_map_set(&pass->group_by_key[key->finding], key->session, id,
+			     (uint32_t)analysis->n_groups);
+	if (r)
+		return r;
+	*ret_group = &analysis->groups[analysis->n_groups++];
+	**ret_group = *key;
 	return 0;
 }
 
-static int add_group(struct ts_analysis_pass *pass, const struct ts_analysis_group *key,
-		     uint64_t ns, uint64_t bytes)
+/*
+ * Finds or adds the group. NULL: there are already TS_ANALYSIS_MAX_GROUPS. Inlined, because each
+ * operation makes its key: a call would wait until the key's stores are done.
+ */
+TS_SLOTS_INLINE int find_group(struct ts_analysis_pass *pass, const struct ts_analysis_group *key,
+			       struct ts_analysis_group **ret_group)
+{
+	const uint64_t id = (uint64_t)key->device << 32 | key->stack;
+	const uint32_t at = ts_state_map_find(&pass->group_by_key[key->finding], key->session, id);
+
+	if (at == NONE)
+		return new_group(pass, key, id, ret_group);
+	*ret_group = &pass->analysis->groups[at];
+	return 0;
+}
+
+TS_SLOTS_INLINE int add_group(struct ts_analysis_pass *pass, const struct ts_analysis_group *key,
+			      uint64_t ns, uint64_t bytes)
 {
 	struct ts_analysis_group *group;
 	int r = find_group(pass, key, &group);
 
-	if (group)
+	if (!r && group)
 		add(&group->sum, ns, bytes);
 	return r;
 }
@@ -155,9 +169,14 @@ static int take_copy(struct ts_analysis_pass *pass, const struct ts_state_op *op
 static int find_device(struct ts_analysis_pass *pass, const struct ts_state_op *op,
 		       struct device **ret_device)
 {
-	uint32_t at = ts_state_map_find(&pass->device_by_id, op->session, op->device);
+	uint32_t at;
 	int r;
 
+	if (pass->n_devices && pass->last_session == op->session && pass->last_id == op->device) {
+		*ret_device = &pass->devices[pass->last_at];
+		return 0;
+	}
+	at = ts_state_map_find(&pass->device_by_id, op->session, op->device);
 	if (at == NONE) {
 		if (TS_GROW(pass->devices, pass->n_devices_allocated, pass->n_devices + 1))
 			return -ENOMEM;
@@ -167,6 +186,9 @@ static int find_device(struct ts_analysis_pass *pass, const struct ts_state_op *
 			return r;
 		pass->devices[pass->n_devices++] = (struct device){0};
 	}
+	pass->last_session = op->session;
+	pass->last_id = op->device;
+	pass->last_at = at;
 	*ret_device = &pass->devices[at];
 	return 0;
 }

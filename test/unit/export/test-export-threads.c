@@ -11,7 +11,7 @@
 #include "test/unit/sbt/sbt-test.h"
 #include "tools/export/export.h"
 
-#define N_OPS	 9000u
+#define N_OPS	 16000u
 #define N_NAMES	 2000u
 #define SEAL_OPS 1200u
 
@@ -172,7 +172,8 @@ static void check_same(struct ts_sbt_reader *reader, size_t least,
 
 /* ---- exports --------------------------------------------------------------------------------- */
 
-static void make_json(struct ts_sbt_reader *reader, struct ts_json *text)
+static void export_as(struct ts_sbt_reader *reader, enum ts_export_format format,
+		      struct ts_json *text)
 {
 	struct ts_export_report report;
 	char *bytes = NULL;
@@ -180,11 +181,21 @@ static void make_json(struct ts_sbt_reader *reader, struct ts_json *text)
 	FILE *file = open_memstream(&bytes, &n);
 
 	ts_check(file);
-	ts_check_int(ts_export(reader, TS_EXPORT_FORMAT_JSON, NULL, file, &report), 0);
+	ts_check_int(ts_export(reader, format, NULL, file, &report), 0);
 	ts_check_int(fclose(file), 0);
 	ts_check_int(report.n_rows, N_OPS);
 	ts_json_bytes(text, bytes, n);
 	free(bytes);
+}
+
+static void make_json(struct ts_sbt_reader *reader, struct ts_json *text)
+{
+	export_as(reader, TS_EXPORT_FORMAT_JSON, text);
+}
+
+static void make_perfetto(struct ts_sbt_reader *reader, struct ts_json *text)
+{
+	export_as(reader, TS_EXPORT_FORMAT_PERFETTO, text);
 }
 
 TS_TEST(json_is_the_same)
@@ -193,6 +204,17 @@ TS_TEST(json_is_the_same)
 
 	check_same(reader, N_OPS * 400ul, make_json);
 	ts_sbt_reader_free(reader);
+}
+
+/* The names are new in the first pieces. Threads number no text, and later texts are known. */
+TS_TEST(perfetto_is_the_same)
+{
+	int fd = test_file();
+	struct ts_sbt_reader *reader = make_trace(fd);
+
+	check_same(reader, N_OPS * 40ul, make_perfetto);
+	ts_sbt_reader_free(reader);
+	close(fd);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

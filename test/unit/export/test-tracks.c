@@ -30,7 +30,8 @@ struct state {
 	uint32_t n_open;
 };
 
-static int no_text(void *user, const struct ts_track_text *what, struct ts_buffer *text)
+static int no_text(void *user, const struct ts_track_text *what, uint64_t time_ns,
+		   struct ts_buffer *text)
 {
 	return ts_buffer_append(text, &what->value, sizeof(what->value));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A text in pieces is the same with any number of threads; the first error in the order of the
- * items is the result, and the text before it is written; memory stays bounded; pieces that are
- * freed early leave no thread.
+ * items is the result, and the text before it is written; pieces that need the ones before them get
+ * them; memory stays bounded; pieces that are freed early leave no thread.
  */
 #include "test/unit/threads.h"
 
@@ -21,11 +21,13 @@ struct item {
 };
 
 struct writer {
-	uint64_t fails_at;  /* item whose text cannot be made */
-	uint64_t stops_at;  /* item after whose text `write` fails */
+	uint64_t fails_at; /* item whose text cannot be made */
+	uint64_t stops_at; /* item after whose text `write` fails */
+	uint64_t in_order; /* multiples of this item need the pieces before them; 0: none do */
+	uint64_t n_in_order;
 	uint64_t n_written; /* items */
-	unsigned n_states, n_running;
-	bool is_slow;
+	unsigned n_states, n_running, n_writing;
+	bool is_slow, writes_anywhere;
 };
 
 struct state {
@@ -50,11 +52,45 @@ static void state_deinit(void *at)
 	state->writer->n_states--;
 }
 
+static int put_items(const struct writer *writer, bool in_order, const uint8_t *items,
+		     size_t n_bytes, struct ts_json *text)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n_bytes;) {
+		const struct item *item = (const void *)(items + i);
+
+		if (!in_order && writer->in_order && item->number % writer->in_order == 0)
+			r = TS_PIECES_IN_ORDER;
+		else if (item->number == writer->fails_at)
+			r = -EINVAL;
+		else
+			ts_json_bytes(text, &item->number, sizeof(item->number));
+		i += item->n_bytes;
+	}
+	return r;
+}
+
+/* Formats the first piece that is not written. */
+static int format_in_order(void *data, void *at, const uint8_t *items, size_t n_bytes,
+			   struct ts_json *text)
+{
+	const struct item *first = (const void *)items;
+	const struct state *state = at;
+	struct writer *writer = data;
+
+	ts_check(state->writer == writer);
+	ts_check_int(text->n_bytes, 0);
+	ts_check_int(first->number, writer->n_written);
+	writer->n_in_order++;
+	return put_items(writer, true, items, n_bytes, text);
+}
+
 static int format(void *data, void *at, const uint8_t *items, size_t n_bytes, struct ts_json *text)
 {
 	struct writer *writer = data;
 	struct state *state = at;
-	int r = 0;
+	int r;
 
 	ts_check(state->writer == writer);
 	ts_check_int(text->n_bytes, 0);
@@ -63,14 +99,7 @@ static int format(void *data, void *at, const uint8_t *items, size_t n_bytes, st
 	if (writer->is_slow && state->n % 3 == 0)
 		usleep(200);
 	state->n++;
-	for (size_t i = 0; !r && i < n_bytes;) {
-		const struct item *item = (const void *)(items + i);
-
-		r = item->number == writer->fails_at ? -EINVAL : 0;
-		if (!r)
-			ts_json_bytes(text, &item->number, sizeof(item->number));
-		i += item->n_bytes;
-	}
+	r = put_items(writer, false, items, n_bytes, text);
 	__atomic_sub_fetch(&writer->n_running, 1, __ATOMIC_RELAXED);
 	return r;
 }
@@ -80,6 +109,7 @@ static int write_text(void *data, const char *text, size_t n_bytes)
 	struct writer *writer = data;
 
 	ts_check(n_bytes % 8 == 0);
+	ts_check_int(__atomic_fetch_add(&writer->n_writing, 1, __ATOMIC_RELAXED), 0);
 	for (size_t i = 0; i < n_bytes; i += 8) {
 		uint64_t number;
 
@@ -88,13 +118,17 @@ static int write_text(void *data, const char *text, size_t n_bytes)
 		if (number == writer->stops_at)
 			return -EPIPE;
 	}
+	__atomic_fetch_sub(&writer->n_writing, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
 static struct ts_pieces *new_pieces(struct writer *writer, const char *threads)
 {
 	const struct ts_pieces_kind kind = {.format = format,
+					    .format_in_order =
+						    writer->in_order ? format_in_order : NULL,
 					    .write = write_text,
+					    .writes_anywhere = writer->writes_anywhere,
 					    .data = writer,
 					    .state_bytes = sizeof(struct state),
 					    .state_init = state_init,
@@ -145,10 +179,11 @@ static const unsigned counts[] = {1, 2, 4, 16};
 TS_TEST(all_items_are_written_in_order)
 {
 	for (unsigned i = 0; i < TS_ARRAY_LEN(threads); i++) {
-		for (int is_slow = 0; is_slow < 2; is_slow++) {
+		for (int way = 0; way < 4; way++) {
 			struct writer writer = {.fails_at = NO_ITEM,
 						.stops_at = NO_ITEM,
-						.is_slow = is_slow};
+						.is_slow = way & 1,
+						.writes_anywhere = way & 2};
 			unsigned n_states;
 
 			ts_check_int(run(&writer, threads[i], &n_states), 0);
@@ -165,7 +200,9 @@ TS_TEST(the_first_error_is_the_result)
 	for (unsigned i = 0; i < TS_ARRAY_LEN(threads); i++) {
 		for (unsigned j = 0; j < TS_ARRAY_LEN(items); j++) {
 			struct writer fails = {.fails_at = items[j], .stops_at = NO_ITEM};
-			struct writer stops = {.fails_at = N_ITEMS - 1, .stops_at = items[j]};
+			struct writer stops = {.fails_at = N_ITEMS - 1,
+					       .stops_at = items[j],
+					       .writes_anywhere = i & 1};
 			unsigned n_states;
 
 			ts_check_int(run(&fails, threads[i], &n_states), -EINVAL);
@@ -174,6 +211,34 @@ TS_TEST(the_first_error_is_the_result)
 				continue;
 			ts_check_int(run(&stops, threads[i], &n_states), -EPIPE);
 			ts_check_int(stops.n_written, items[j] + 1);
+		}
+	}
+}
+
+TS_TEST(pieces_that_need_the_ones_before_get_them)
+{
+	static const uint64_t items[] = {1, 700, 30000};
+
+	for (unsigned i = 0; i < TS_ARRAY_LEN(threads); i++) {
+		for (unsigned j = 0; j < TS_ARRAY_LEN(items); j++) {
+			struct writer writer = {.fails_at = NO_ITEM,
+						.stops_at = NO_ITEM,
+						.in_order = items[j],
+						.is_slow = j > 0,
+						.writes_anywhere = i > 0};
+			struct writer fails = {.fails_at = 42000,
+					       .stops_at = NO_ITEM,
+					       .in_order = items[j],
+					       .writes_anywhere = i & 1};
+			unsigned n_states;
+
+			ts_check_int(run(&writer, threads[i], &n_states), 0);
+			ts_check_int(writer.n_written, N_ITEMS);
+			/* Each multiple is in a piece; at most 1000 of them share one. */
+			ts_check(writer.n_in_order >= N_ITEMS / items[j] / 1000 &&
+				 writer.n_in_order >= 2);
+			ts_check_int(run(&fails, threads[i], &n_states), -EINVAL);
+			ts_check_int(fails.n_written, 42000);
 		}
 	}
 }

@@ -85,7 +85,8 @@ TS_TEST(the_last_call_of_an_id_is_found_until_it_is_dropped)
 						  .start_ns = n,
 						  .session = 1 + (uint32_t)below(2),
 						  .is_awaited = n % 7000 < 2};
-			ts_check_int(ts_state_calls_add(&calls, &all[n]), 0);
+			*ts_state_calls_new(&calls) = all[n];
+			ts_check_int(ts_state_calls_add(&calls), 0);
 			ts_check_int(calls.next, n + 1);
 			ts_check_int(ts_state_calls_at(&calls, n)->start_ns, n);
 			/*

@@ -156,3 +156,87 @@ TS_TEST(sums)
 	ts_sbt_reader_free(reader);
 	close(copy);
 }
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+#define N_LONG	   600000u
+#define N_IN	   550000u /* in each window: enough for threads */
+#define SEAL_ROWS  20000u
+#define N_NAMES	   5u
+#define TIME_OF(i) (UINT64_C(2000) + UINT64_C(1000) * (i))
+
+/* Kernels of two devices, one of them unknown, with changing configurations. */
+static struct ts_sbt_reader *make_long(int fd)
+{
+	const struct ts_row_session begun = {.pid = 1, .start_ns = 1000};
+	struct ts_sbt_session_writer *session;
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_reader *reader;
+	uint32_t names[N_NAMES];
+
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	for (size_t i = 0; i < N_NAMES; i++)
+		ts_check_int(ts_sbt_writer_string(writer, "kernel" + i, strlen("kernel" + i),
+						  &names[i]),
+			     0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &begun, &session), 0);
+	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_DEVICE, &hopper), 0);
+	for (uint64_t i = 0; i < N_LONG; i++) {
+		const uint64_t dice = i * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+		struct ts_row_kernel row = kernel(1 + dice % 3000, 64 + 32 * (dice % 5), 32, 0);
+
+		row.start_ns = TIME_OF(i);
+		row.end_ns = row.start_ns + dice % 1700;
+		row.device = dice % 64 == 0;
+		row.name = names[dice % N_NAMES];
+		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &row), 0);
+		if (i % SEAL_ROWS == 0)
+			ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	return reader;
+}
+
+static void check_same_sums(const struct ts_occupancies *a, const struct ts_occupancies *b)
+{
+	ts_check_int(a->n_kernels, b->n_kernels);
+	ts_check_int(a->n_devices, b->n_devices);
+	ts_check(!memcmp(a->kernels, b->kernels, a->n_kernels * sizeof(*a->kernels)));
+	ts_check(!memcmp(a->devices, b->devices, a->n_devices * sizeof(*a->devices)));
+	ts_check(!a->is_damaged && !b->is_damaged);
+}
+
+TS_TEST(sums_do_not_depend_on_threads)
+{
+	static const char *const threads[] = {"1", "2", "16"};
+	static const uint64_t windows[][2] = {{0, 0},
+					      {TIME_OF(N_LONG - N_IN) - 500, 0},
+					      {TIME_OF(1), TIME_OF(N_IN)}};
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+	struct ts_sbt_reader *reader = make_long(fd);
+
+	for (size_t w = 0; w < TS_ARRAY_LEN(windows); w++) {
+		struct ts_occupancies *alone = NULL, *found;
+
+		for (size_t i = 0; i < TS_ARRAY_LEN(threads); i++) {
+			ts_check_int(setenv("TRACESMITH_THREADS", threads[i], 1), 0);
+			ts_check_int(ts_occupancies_read(reader, 0, windows[w][0], windows[w][1],
+							 i ? &found : &alone),
+				     0);
+			if (!i)
+				continue;
+			check_same_sums(found, alone);
+			ts_occupancies_free(found);
+		}
+		ts_check_int(alone->n_kernels, N_NAMES);
+		ts_check_int(alone->n_devices, 2);
+		ts_check_int(alone->devices[0].count + alone->devices[1].count, w ? N_IN : N_LONG);
+		ts_occupancies_free(alone);
+	}
+	ts_sbt_reader_free(reader);
+	close(fd);
+}

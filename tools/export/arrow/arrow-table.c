@@ -123,8 +123,12 @@ static int clean_text(struct ts_buffer *clean, const char *text)
 
 	clean->n = 0;
 	while (!r && *p) {
-		size_t length = ts_utf8_length(p, strnlen((const char *)p, 4));
+		size_t length = 0;
 
+		/* Nearly all characters are ASCII. */
+		while (p[length] - 1u < 0x7fu)
+			length++;
+		length = length ? length : ts_utf8_length(p, strnlen((const char *)p, 4));
 		r = length ? ts_buffer_append(clean, p, length)
 			   : ts_buffer_append(clean, REPLACEMENT, strlen(REPLACEMENT));
 		p += length ? length : 1;

@@ -32,6 +32,7 @@ struct export_arrow {
 	struct ts_resolver *resolver;
 	struct ts_rowjson *rowjson;
 	struct ts_arrow_table table;
+	uint64_t origin_ns; /* the reader's, which searches all blocks for it */
 	char job[PLACE_BYTES + 1], rank[PLACE_BYTES + 1], stem[PLACE_BYTES + 1];
 	char host[PLACE_BYTES + 1];
 	/* The session and type of the current rows. */
@@ -96,7 +97,7 @@ static void name_files(struct export_arrow *export)
 
 static uint64_t slice_of(const struct export_arrow *export, uint64_t time_ns)
 {
-	const uint64_t origin_ns = ts_sbt_reader_origin_ns(export->reader);
+	const uint64_t origin_ns = export->origin_ns;
 
 	if (export->has_realtime)
 		return (time_ns + export->realtime_offset_ns) / export->arrow->slice_ns;
@@ -118,7 +119,7 @@ static void name_slice(const struct export_arrow *export, char text[NUMBER_BYTES
 /* Writes the collected rows as a file. */
 static int write_file(struct export_arrow *export)
 {
-	const uint64_t origin_ns = ts_sbt_reader_origin_ns(export->reader);
+	const uint64_t origin_ns = export->origin_ns;
 	char path[PATH_BYTES], slice[NUMBER_BYTES], session[NUMBER_BYTES], origin[NUMBER_BYTES],
 		realtime[NUMBER_BYTES];
 	const struct ts_arrow_fact facts[] = {
@@ -321,11 +322,12 @@ int ts_export_arrow(struct ts_sbt_reader *reader, const struct ts_export_options
 	const struct ts_resolver_options resolved = {.mangled = mangled};
 	struct ts_export_report report = {.has_names = true};
 	struct ts_export_arrow_options own = *arrow;
-	ts_cleanup(export_arrow_deinit) struct export_arrow export = {.reader = reader,
-								      .options = options ? options
-											 : &whole,
-								      .arrow = &own,
-								      .report = &report};
+	ts_cleanup(export_arrow_deinit) struct export_arrow export = {
+		.reader = reader,
+		.options = options ? options : &whole,
+		.arrow = &own,
+		.report = &report,
+		.origin_ns = ts_sbt_reader_origin_ns(reader)};
 	const volatile int *before = NULL;
 	int r;
 

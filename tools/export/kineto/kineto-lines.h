@@ -32,8 +32,8 @@ enum ts_line_kind {
 
 /* A line of the timeline and its open slices. */
 struct ts_line {
-	uint32_t kind; /* enum ts_line_kind */
-	uint32_t session;
+	uint64_t kind; /* enum ts_line_kind */
+	uint64_t session;
 	uint64_t a, b;
 	/* end of key */
 	struct ts_events_place place;

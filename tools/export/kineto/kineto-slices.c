@@ -239,7 +239,10 @@ static int write_text(void *data, const char *text, size_t n_bytes)
 
 int ts_kineto_slices_new(struct ts_kineto_slices *slices, struct ts_pieces **ret_pieces)
 {
-	const struct ts_pieces_kind kind = {.format = format, .write = write_text, .data = slices};
+	const struct ts_pieces_kind kind = {.format = format,
+					    .write = write_text,
+					    .writes_anywhere = true,
+					    .data = slices};
 
 	return ts_pieces_new(&kind, ret_pieces);
 }

@@ -16,6 +16,11 @@ static const char *string(const struct ts_perfetto *perfetto, uint32_t id)
 	return text && *text ? text : NULL;
 }
 
+static struct ts_place_key *place_at(const struct ts_perfetto *perfetto, uint32_t place)
+{
+	return ts_hashtable_at(&perfetto->places, place);
+}
+
 /*
  * Finds the place, or adds it. If the place is new, *ret_track is 0, and the caller sets it with
  * set_place().
@@ -27,14 +32,13 @@ static int find_place(struct ts_perfetto *perfetto, const struct ts_place_key *k
 				    ret_place, NULL);
 
 	if (!r)
-		*ret_track = ((struct ts_place_key *)ts_hashtable_at(&perfetto->places, *ret_place))
-				     ->track;
+		*ret_track = place_at(perfetto, *ret_place)->track;
 	return r;
 }
 
 static void set_place(struct ts_perfetto *perfetto, uint32_t place, uint32_t track)
 {
-	((struct ts_place_key *)ts_hashtable_at(&perfetto->places, place))->track = track;
+	place_at(perfetto, place)->track = track;
 }
 
 /* Adds a track. Its name is the application's, so only UTF-8 without control characters is kept. */
@@ -243,7 +247,7 @@ static void name_stream(struct ts_perfetto *perfetto, const struct ts_sbt_row *r
 }
 
 int ts_place_stream(struct ts_perfetto *perfetto, const struct ts_sbt_row *row, uint32_t device,
-		    uint32_t context, uint32_t stream, uint32_t *ret_track)
+		    uint32_t context, uint32_t stream, uint32_t *ret_track, uint32_t *ret_device)
 {
 	struct ts_place_key key = {.place = TS_PLACE_STREAM,
 				   .session = row->session,
@@ -254,12 +258,15 @@ int ts_place_stream(struct ts_perfetto *perfetto, const struct ts_sbt_row *row, 
 	uint32_t place;
 	int r = find_place(perfetto, &key, &place, ret_track);
 
+	if (!r && *ret_track)
+		*ret_device = place_at(perfetto, place)->device;
 	if (r || *ret_track)
 		return r;
 	r = ts_place_device(perfetto, row->session, device, &track.parent);
 	if (r)
 		return r;
 	name_stream(perfetto, row, context, stream, name);
+	place_at(perfetto, place)->device = *ret_device = track.parent;
 	return add_track(perfetto, &track, place, ret_track);
 }
 

@@ -44,11 +44,16 @@ void ts_sums_deinit(struct ts_sums *sums)
 static struct ts_engine *find_engine(struct ts_sums *sums, uint32_t device,
 				     enum ts_engine_kind kind)
 {
-	uint32_t i = ts_state_map_find(&sums->engine_by_key, device, kind);
-	struct ts_engine *engine;
+	struct ts_engine *engine = sums->engines ? &sums->engines[sums->last_engine] : NULL;
+	uint32_t i;
 
-	if (i != NONE)
+	if (engine && engine->device == device && engine->kind == kind)
+		return engine;
+	i = ts_state_map_find(&sums->engine_by_key, device, kind);
+	if (i != NONE) {
+		sums->last_engine = i;
 		return &sums->engines[i];
+	}
 	if (ts_largearray_grow(&sums->engines, sums->n_engines, &sums->n_engines_allocated,
 			       sizeof(*sums->engines)) ||
 	    ts_state_map_set(&sums->engine_by_key, device, kind, (uint32_t)sums->n_engines))

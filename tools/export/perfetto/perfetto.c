@@ -122,10 +122,10 @@ static const char *const arg_names[ARG_NAMES] = {
 	[ARG_IN_KERNEL] = "in_the_kernel",
 };
 
-/* Launch configuration of a kernel. */
+/* Launch configuration of a kernel, a key in words: see ts_hashtable_recall(). */
 struct config {
-	uint32_t grid[3], block[3], cluster[3];
-	uint32_t static_shared_bytes, dynamic_shared_bytes, registers_per_thread;
+	uint32_t grid[3], block[3], cluster[3], static_shared_bytes;
+	uint64_t dynamic_shared_bytes, registers_per_thread;
 };
 
 static int append(struct ts_buffer *text, const char *more)
@@ -146,13 +146,13 @@ static int append_clean(struct ts_perfetto *perfetto, struct ts_buffer *text, co
 
 /* Appends one frame per line, innermost first. */
 static int append_stack(struct ts_perfetto *perfetto, const struct ts_track_text *what,
-			struct ts_buffer *text)
+			uint64_t time_ns, struct ts_buffer *text)
 {
 	const struct ts_site site = {.session = what->of,
 				     .is_known = 1,
 				     .stack = (uint32_t)what->value,
 				     .epoch = (uint32_t)(what->value >> 32),
-				     .time_ns = perfetto->now_ns};
+				     .time_ns = time_ns};
 	const struct ts_sample no_leaf = {0};
 	struct ts_frames *frames = &perfetto->frames;
 	const uint32_t *path;
@@ -196,7 +196,7 @@ static int append_config(const struct ts_perfetto *perfetto, uint64_t which, str
 			      " cluster %" PRIu32 "x%" PRIu32 "x%" PRIu32, config->cluster[0],
 			      config->cluster[1], config->cluster[2]);
 	n += snprintf(words + n, sizeof(words) - (size_t)n,
-		      " shared %" PRIu32 "+%" PRIu32 " registers %" PRIu32,
+		      " shared %" PRIu32 "+%" PRIu64 " registers %" PRIu64,
 		      config->static_shared_bytes, config->dynamic_shared_bytes,
 		      config->registers_per_thread);
 	return ts_buffer_append(text, words, (size_t)n);
@@ -215,7 +215,8 @@ static int append_named(struct ts_buffer *text, const char *prefix, const char *
 	return append(text, words);
 }
 
-static int append_text(void *user, const struct ts_track_text *what, struct ts_buffer *text)
+static int append_text(void *user, const struct ts_track_text *what, uint64_t time_ns,
+		       struct ts_buffer *text)
 {
 	struct ts_perfetto *perfetto = user;
 	const struct ts_export_options *options = perfetto->options;
@@ -239,7 +240,7 @@ static int append_text(void *user, const struct ts_track_text *what, struct ts_b
 	case TEXT_SYNC:
 		return append_named(text, "", names->sync_type(value), value);
 	case TEXT_STACK:
-		return append_stack(perfetto, what, text);
+		return append_stack(perfetto, what, time_ns, text);
 	case TEXT_CONFIG:
 		return append_config(perfetto, value, text);
 	case TEXT_OFF_CPU:
@@ -255,8 +256,7 @@ static int append_text(void *user, const struct ts_track_text *what, struct ts_b
 	case TEXT_DRIVER:
 		return append_named(text, "driver: ", names->driver_kind(value), value);
 	case TEXT_PLACE:
-		name = value ? names->place(options->user, what->of, value, perfetto->now_ns)
-			     : NULL;
+		name = value ? names->place(options->user, what->of, value, time_ns) : NULL;
 		return append_clean(perfetto, text, name ? name : "unknown place");
 	case TEXT_OVERHEAD:
 		return append_named(text, "", names->overhead_kind(value), value);
@@ -378,10 +378,9 @@ static int put_on_device(struct ts_perfetto *perfetto, const struct ts_sbt_row *
 			 uint32_t stream, enum ts_engine_kind engine)
 {
 	uint32_t device_track;
-	int r = ts_place_stream(perfetto, row, device, context, stream, &slice->track);
+	int r = ts_place_stream(perfetto, row, device, context, stream, &slice->track,
+				&device_track);
 
-	if (!r)
-		r = ts_place_device(perfetto, row->session, device, &device_track);
 	if (!r)
 		r = ts_sums_busy(&perfetto->sums, device_track, engine, slice->start_ns,
 				 slice->end_ns);
@@ -793,7 +792,6 @@ static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 		slice.end_ns = slice.start_ns;
 	if (slice.end_ns > MAX_TIME_NS)
 		slice.end_ns = MAX_TIME_NS;
-	perfetto->now_ns = slice.start_ns;
 	switch (row->type) {
 	case TS_ROW_API:
 		return put_call(perfetto, row, &slice);

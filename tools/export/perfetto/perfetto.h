@@ -38,12 +38,12 @@ enum ts_place_kind {
 };
 
 struct ts_place_key {
-	uint32_t place; /* enum ts_place_kind */
-	uint32_t session;
+	uint64_t place; /* enum ts_place_kind */
+	uint64_t session;
 	uint64_t a, b;
 	/* end of key */
 	uint32_t track;
-	uint32_t reserved;
+	uint32_t device; /* of a stream: the track of its device */
 };
 
 /* Utilisation of a device's engines: the busy time in each of several equal parts of the trace. */
@@ -68,6 +68,7 @@ struct ts_sums {
 	uint64_t origin_ns, part_ns;
 	struct ts_engine *engines;
 	size_t n_engines, n_engines_allocated;
+	uint32_t last_engine;		   /* the last found one */
 	struct ts_state_map engine_by_key; /* by a device's track and the kind */
 
 	/* Live memory by a device's track. */
@@ -103,7 +104,7 @@ struct ts_perfetto {
 	struct ts_hashtable calls;   /* of struct ts_call_kind */
 	struct ts_flows *flows;
 	struct ts_sums sums;
-	uint64_t origin_ns, now_ns;
+	uint64_t origin_ns;
 	uint64_t n_sessions;
 	uint64_t latest_ns;
 };
@@ -117,8 +118,9 @@ int ts_place_part(struct ts_perfetto *perfetto, enum ts_place_kind place, uint32
 		  const char *name, uint32_t *ret_track);
 int ts_place_device(struct ts_perfetto *perfetto, uint32_t session, uint32_t device,
 		    uint32_t *ret_track);
+/* Finds a stream and its device. */
 int ts_place_stream(struct ts_perfetto *perfetto, const struct ts_sbt_row *row, uint32_t device,
-		    uint32_t context, uint32_t stream, uint32_t *ret_track);
+		    uint32_t context, uint32_t stream, uint32_t *ret_track, uint32_t *ret_device);
 int ts_place_losses(struct ts_perfetto *perfetto, uint32_t *ret_track);
 int ts_place_counter(struct ts_perfetto *perfetto, uint32_t session, uint32_t name, uint32_t domain,
 		     uint32_t *ret_track);

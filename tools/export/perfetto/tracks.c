@@ -1,60 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes packets; perfetto.c, perfetto-places.c and perfetto-sums.c call this file. Packets of
- * slices are encoded by hand, because each kernel launch has four of them; protobuf-c encodes all
- * others.
+ * Decides the lane, the time and the order of packets; perfetto.c, perfetto-places.c and
+ * perfetto-sums.c call this file. This file calls packets.c, which encodes packets in threads.
  */
 #include "tools/export/perfetto/tracks.h"
 
 #include "proto/abi/grow.h"
-#include "tools/export/perfetto.pb-c.h"
+#include "tools/export/perfetto/packets.h"
 
 #include <assert.h>
 
-#define PIECE_BYTES   (256u * 1024)
 #define MAX_TRACKS    (UINT32_C(1) << 24)
 #define MAX_ARG_NAMES 64u
 /* Readers reject deeper nesting. */
 #define MAX_DEPTH 200u
 /* Limit of slices with one start time, which are sorted so that the longest comes first. */
-#define MAX_HELD 64u
-
-/* Limit of a slice's packet: two numbers, its type, name, flows and arguments. */
-#define MAX_PACKET_BYTES     1024u
+#define MAX_HELD	     64u
 
 #define CLOCK_REALTIME_ID    1u
 #define CLOCK_MONOTONIC_ID   3u
 #define CLOCK_OF_SEQUENCE_ID 64u
 #define SEQUENCE_BEGINS	     1u
 
-/* Sequence of descriptors and counters; lanes use the later sequences. */
-#define SEQUENCE_OF_ALL 1u
-
-enum text_class {
-	TEXT_NAME,
-	TEXT_VALUE,
-	TEXT_CLASSES
-};
-
-struct text_key {
-	uint32_t lane;
-	uint32_t class; /* enum text_class */
-	struct ts_track_text text;
-	/* end of key */
-	uint64_t iid;
-};
-
 struct lane {
 	uint64_t uuid;
 	uint64_t last_ns;
-	uint32_t sequence;
 	uint32_t next;		/* lane of the same track, from 1; 0: none */
 	uint64_t has_arg_names; /* bits of arg names that the lane has defined */
-	uint64_t n_iids[TEXT_CLASSES];
-	uint64_t *ends; /* end times of open slices, innermost last */
+	uint64_t *ends;		/* end times of open slices, innermost last */
 	uint32_t n_ends, n_ends_allocated;
-	uint8_t head[8]; /* bytes of a slice's packet between time and event */
-	uint8_t n_head;
 };
 
 struct track {
@@ -68,14 +42,12 @@ struct track {
 
 struct ts_tracks {
 	struct ts_track_options options;
+	struct ts_packets *packets;
 	struct track *tracks;
 	size_t n_tracks, n_tracks_allocated;
 	struct lane *lanes;
 	size_t n_lanes, n_lanes_allocated;
 	uint64_t last_uuid;
-	struct ts_hashtable texts; /* of struct text_key */
-	struct ts_buffer text;	   /* the current text */
-	struct ts_buffer out;
 	struct ts_track_slice held[MAX_HELD];
 	uint32_t n_held;
 	uint64_t n_left_out;
@@ -91,9 +63,7 @@ void ts_tracks_free(struct ts_tracks *tracks)
 		free(tracks->tracks[i].name);
 	free(tracks->lanes);
 	free(tracks->tracks);
-	ts_hashtable_deinit(&tracks->texts);
-	ts_buffer_deinit(&tracks->text);
-	ts_buffer_deinit(&tracks->out);
+	ts_packets_free(tracks->packets);
 	free(tracks);
 }
 
@@ -103,33 +73,6 @@ uint64_t ts_tracks_n_left_out(const struct ts_tracks *tracks)
 }
 
 /* ---- packets that are rare ------------------------------------------------------------------- */
-
-static void flush(struct ts_tracks *tracks)
-{
-	fwrite(tracks->out.bytes, 1, tracks->out.n, tracks->options.file);
-	tracks->out.n = 0;
-}
-
-static int put(struct ts_tracks *tracks, uint32_t sequence, Ts__Perfetto__TracePacket *packet)
-{
-	Ts__Perfetto__Trace trace = TS__PERFETTO__TRACE__INIT;
-	uint8_t *at;
-	size_t n;
-	int r;
-
-	packet->has_trusted_packet_sequence_id = true;
-	packet->trusted_packet_sequence_id = sequence;
-	trace.n_packet = 1;
-	trace.packet = &packet;
-	n = ts__perfetto__trace__get_packed_size(&trace);
-	r = n < UINT32_MAX / 2 ? ts_buffer_reserve(&tracks->out, n, &at) : -E2BIG;
-	if (r)
-		return r;
-	tracks->out.n += ts__perfetto__trace__pack(&trace, at);
-	if (tracks->out.n >= PIECE_BYTES)
-		flush(tracks);
-	return 0;
-}
 
 static void set_clock(Ts__Perfetto__ClockSnapshot__Clock *clock, uint32_t id, uint64_t time_ns)
 {
@@ -171,12 +114,12 @@ static int begin_sequence(struct ts_tracks *tracks, uint32_t sequence, uint64_t 
 		defaults.timestamp_clock_id = CLOCK_MONOTONIC_ID;
 	}
 	packet.clock_snapshot = &snapshot;
-	r = put(tracks, sequence, &packet);
+	r = ts_packets_add(tracks->packets, sequence, &packet);
 	packet.clock_snapshot = NULL;
 	packet.trace_packet_defaults = &defaults;
 	packet.has_sequence_flags = true;
 	packet.sequence_flags = SEQUENCE_BEGINS;
-	return r ? r : put(tracks, sequence, &packet);
+	return r ? r : ts_packets_add(tracks->packets, sequence, &packet);
 }
 
 int ts_tracks_new(const struct ts_track_options *options, struct ts_tracks **ret_tracks)
@@ -188,8 +131,8 @@ int ts_tracks_new(const struct ts_track_options *options, struct ts_tracks **ret
 	if (!tracks)
 		return -ENOMEM;
 	tracks->options = *options;
-	ts_hashtable_init(&tracks->texts, sizeof(struct text_key), offsetof(struct text_key, iid));
-	r = begin_sequence(tracks, SEQUENCE_OF_ALL, 0);
+	r = ts_packets_new(options, &tracks->packets);
+	r = r ? r : begin_sequence(tracks, TS_PACKETS_SEQUENCE_OF_ALL, 0);
 	if (r) {
 		ts_tracks_free(tracks);
 		return r;
@@ -235,7 +178,7 @@ static int describe(struct ts_tracks *tracks, const struct ts_track *track, uint
 		descriptor.counter = &counter;
 	}
 	packet.track_descriptor = &descriptor;
-	return put(tracks, SEQUENCE_OF_ALL, &packet);
+	return ts_packets_add(tracks->packets, TS_PACKETS_SEQUENCE_OF_ALL, &packet);
 }
 
 int ts_tracks_add(struct ts_tracks *tracks, const struct ts_track *from, uint32_t *ret_track)
@@ -261,57 +204,6 @@ int ts_tracks_add(struct ts_tracks *tracks, const struct ts_track *from, uint32_
 	return describe(tracks, from, track->uuid, track->parent_uuid);
 }
 
-enum wire {
-	WIRE_VARINT = 0,
-	WIRE_FIXED64 = 1,
-	WIRE_BYTES = 2
-};
-
-#define TAG(field, wire) ((uint32_t)(field) << 3 | (wire))
-
-static uint8_t *varint(uint8_t *at, uint64_t value)
-{
-	while (value > 0x7f) {
-		*at++ = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	return at;
-}
-
-static uint8_t *number(uint8_t *at, unsigned int field, uint64_t value)
-{
-	return varint(varint(at, TAG(field, WIRE_VARINT)), value);
-}
-
-/* Field numbers of perfetto.proto. */
-enum {
-	TRACE_PACKET = 1,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_EVENT = 11,
-	EVENT_ANNOTATIONS = 4,
-	EVENT_TYPE = 9,
-	EVENT_NAME = 10,
-	EVENT_FLOWS = 36,
-	EVENT_LAST_FLOWS = 42,
-	ANNOTATION_NAME = 1,
-	ANNOTATION_UINT = 3,
-	ANNOTATION_INT = 4,
-	ANNOTATION_DOUBLE = 5,
-	ANNOTATION_POINTER = 7,
-	ANNOTATION_TEXT = 17,
-};
-
-/* Makes the bytes that all slice packets of the lane share. */
-static void make_head(struct lane *lane)
-{
-	uint8_t *at = number(lane->head, PACKET_SEQUENCE, lane->sequence);
-
-	*at++ = TAG(PACKET_EVENT, WIRE_BYTES);
-	lane->n_head = (uint8_t)(at - lane->head);
-}
-
 static int add_lane(struct ts_tracks *tracks, struct track *track, uint32_t *ret_lane)
 {
 	bool is_first = !track->first_lane;
@@ -323,222 +215,34 @@ static int add_lane(struct ts_tracks *tracks, struct track *track, uint32_t *ret
 		return r;
 	lane = &tracks->lanes[tracks->n_lanes];
 	*lane = (struct lane){.uuid = is_first ? track->uuid : ++tracks->last_uuid,
-			      .last_ns = tracks->options.origin_ns,
-			      .sequence = (uint32_t)(SEQUENCE_OF_ALL + 1 + tracks->n_lanes)};
-	make_head(lane);
+			      .last_ns = tracks->options.origin_ns};
 	*ret_lane = (uint32_t)++tracks->n_lanes;
 	if (!is_first)
 		r = describe(tracks, &further, lane->uuid,
 			     track->is_plain ? track->parent_uuid : track->uuid);
-	return r ? r : begin_sequence(tracks, lane->sequence, lane->uuid);
-}
-
-/* ---- texts ----------------------------------------------------------------------------------- */
-
-static int put_text(struct ts_tracks *tracks, uint32_t sequence, enum text_class class,
-		    uint64_t iid, const char *bytes, size_t n)
-{
-	Ts__Perfetto__InternedText text = TS__PERFETTO__INTERNED_TEXT__INIT, *list = &text;
-	Ts__Perfetto__InternedData data = TS__PERFETTO__INTERNED_DATA__INIT;
-	Ts__Perfetto__TracePacket packet = TS__PERFETTO__TRACE_PACKET__INIT;
-
-	text.has_iid = text.has_text = true;
-	text.iid = iid;
-	text.text.data = (uint8_t *)bytes;
-	text.text.len = n;
-	if (class == TEXT_NAME) {
-		data.n_event_names = 1;
-		data.event_names = &list;
-	} else if (class == TEXT_VALUE) {
-		data.n_debug_annotation_string_values = 1;
-		data.debug_annotation_string_values = &list;
-	} else {
-		data.n_debug_annotation_names = 1;
-		data.debug_annotation_names = &list;
-	}
-	packet.interned_data = &data;
-	return put(tracks, sequence, &packet);
-}
-
-static int intern(struct ts_tracks *tracks, uint32_t lane_id, enum text_class class,
-		  const struct ts_track_text *what, uint64_t *ret_iid)
-{
-	struct text_key key = {.lane = lane_id, .class = class, .text = *what};
-	struct lane *lane = &tracks->lanes[lane_id - 1];
-	const char *text = NULL;
-	uint64_t iid;
-	uint32_t i;
-	bool is_new;
-	int r = ts_hashtable_recall(&tracks->texts, &key, offsetof(struct text_key, iid), &i,
-				    &is_new);
-
-	if (r)
-		return r;
-	if (!is_new) {
-		*ret_iid = ((struct text_key *)ts_hashtable_at(&tracks->texts, i))->iid;
-		return 0;
-	}
-	iid = ++lane->n_iids[class];
-	((struct text_key *)ts_hashtable_at(&tracks->texts, i))->iid = *ret_iid = iid;
-	tracks->text.n = 0;
-	if (what->kind == TS_TRACK_TEXT_STATIC) {
-		text = (const char *)(uintptr_t)what->value;
-		r = ts_buffer_append(&tracks->text, text, strlen(text));
-	} else {
-		r = tracks->options.text(tracks->options.user, what, &tracks->text);
-	}
-	return r ? r
-		 : put_text(tracks, lane->sequence, class, iid, (char *)tracks->text.bytes,
-			    tracks->text.n);
-}
-
-static int intern_arg_name(struct ts_tracks *tracks, struct lane *lane, unsigned int name)
-{
-	const char *text = tracks->options.arg_names[name];
-
-	if (lane->has_arg_names >> name & 1)
-		return 0;
-	lane->has_arg_names |= UINT64_C(1) << name;
-	return put_text(tracks, lane->sequence, TEXT_CLASSES, name + UINT64_C(1), text,
-			strlen(text));
-}
-
-/* ---- packets of slices ----------------------------------------------------------------------- */
-
-/*
- * A packet under construction. One byte before each length-prefixed part is reserved for its
- * length.
- */
-struct packet {
-	uint8_t *begin; /* after the packet's own length */
-	uint8_t *event; /* after the event's length */
-};
-
-/* Begins a packet and sets the event's address; the whole packet has at most MAX_PACKET_BYTES. */
-static int begin_packet(struct ts_tracks *tracks, struct lane *lane, uint64_t time_ns,
-			struct packet *packet)
-{
-	uint8_t *at;
-	int r = ts_buffer_reserve(&tracks->out, MAX_PACKET_BYTES, &at);
-
-	if (r)
-		return r;
-	if (time_ns < lane->last_ns)
-		time_ns = lane->last_ns;
-	*at = TAG(TRACE_PACKET, WIRE_BYTES);
-	packet->begin = at + 2;
-	at = number(packet->begin, PACKET_TIMESTAMP, time_ns - lane->last_ns);
-	lane->last_ns = time_ns;
-	memcpy(at, lane->head, sizeof(lane->head));
-	packet->event = at + lane->n_head + 1;
-	return 0;
-}
-
-/* Writes the length before the bytes [from, to). Returns the new end of these bytes. */
-static uint8_t *set_length(uint8_t *from, uint8_t *to)
-{
-	size_t n = (size_t)(to - from);
-	uint8_t length[10];
-	size_t n_length;
-
-	if (n <= 0x7f) {
-		from[-1] = (uint8_t)n;
-		return to;
-	}
-	n_length = (size_t)(varint(length, n) - length);
-	memmove(from - 1 + n_length, from, n);
-	memcpy(from - 1, length, n_length);
-	return to + n_length - 1;
-}
-
-static void end_packet(struct ts_tracks *tracks, const struct packet *packet, uint8_t *to)
-{
-	to = set_length(packet->begin, set_length(packet->event, to));
-	tracks->out.n = (size_t)(to - tracks->out.bytes);
-	if (tracks->out.n >= PIECE_BYTES)
-		flush(tracks);
-}
-
-static int put_end(struct ts_tracks *tracks, struct lane *lane, uint64_t time_ns)
-{
-	struct packet packet;
-	int r = begin_packet(tracks, lane, time_ns, &packet);
-
-	if (!r)
-		end_packet(tracks, &packet,
-			   number(packet.event, EVENT_TYPE,
-				  TS__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END));
-	return r;
-}
-
-/* Writes an argument. `value`: for a text, its iid. */
-static uint8_t *put_arg(uint8_t *at, const struct ts_track_arg *arg, uint64_t value)
-{
-	uint8_t *from;
-
-	*at++ = TAG(EVENT_ANNOTATIONS, WIRE_BYTES);
-	from = ++at;
-	at = number(at, ANNOTATION_NAME, arg->name + UINT64_C(1));
-	switch (arg->kind) {
-	case TS_TRACK_ARG_TEXT:
-		at = number(at, ANNOTATION_TEXT, value);
-		break;
-	case TS_TRACK_ARG_DOUBLE:
-		*at++ = TAG(ANNOTATION_DOUBLE, WIRE_FIXED64);
-		memcpy(at, &arg->real, sizeof(arg->real));
-		at += sizeof(arg->real);
-		break;
-	case TS_TRACK_ARG_INT:
-		at = number(at, ANNOTATION_INT, value);
-		break;
-	case TS_TRACK_ARG_POINTER:
-		at = number(at, ANNOTATION_POINTER, value);
-		break;
-	default:
-		at = number(at, ANNOTATION_UINT, value);
-	}
-	return set_length(from, at);
-}
-
-static int put_begin(struct ts_tracks *tracks, uint32_t lane, const struct ts_track_slice *slice)
-{
-	uint64_t name, values[TS_TRACK_MAX_ARGS];
-	struct packet packet;
-	uint8_t *at;
-	int r = intern(tracks, lane, TEXT_NAME, &slice->name, &name);
-
-	/* New texts are separate packets before this one. */
-	for (unsigned int i = 0; !r && i < slice->n_args; i++) {
-		const struct ts_track_arg *arg = &slice->args[i];
-
-		r = intern_arg_name(tracks, &tracks->lanes[lane - 1], arg->name);
-		values[i] = arg->number;
-		if (!r && arg->kind == TS_TRACK_ARG_TEXT)
-			r = intern(tracks, lane, TEXT_VALUE, &arg->text, &values[i]);
-	}
-	r = r ? r : begin_packet(tracks, &tracks->lanes[lane - 1], slice->start_ns, &packet);
-	if (r)
-		return r;
-	at = number(packet.event, EVENT_TYPE,
-		    slice->is_instant ? TS__PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT
-				      : TS__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN);
-	at = number(at, EVENT_NAME, name);
-	for (unsigned int i = 0; i < slice->n_flows; i++)
-		at = number(at, slice->flows_end ? EVENT_LAST_FLOWS : EVENT_FLOWS, slice->flows[i]);
-	for (unsigned int i = 0; i < slice->n_args; i++)
-		at = put_arg(at, &slice->args[i], values[i]);
-	end_packet(tracks, &packet, at);
-	return 0;
+	return r ? r : begin_sequence(tracks, ts_packets_sequence(*ret_lane), lane->uuid);
 }
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-static int end_until(struct ts_tracks *tracks, struct lane *lane, uint64_t time_ns)
+/* Sets the lane's time, which never goes back. Returns the time since its last packet. */
+static uint64_t advance(struct lane *lane, uint64_t time_ns)
 {
+	const uint64_t last_ns = lane->last_ns;
+
+	if (time_ns > last_ns)
+		lane->last_ns = time_ns;
+	return lane->last_ns - last_ns;
+}
+
+static int end_until(struct ts_tracks *tracks, uint32_t number, uint64_t time_ns)
+{
+	struct lane *lane = &tracks->lanes[number - 1];
 	int r = 0;
 
 	while (!r && lane->n_ends && lane->ends[lane->n_ends - 1] <= time_ns)
-		r = put_end(tracks, lane, lane->ends[--lane->n_ends]);
+		r = ts_packets_end(tracks->packets, number,
+				   advance(lane, lane->ends[--lane->n_ends]));
 	return r;
 }
 
@@ -562,7 +266,7 @@ static int find_lane(struct ts_tracks *tracks, struct track *track,
 	while (*link) {
 		struct lane *lane = &tracks->lanes[*link - 1];
 
-		r = end_until(tracks, lane, slice->start_ns);
+		r = end_until(tracks, *link, slice->start_ns);
 		if (r || fits(track, lane, slice)) {
 			*ret_lane = *link;
 			return r;
@@ -587,6 +291,17 @@ static int find_lane(struct ts_tracks *tracks, struct track *track,
 		track->first_lane = made;
 	*ret_lane = made;
 	return 0;
+}
+
+static int put_begin(struct ts_tracks *tracks, uint32_t number, const struct ts_track_slice *slice)
+{
+	struct lane *lane = &tracks->lanes[number - 1];
+	const uint64_t known = lane->has_arg_names;
+
+	for (unsigned int i = 0; i < slice->n_args; i++)
+		lane->has_arg_names |= UINT64_C(1) << slice->args[i].name;
+	return ts_packets_begin(tracks->packets, number, advance(lane, slice->start_ns),
+				lane->has_arg_names & ~known, slice);
 }
 
 static int put_slice(struct ts_tracks *tracks, const struct ts_track_slice *slice)
@@ -642,9 +357,7 @@ int ts_tracks_slice(struct ts_tracks *tracks, const struct ts_track_slice *slice
 		r = put_held(tracks);
 	if (r)
 		return r;
-	/* Copy only the used arguments. */
-	memcpy(&tracks->held[tracks->n_held++], slice,
-	       offsetof(struct ts_track_slice, args) + slice->n_args * sizeof(slice->args[0]));
+	ts_track_slice_copy(&tracks->held[tracks->n_held++], slice);
 	return 0;
 }
 
@@ -661,7 +374,7 @@ static int put_count(struct ts_tracks *tracks, uint32_t track, uint64_t time_ns,
 	packet.has_timestamp = true;
 	packet.timestamp = time_ns;
 	packet.track_event = event;
-	return put(tracks, SEQUENCE_OF_ALL, &packet);
+	return ts_packets_add(tracks->packets, TS_PACKETS_SEQUENCE_OF_ALL, &packet);
 }
 
 int ts_tracks_count(struct ts_tracks *tracks, uint32_t track, uint64_t time_ns, int64_t value)
@@ -686,8 +399,7 @@ int ts_tracks_finish(struct ts_tracks *tracks)
 {
 	int r = put_held(tracks);
 
-	for (size_t i = 0; !r && i < tracks->n_lanes; i++)
-		r = end_until(tracks, &tracks->lanes[i], UINT64_MAX);
-	flush(tracks);
-	return r;
+	for (uint32_t i = 1; !r && i <= tracks->n_lanes; i++)
+		r = end_until(tracks, i, UINT64_MAX);
+	return r ? r : ts_packets_finish(tracks->packets);
 }

@@ -35,8 +35,12 @@ static inline struct ts_track_text ts_track_static(const char *text)
 	return (struct ts_track_text){.value = (uintptr_t)text};
 }
 
-/* Appends the text to *text, which may contain anything except control characters. */
-typedef int ts_track_text_fn(void *user, const struct ts_track_text *what, struct ts_buffer *text);
+/*
+ * Appends the text to *text, which may contain anything except control characters. time_ns is the
+ * start of a slice that uses the text. Called by the thread that adds slices.
+ */
+typedef int ts_track_text_fn(void *user, const struct ts_track_text *what, uint64_t time_ns,
+			     struct ts_buffer *text);
 
 enum ts_track_arg_kind {
 	TS_TRACK_ARG_UINT,
@@ -69,6 +73,21 @@ struct ts_track_slice {
 	uint64_t flows[TS_TRACK_MAX_FLOWS];
 	struct ts_track_arg args[TS_TRACK_MAX_ARGS];
 };
+
+/*
+ * Copies the slice with its used arguments. Most slices have at most two: for a copy of any length,
+ * compilers use an instruction that starts slowly.
+ */
+static inline void ts_track_slice_copy(struct ts_track_slice *to, const struct ts_track_slice *from)
+{
+	memcpy(to, from, offsetof(struct ts_track_slice, args));
+	if (from->n_args > 0)
+		to->args[0] = from->args[0];
+	if (from->n_args > 1)
+		to->args[1] = from->args[1];
+	if (from->n_args > 2)
+		memcpy(&to->args[2], &from->args[2], (from->n_args - 2u) * sizeof(from->args[0]));
+}
 
 struct ts_track_options {
 	FILE *file; /* the caller checks its errors */
