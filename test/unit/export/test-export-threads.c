@@ -209,12 +209,10 @@ TS_TEST(json_is_the_same)
 /* The names are new in the first pieces. Threads number no text, and later texts are known. */
 TS_TEST(perfetto_is_the_same)
 {
-	int fd = test_file();
-	struct ts_sbt_reader *reader = make_trace(fd);
+	struct ts_sbt_reader *reader = open_trace();
 
 	check_same(reader, N_OPS * 40ul, make_perfetto);
 	ts_sbt_reader_free(reader);
-	close(fd);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
