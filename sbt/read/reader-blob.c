@@ -23,14 +23,19 @@ void ts_sbt_reader_init_blobs(struct ts_sbt_reader *reader)
 					  .key = blob_key};
 }
 
-static void give_up(struct ts_sbt_reader *reader, struct ts_blob_block *blobs)
+void ts_sbt_blobs_deinit(struct ts_blob_block *blobs)
 {
-	reader->blob_bytes -= blobs->n_bytes;
 	blobs->n_bytes = 0;
 	free(ts_take_ptr(blobs->bytes));
 	free(ts_take_ptr(blobs->hashes));
 	free(ts_take_ptr(blobs->offsets));
 	free(ts_take_ptr(blobs->flags));
+}
+
+static void give_up(struct ts_sbt_reader *reader, struct ts_blob_block *blobs)
+{
+	reader->blob_bytes -= blobs->n_bytes;
+	ts_sbt_blobs_deinit(blobs);
 }
 
 void ts_sbt_reader_free_blobs(struct ts_sbt_reader *reader)
@@ -59,8 +64,8 @@ static void evict(struct ts_sbt_reader *reader)
 	}
 }
 
-static int decode(struct ts_blob_block *blobs, const struct ts_sbt_block_header *header,
-		  const uint8_t *raw, const char **ret_why)
+int ts_sbt_blobs_decode(struct ts_blob_block *blobs, const struct ts_sbt_block_header *header,
+			const uint8_t *raw, const char **ret_why)
 {
 	ts_cleanup(ts_freep) uint32_t *lengths = NULL;
 	ts_cleanup(ts_freep) uint32_t *flags = NULL;
@@ -119,7 +124,7 @@ static int load(struct ts_sbt_reader *reader, struct ts_blob_block *blobs)
 	evict(reader);
 	r = ts_sbt_reader_load(reader, blobs->block, &header, &raw);
 	if (!r) {
-		r = decode(blobs, &header, raw, &why);
+		r = ts_sbt_blobs_decode(blobs, &header, raw, &why);
 		if (r)
 			ts_sbt_reader_fail(reader, r, off, "%s", r < 0 ? strerror(-r) : why);
 	}

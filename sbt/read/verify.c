@@ -499,46 +499,29 @@ static int check_items(const struct ts_sbt_block_header *header, const uint8_t *
 }
 
 /*
- * Checks blobs: lengths add up, the ids begin after those of the previous block, and contents match
- * their hashes.
+ * Checks blobs: the reader can decode them, the ids begin after those of the previous block, and
+ * contents match their hashes.
  */
 static int check_blobs(struct verifier *v, const struct ts_sbt_block_header *header,
 		       const uint8_t *raw, struct session_ids *ids, const char **ret_why)
 {
-	ts_cleanup(ts_freep) uint32_t *lengths = NULL;
-	ts_cleanup(ts_freep) uint64_t *hashes = NULL;
-	ts_cleanup(ts_freep) uint8_t *bytes = NULL;
-	uint32_t n_lengths, n_hashes = 0, n_bytes = 0, at = 0;
-	uint64_t defined = (uint64_t)header->first_id + header->n_rows - 1, sum = 0;
-	int r;
+	uint64_t defined = (uint64_t)header->first_id + header->n_rows - 1;
+	struct ts_blob_block blobs = {0};
+	int r = ts_sbt_blobs_decode(&blobs, header, raw, ret_why);
 
-	r = ts_block_list(header, raw, TS_SBT_BLOB_LENGTH, 4, (void **)(void *)&lengths, &n_lengths,
-			  ret_why);
-	r = r
-		    ?: ts_block_list(header, raw, TS_SBT_BLOB_HASH, 8, (void **)(void *)&hashes,
-				     &n_hashes, ret_why);
-	r = r
-		    ?: ts_block_list(header, raw, TS_SBT_BLOB_BYTES, 1, (void **)(void *)&bytes,
-				     &n_bytes, ret_why);
-	if (r)
-		return r < 0 ? r : 0;
-	for (uint32_t i = 0; i < n_lengths; i++)
-		sum += lengths[i];
-	if (n_lengths != header->n_rows || n_hashes != 2 * (uint64_t)header->n_rows)
-		*ret_why = "a list has the wrong number of lengths";
-	else if (sum != n_bytes)
-		*ret_why = "the sum of the lengths does not match the list";
-	else if (ids->n_blobs && header->first_id != ids->n_blobs + 1 && !v->definitions_broken)
+	if (!r && ids->n_blobs && header->first_id != ids->n_blobs + 1 && !v->definitions_broken)
 		*ret_why = "a list does not continue the list before it";
-	for (uint32_t i = 0; !*ret_why && i < n_lengths; i++) {
-		struct ts_hash128 hash = ts_hash128(bytes + at, lengths[i]);
+	for (uint32_t i = 0; !r && !*ret_why && i < header->n_rows; i++) {
+		const uint8_t *bytes = blobs.bytes + blobs.offsets[i];
+		struct ts_hash128 hash = ts_hash128(bytes, blobs.offsets[i + 1] - blobs.offsets[i]);
 
-		if (hash.a != hashes[2 * (size_t)i] || hash.b != hashes[2 * (size_t)i + 1])
+		if (hash.a != blobs.hashes[2 * (size_t)i] ||
+		    hash.b != blobs.hashes[2 * (size_t)i + 1])
 			*ret_why = "a blob differs from its hash";
-		at += lengths[i];
 	}
+	ts_sbt_blobs_deinit(&blobs);
 	ids->n_blobs = defined > UINT32_MAX ? UINT32_MAX : (uint32_t)defined;
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 static bool defines_ids(unsigned type)

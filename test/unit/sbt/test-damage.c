@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "proto/abi/hash.h"
 #include "sbt/crc32c.h"
 #include "sbt/format/block.h"
 #include "sbt/format/short.h"
@@ -244,24 +245,28 @@ static void append_block(struct ts_buffer *file, struct ts_buffer *blocks, uint6
 	blocks->n = 0;
 }
 
+static void begin_file(struct ts_buffer *file, struct ts_sbt_file_header header)
+{
+	header.n_bytes = sizeof(header);
+	memcpy(header.magic, TS_SBT_FILE_MAGIC, 8);
+	header.checksum = ts_crc32c(&header, 60);
+	ts_check_int(ts_buffer_append(file, &header, sizeof(header)), 0);
+}
+
 /* Makes a file of a newer version, with an unknown type and an unknown column. */
 static int newer_file(uint16_t flags, uint16_t major, uint64_t incompatible)
 {
-	struct ts_sbt_file_header header = {.major = major,
-					    .minor = TS_SBT_MINOR + 1,
-					    .n_bytes = sizeof(header),
-					    .compatible_flags = UINT64_MAX,
-					    .incompatible_flags = incompatible};
+	const struct ts_sbt_file_header header = {.major = major,
+						  .minor = TS_SBT_MINOR + 1,
+						  .compatible_flags = UINT64_MAX,
+						  .incompatible_flags = incompatible};
 	struct ts_buffer file = {0}, blocks = {0}, index = {0};
 	uint64_t sequence = 0, starts[] = {10, 20, 30}, future[] = {7, UINT64_MAX, 8};
 	struct ts_sbt_block_header block;
 	struct ts_encoder encoder = {0};
 	int fd;
 
-	memcpy(header.magic, TS_SBT_FILE_MAGIC, 8);
-	header.checksum = ts_crc32c(&header, 60);
-	ts_check_int(ts_buffer_append(&file, &header, sizeof(header)), 0);
-
+	begin_file(&file, header);
 	block = (struct ts_sbt_block_header){.type = 999,
 					     .flags = flags,
 					     .n_rows = 3,
@@ -327,6 +332,68 @@ TS_TEST(newer_files)
 	fd = newer_file(0, TS_SBT_MAJOR, 1u << 20);
 	ts_check_int(ts_sbt_reader_open(fd, &reader, &error), TS_SBT_E_VERSION);
 	close(fd);
+}
+
+/* Makes a file with one blob. */
+static int blob_file(bool has_flags)
+{
+	const struct ts_sbt_file_header header = {.major = TS_SBT_MAJOR, .minor = TS_SBT_MINOR};
+	const uint8_t bytes[] = "content";
+	const struct ts_hash128 hash = ts_hash128(bytes, sizeof(bytes));
+	const uint64_t hashes[] = {hash.a, hash.b};
+	const uint32_t length = sizeof(bytes), flags = 0;
+	struct ts_sbt_block_header block = {.type = TS_ROW_BLOB,
+					    .first_id = 1,
+					    .n_rows = 1,
+					    .n_columns = has_flags ? 4 : 3};
+	struct ts_buffer file = {0}, blocks = {0}, index = {0};
+	struct ts_encoder encoder = {0};
+	uint64_t sequence = 0;
+	unsigned column = 0;
+	int fd;
+
+	begin_file(&file, header);
+	ts_check_int(ts_encoder_begin(&encoder, block.n_columns), 0);
+	ts_check_int(ts_encoder_column(&encoder, column++, TS_SBT_BLOB_LENGTH, &length, 1, 4,
+				       false),
+		     0);
+	if (has_flags)
+		ts_check_int(ts_encoder_column(&encoder, column++, TS_SBT_BLOB_FLAGS, &flags, 1, 4,
+					       false),
+			     0);
+	ts_check_int(ts_encoder_column(&encoder, column++, TS_SBT_BLOB_HASH, hashes, 2, 8, false),
+		     0);
+	ts_check_int(ts_encoder_column(&encoder, column++, TS_SBT_BLOB_BYTES, bytes, sizeof(bytes),
+				       1, false),
+		     0);
+	ts_check_int(ts_encoder_end(&encoder, &block, &blocks), 0);
+	append_block(&file, &blocks, &sequence, &index);
+	ts_check_int(ts_index_encode((void *)index.bytes, 1, file.n, false, &file), 0);
+	fd = test_file_of(file.bytes, file.n);
+	ts_encoder_deinit(&encoder);
+	ts_buffer_deinit(&file);
+	ts_buffer_deinit(&blocks);
+	ts_buffer_deinit(&index);
+	return fd;
+}
+
+/* Verify finds a block of blobs that the reader cannot decode. */
+TS_TEST(blobs_without_flags)
+{
+	for (int has_flags = 0; has_flags < 2; has_flags++) {
+		int fd = blob_file(has_flags);
+		struct ts_sbt_verify_report report;
+		struct ts_sbt_reader *reader;
+		struct ts_sbt_blob blob;
+
+		ts_check_int(ts_sbt_verify(fd, NULL, &report), 0);
+		ts_check_int(report.n_findings, !has_flags);
+		ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+		ts_check_int(ts_sbt_reader_blob(reader, 0, 1, &blob),
+			     has_flags ? 0 : TS_SBT_E_CORRUPT);
+		ts_sbt_reader_free(reader);
+		close(fd);
+	}
 }
 
 TS_TEST(no_traces)
