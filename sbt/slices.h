@@ -62,7 +62,10 @@ struct ts_sbt_reader *ts_slice_reader(const struct ts_slice *slice);
 
 /* A search for few rows of a trace. */
 struct ts_row_search {
-	/* Called in threads: returns true if take() needs the row. */
+	/*
+	 * Called in threads: returns true if take() needs the row. NULL: take() needs all rows, and
+	 * the caller's thread reads them.
+	 */
 	bool (*keeps)(const struct ts_sbt_row *row, const void *data);
 	/* Called in the caller's thread for the kept rows, in order. Returns 0 or an error. */
 	int (*take)(const struct ts_sbt_row *row, void *data);

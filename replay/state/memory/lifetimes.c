@@ -9,6 +9,7 @@
 #include "proto/abi/grow.h"
 #include "replay/state/memory/state-memory.h"
 #include "replay/state/state-map.h"
+#include "sbt/slices.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,8 +50,9 @@ static void end_last(struct pass *pass, const struct ts_sbt_row *row, bool is_sa
 	}
 }
 
-static int take_memory(struct pass *pass, const struct ts_sbt_row *row)
+static int take_memory(const struct ts_sbt_row *row, void *data)
 {
+	struct pass *pass = data;
 	const struct ts_row_memory *memory = row->memory;
 	struct ts_lifetimes *lifetimes = pass->lifetimes;
 
@@ -114,8 +116,9 @@ static bool ran_within(const struct ts_lifetimes_allocation *allocation, uint32_
 	       (memory->async && kernel->op_id < allocation->free_op_id);
 }
 
-static int take_kernel(struct pass *pass, const struct ts_sbt_row *row)
+static int take_kernel(const struct ts_sbt_row *row, void *data)
 {
+	struct pass *pass = data;
 	const struct ts_row_kernel *kernel = row->kernel;
 	uint64_t ns = kernel->end_ns > kernel->start_ns ? kernel->end_ns - kernel->start_ns : 0;
 	int r = 0;
@@ -127,23 +130,12 @@ static int take_kernel(struct pass *pass, const struct ts_sbt_row *row)
 }
 
 static int read_rows(struct pass *pass, struct ts_sbt_reader *reader, uint32_t session,
-		     uint64_t types, int (*take)(struct pass *, const struct ts_sbt_row *))
+		     uint64_t types, int (*take)(const struct ts_sbt_row *, void *))
 {
 	const struct ts_sbt_cursor_options options = {.types = types, .session = session};
-	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+	const struct ts_row_search all = {.take = take, .data = pass};
 
-	while (!r) {
-		r = ts_sbt_cursor_next(cursor, &row);
-		if (r == TS_SBT_E_CORRUPT) {
-			pass->lifetimes->is_damaged = true;
-			r = 0;
-		} else if (!r) {
-			r = take(pass, &row);
-		}
-	}
-	return r == TS_SBT_E_END ? 0 : r;
+	return ts_rows_search(reader, &options, &all, &pass->lifetimes->is_damaged);
 }
 
 static int compare_kernels(const void *a, const void *b)

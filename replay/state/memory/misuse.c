@@ -300,8 +300,10 @@ static int feed_access(struct pass *pass, uint32_t session, const struct ts_row_
 			     0, row->start_ns);
 }
 
-static int feed(struct pass *pass, const struct ts_sbt_row *row)
+static int feed(const struct ts_sbt_row *row, void *data)
 {
+	struct pass *pass = data;
+
 	switch (row->type) {
 	case TS_ROW_ALLOC:
 		return feed_alloc(pass, row->session, row->memory);
@@ -331,20 +333,9 @@ static int read_uses(struct pass *pass, struct ts_sbt_reader *reader, uint32_t s
 							       TS_ROW_BIT(TS_ROW_YIELD) |
 							       TS_ROW_BIT(TS_ROW_LOSS),
 						      .session = session};
-	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(reader, &options, &cursor);
+	const struct ts_row_search all = {.take = feed, .data = pass};
 
-	while (!r) {
-		r = ts_sbt_cursor_next(cursor, &row);
-		if (r == TS_SBT_E_CORRUPT) {
-			pass->misuses->is_damaged = true;
-			r = 0;
-		} else if (!r) {
-			r = feed(pass, &row);
-		}
-	}
-	return r == TS_SBT_E_END ? 0 : r;
+	return ts_rows_search(reader, &options, &all, &pass->misuses->is_damaged);
 }
 
 /* ---- whether it is --------------------------------------------------------------------------- */

@@ -234,31 +234,20 @@ int ts_errors_pass_take(struct ts_errors_pass *pass, const struct ts_sbt_row *ro
 
 static int read_rows(struct ts_call_errors *errors, struct ts_sbt_reader *reader,
 		     const struct ts_sbt_cursor_options *options,
-		     int (*take)(void *data, const struct ts_sbt_row *row), void *data)
+		     int (*take)(const struct ts_sbt_row *row, void *data), void *data)
 {
-	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
-	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(reader, options, &cursor);
+	const struct ts_row_search all = {.take = take, .data = data, .skips_versions = true};
 
-	while (!r) {
-		r = ts_sbt_cursor_next(cursor, &row);
-		if (r == TS_SBT_E_CORRUPT || r == TS_SBT_E_VERSION) {
-			errors->is_damaged = true;
-			r = 0;
-			continue;
-		}
-		r = r ? r : take(data, &row);
-	}
-	return r == TS_SBT_E_END ? 0 : r;
+	return ts_rows_search(reader, options, &all, &errors->is_damaged);
 }
 
-static int take_first(void *data, const struct ts_sbt_row *row)
+static int take_first(const struct ts_sbt_row *row, void *data)
 {
 	return ts_errors_pass_take(data, row);
 }
 
 /* Sets the kernel of each suspect that the device row belongs to. */
-static int take_device_row(void *data, const struct ts_sbt_row *row)
+static int take_device_row(const struct ts_sbt_row *row, void *data)
 {
 	struct ts_call_errors *errors = data;
 	/* The three row types share their first fields (sbt/schema.h). */

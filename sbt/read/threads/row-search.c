@@ -101,7 +101,7 @@ static int search_alone(struct ts_sbt_reader *reader, const struct searching *se
 		if (r == TS_SBT_E_CORRUPT || (r == TS_SBT_E_VERSION && search->skips_versions)) {
 			*is_damaged = true;
 			r = 0;
-		} else if (!r && search->keeps(&row, search->data)) {
+		} else if (!r && (!search->keeps || search->keeps(&row, search->data))) {
 			r = search->take(&row, search->data);
 		}
 	}
@@ -118,7 +118,7 @@ int ts_rows_search(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_opti
 					    .merge = merge_slice,
 					    .part_deinit = deinit_slice,
 					    .data = &searching};
-	int r = ts_slices_new(reader, options, &slices);
+	int r = search->keeps ? ts_slices_new(reader, options, &slices) : 0;
 
 	if (!r && slices) {
 		r = ts_slices_run(slices, &work);
