@@ -5,13 +5,12 @@
  */
 #include "test/unit/emulate/lies.h"
 
-#include <fcntl.h>
 #include <math.h>
-#include <sys/mman.h>
 
 #include "proto/abi/grow.h"
 #include "replay/emulate/emulate-windows.h"
 #include "test/bench/trainfile.h"
+#include "test/unit/sbt/sbt-test.h"
 
 #define OPERATIONS 20000u
 
@@ -173,18 +172,14 @@ TS_TEST(unedited_is_exact)
 /* A program that records events and whose device rows were lost. */
 static struct ts_sbt_reader *open_events(void)
 {
-	int fd = memfd_create("events", MFD_CLOEXEC);
 	const struct ts_row_session row = {.pid = 1, .start_ns = 900};
 	const struct ts_row_thread thread = {.tid = 5};
 	struct ts_row_event event = {.context = 1, .stream = 7};
 	struct ts_row_api call = {0};
-	struct ts_sbt_session_writer *session;
-	struct ts_sbt_writer *writer;
-	struct ts_sbt_reader *reader;
+	struct test_trace trace;
 
-	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
-	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
-	ts_check_int(ts_sbt_session_writer_add_thread(session, &thread, &call.thread), 0);
+	test_trace_begin(&trace, &row);
+	ts_check_int(ts_sbt_session_writer_add_thread(trace.session, &thread, &call.thread), 0);
 	for (uint64_t i = 1; i <= 200; i++) {
 		call.op_id = event.op_id = i;
 		call.start_ns = 1000 + 100 * i;
@@ -192,16 +187,10 @@ static struct ts_sbt_reader *open_events(void)
 		event.start_ns = call.start_ns + 20;
 		event.event = 0x100 + i % 3;
 		event.thread = call.thread;
-		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_API, &call), 0);
-		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_EVENT, &event), 0);
+		ts_check_int(ts_sbt_session_writer_add_row(trace.session, TS_ROW_API, &call), 0);
+		ts_check_int(ts_sbt_session_writer_add_row(trace.session, TS_ROW_EVENT, &event), 0);
 	}
-	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
-	ts_sbt_session_writer_free(session);
-	ts_check_int(ts_sbt_writer_finish(writer), 0);
-	ts_sbt_writer_free(writer);
-	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	close(fd);
-	return reader;
+	return test_trace_read(&trace);
 }
 
 TS_TEST(windows_without_engines)
@@ -323,37 +312,27 @@ TS_TEST(an_edit_matches_somewhere)
 /* Writes up to 400 rows that lie, in blocks of some tens. */
 static struct ts_sbt_reader *open_lies(void)
 {
-	int fd = memfd_create("lies", MFD_CLOEXEC);
 	const struct ts_row_session row = {.pid = 1, .start_ns = 900};
 	const struct ts_row_thread thread = {.tid = 5};
 	unsigned int n_rows = lie_below(400), how = lie_below(2), which;
-	struct ts_sbt_session_writer *session;
-	struct ts_sbt_writer *writer;
-	struct ts_sbt_reader *reader;
+	struct test_trace trace;
 	uint64_t now_ns = 1000;
 	union lie lie;
 	uint32_t id;
 
-	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
-	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	test_trace_begin(&trace, &row);
 	for (int i = 0; i < 3; i++)
-		ts_check_int(ts_sbt_session_writer_add_thread(session, &thread, &id), 0);
+		ts_check_int(ts_sbt_session_writer_add_thread(trace.session, &thread, &id), 0);
 	for (unsigned int i = 0; i < n_rows; i++) {
 		which = lie_types[lie_below(TS_ARRAY_LEN(lie_types))];
 		now_ns += lie_below(20);
 		lie_fill(ts_row_schema(which), &lie, how, now_ns);
 		/* The writer refuses some lies. */
-		(void)ts_sbt_session_writer_add_row(session, which, &lie);
+		(void)ts_sbt_session_writer_add_row(trace.session, which, &lie);
 		if (i % 40 == 39)
-			(void)ts_sbt_session_writer_seal(session, NULL, 0);
+			(void)ts_sbt_session_writer_seal(trace.session, NULL, 0);
 	}
-	(void)ts_sbt_session_writer_seal(session, NULL, 0);
-	ts_sbt_session_writer_free(session);
-	ts_check_int(ts_sbt_writer_finish(writer), 0);
-	ts_sbt_writer_free(writer);
-	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	close(fd);
-	return reader;
+	return test_trace_read(&trace);
 }
 
 /* Each operation runs once in some window, whatever the rows are. */

@@ -7,14 +7,9 @@
 #include "replay/report/query.h"
 #include "replay/report/rows/durations.h"
 #include "replay/report/stacks/frames.h"
-#include "sbt/writer.h"
 #include "test/unit/harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "test/unit/sbt/sbt-test.h"
 
 TS_TEST(percentiles_are_exact_for_short_durations)
 {
@@ -70,24 +65,13 @@ TS_TEST(a_query_needs_its_callbacks)
 
 static struct ts_sbt_reader *open_trace(void)
 {
-	int fd = memfd_create("trace", MFD_CLOEXEC), own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	struct ts_row_kernel kernel = {.start_ns = 1000, .end_ns = 2000};
-	struct ts_row_session row = {.pid = 7, .start_ns = 1000};
-	struct ts_sbt_session_writer *session;
-	struct ts_sbt_reader *reader;
-	struct ts_sbt_writer *writer;
+	const struct ts_row_kernel kernel = {.start_ns = 1000, .end_ns = 2000};
+	const struct ts_row_session row = {.pid = 7, .start_ns = 1000};
+	struct test_trace trace;
 
-	ts_check(fd >= 0);
-	ts_check_int(ts_sbt_writer_new(own, &writer), 0);
-	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
-	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &kernel), 0);
-	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
-	ts_sbt_session_writer_free(session);
-	ts_check_int(ts_sbt_writer_finish(writer), 0);
-	ts_sbt_writer_free(writer);
-	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	close(fd);
-	return reader;
+	test_trace_begin(&trace, &row);
+	ts_check_int(ts_sbt_session_writer_add_row(trace.session, TS_ROW_KERNEL, &kernel), 0);
+	return test_trace_read(&trace);
 }
 
 /* A query without a flag of its own heeds the reader's flag; the flag is the same afterwards. */

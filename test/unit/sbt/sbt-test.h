@@ -58,6 +58,45 @@ static inline int test_file_of(const void *bytes, size_t n)
 	return fd;
 }
 
+/* Copies a file in memory, for a test that damages it. */
+static inline int test_copy_of(int fd)
+{
+	size_t n;
+	uint8_t *bytes = test_contents(fd, &n);
+	int copy = test_file_of(bytes, n);
+
+	free(bytes);
+	return copy;
+}
+
+/* A trace in memory with one session, which the test fills with rows. */
+struct test_trace {
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_session_writer *session;
+	int fd;
+};
+
+static inline void test_trace_begin(struct test_trace *trace, const struct ts_row_session *row)
+{
+	trace->fd = test_file();
+	ts_check_int(ts_sbt_writer_new(fcntl(trace->fd, F_DUPFD_CLOEXEC, 3), &trace->writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(trace->writer, row, &trace->session), 0);
+}
+
+/* Completes the trace and opens it. The caller frees the reader. */
+static inline struct ts_sbt_reader *test_trace_read(struct test_trace *trace)
+{
+	struct ts_sbt_reader *reader;
+
+	ts_check_int(ts_sbt_session_writer_seal(trace->session, NULL, 0), 0);
+	ts_sbt_session_writer_free(trace->session);
+	ts_check_int(ts_sbt_writer_finish(trace->writer), 0);
+	ts_sbt_writer_free(trace->writer);
+	ts_check_int(ts_sbt_reader_open(trace->fd, &reader, NULL), 0);
+	close(trace->fd);
+	return reader;
+}
+
 /* The nth type of event rows, from 0. */
 static inline unsigned test_event(uint64_t nth)
 {

@@ -5,10 +5,8 @@
  */
 #include "test/unit/harness.h"
 
-#include <sys/mman.h>
-
 #include "replay/state/gaps/gaps.h"
-#include "sbt/writer.h"
+#include "test/unit/sbt/sbt-test.h"
 
 #define MAIN	  1 /* id of the thread */
 #define N_OPS	  60u
@@ -100,26 +98,16 @@ static void add_rows(struct ts_sbt_session_writer *session, struct ran ran[N_OPS
 static struct ts_sbt_reader *make_trace(struct ran ran[N_OPS])
 {
 	const struct ts_row_session row = {.pid = 500, .start_ns = 1};
-	struct ts_row_thread thread = {.start_ns = 1, .tid = 500};
-	struct ts_sbt_session_writer *session;
-	struct ts_sbt_reader *reader;
-	struct ts_sbt_writer *writer;
-	int fd = memfd_create("trace", MFD_CLOEXEC);
+	const struct ts_row_thread thread = {.start_ns = 1, .tid = 500};
+	struct test_trace trace;
 	uint32_t id;
 
-	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
-	ts_check_int(ts_sbt_writer_metadata(writer, TS_METADATA_KERNEL_EVENTS, "sched"), 0);
-	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
-	ts_check_int(ts_sbt_session_writer_add_thread(session, &thread, &id), 0);
+	test_trace_begin(&trace, &row);
+	ts_check_int(ts_sbt_writer_metadata(trace.writer, TS_METADATA_KERNEL_EVENTS, "sched"), 0);
+	ts_check_int(ts_sbt_session_writer_add_thread(trace.session, &thread, &id), 0);
 	ts_check_int(id, MAIN);
-	add_rows(session, ran);
-	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
-	ts_sbt_session_writer_free(session);
-	ts_check_int(ts_sbt_writer_finish(writer), 0);
-	ts_sbt_writer_free(writer);
-	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
-	close(fd);
-	return reader;
+	add_rows(trace.session, ran);
+	return test_trace_read(&trace);
 }
 
 static bool overlaps(uint64_t start_ns, uint64_t end_ns, uint64_t from_ns, uint64_t to_ns)
