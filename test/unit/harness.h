@@ -56,6 +56,20 @@ static struct ts_test **ts_tests_end = &ts_tests;
 	}                                                                            \
 	static void ts_test_run_##name_(void)
 
+static void (*ts_test_setup)(void);
+
+/*
+ * TS_SETUP { ... } runs once before the tests, in the process that they are forked from. It makes
+ * what is costly and what no test changes.
+ */
+#define TS_SETUP                                                         \
+	static void ts_test_run_setup(void);                             \
+	__attribute__((constructor)) static void ts_test_set_setup(void) \
+	{                                                                \
+		ts_test_setup = ts_test_run_setup;                       \
+	}                                                                \
+	static void ts_test_run_setup(void)
+
 static bool ts_test_has_failed;
 
 /*
@@ -110,6 +124,15 @@ static inline void ts_test_failed(void)
 static inline bool ts_soak(void)
 {
 	return getenv("TS_SOAK") != NULL;
+}
+
+/*
+ * The number of random cases to run, of `n`. A sanitizer makes each several times slower. It looks
+ * for faults that do not depend on the single case, so a quarter of the cases is enough for it.
+ */
+static inline unsigned ts_cases(unsigned n)
+{
+	return TS_TEST_SANITIZED && !ts_soak() ? n / 4 : n;
 }
 
 /* True under qemu-user, which is many times slower. packaging/cross/run.sh sets the variable. */
@@ -189,6 +212,8 @@ int main(int argc, char **argv)
 {
 	int n_failed = 0, n_passed = 0, n_skipped = 0;
 
+	if (ts_test_setup && !(argc > 1 && !strcmp(argv[1], "-l")))
+		ts_test_setup();
 	for (struct ts_test *test = ts_tests; test; test = test->next) {
 		bool wanted = argc < 2;
 		const char *outcome;

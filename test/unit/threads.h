@@ -20,9 +20,18 @@ static inline unsigned n_threads(void)
 	return n;
 }
 
-static inline void *threads_do_nothing(void *data)
+/* Fails if the threads do not become `n`. The kernel lists a thread on after it was joined. */
+static inline void check_threads(unsigned n)
 {
-	return data;
+	for (int i = 0; i < 20000 && n_threads() != n; i++)
+		usleep(1000);
+	ts_check_int(n_threads(), n);
+}
+
+static inline void *threads_store_id(void *data)
+{
+	*(pid_t *)data = gettid();
+	return NULL;
 }
 
 /*
@@ -32,9 +41,13 @@ static inline void *threads_do_nothing(void *data)
 static inline unsigned count_first_threads(void)
 {
 	pthread_t thread;
+	char path[64];
+	pid_t tid;
 
-	ts_check_int(pthread_create(&thread, NULL, threads_do_nothing, NULL), 0);
+	ts_check_int(pthread_create(&thread, NULL, threads_store_id, &tid), 0);
 	ts_check_int(pthread_join(thread, NULL), 0);
-	usleep(10000);
+	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
+	while (!access(path, F_OK))
+		usleep(1000);
 	return n_threads();
 }

@@ -4,10 +4,7 @@
  * items is the result, and the text before it is written; memory stays bounded; pieces that are
  * freed early leave no thread.
  */
-#include "test/unit/harness.h"
-
-#include <dirent.h>
-#include <unistd.h>
+#include "test/unit/threads.h"
 
 #include "proto/abi/base.h"
 #include "replay/report/pieces.h"
@@ -92,18 +89,6 @@ static int write_text(void *data, const char *text, size_t n_bytes)
 			return -EPIPE;
 	}
 	return 0;
-}
-
-static unsigned n_threads(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	unsigned n = 0;
-
-	ts_check(dir);
-	for (const struct dirent *entry; (entry = readdir(dir));)
-		n += entry->d_name[0] != '.';
-	closedir(dir);
-	return n;
 }
 
 static struct ts_pieces *new_pieces(struct writer *writer, const char *threads)
@@ -221,23 +206,13 @@ TS_TEST(pieces_without_an_item)
 TS_TEST(pieces_that_are_freed_early_end_their_threads)
 {
 	struct writer writer = {.fails_at = NO_ITEM, .stops_at = NO_ITEM, .is_slow = true};
-	/* ThreadSanitizer starts a thread of its own at the first thread. */
-	struct ts_pieces *pieces = new_pieces(&writer, "2");
-	unsigned before;
+	unsigned before = count_first_threads();
+	struct ts_pieces *pieces = new_pieces(&writer, "16");
 
-	for (uint64_t i = 0; i < N_ITEMS; i++)
-		ts_check_int(add(pieces, i), 0);
-	ts_pieces_free(pieces);
-	before = n_threads();
-	writer.n_written = 0;
-	pieces = new_pieces(&writer, "16");
 	for (uint64_t i = 0; i < N_ITEMS; i++)
 		ts_check_int(add(pieces, i), 0);
 	ts_check_int(n_threads(), before + 15);
 	ts_pieces_free(pieces);
-	/* The kernel removes a thread from the list after it has told its joiner. */
-	for (unsigned i = 0; i < 1000 && n_threads() > before; i++)
-		usleep(1000);
-	ts_check_int(n_threads(), before);
+	check_threads(before);
 	ts_check(writer.n_written < N_ITEMS);
 }

@@ -157,6 +157,13 @@ static int make_trace(void)
 	return fd;
 }
 
+static int whole_trace;
+
+TS_SETUP
+{
+	whole_trace = make_trace();
+}
+
 static void damage(int fd, unsigned type)
 {
 	const uint8_t bad[4] = {0xde, 0xad, 0xbe, 0xef};
@@ -248,26 +255,24 @@ TS_TEST(sums_do_not_depend_on_threads)
 	const struct ts_sbt_cursor_options kernels = {.types = TS_ROW_BIT(TS_ROW_KERNEL)};
 	const struct ts_sbt_cursor_options window = {.from_ns = END_NS / 8, .to_ns = END_NS - 7000};
 	Ts__Rpc__RowFilter filter = TS__RPC__ROW_FILTER__INIT;
-	int fd = make_trace();
 
-	ts_check_int(check_same(fd, &all, NULL, false), N_OPS);
+	ts_check_int(check_same(whole_trace, &all, NULL, false), N_OPS);
 	if (!IS_SHORT) {
-		ts_check_int(check_same(fd, &kernels, NULL, false), N_OPS);
-		ts_check(check_same(fd, &window, NULL, false) > N_OPS / 2);
+		ts_check_int(check_same(whole_trace, &kernels, NULL, false), N_OPS);
+		ts_check(check_same(whole_trace, &window, NULL, false) > N_OPS / 2);
 		filter.has_stream = true;
 		filter.stream = 2;
-		ts_check(check_same(fd, &all, &filter, false) > N_OPS / 5);
+		ts_check(check_same(whole_trace, &all, &filter, false) > N_OPS / 5);
 		filter.name = (char *)(uintptr_t) "kernel3";
-		ts_check(check_same(fd, &all, &filter, false) > N_OPS / 40);
+		ts_check(check_same(whole_trace, &all, &filter, false) > N_OPS / 40);
 	}
-	close(fd);
 }
 
 TS_TEST(sums_of_a_damaged_trace_do_not_depend_on_threads)
 {
 	const struct ts_sbt_cursor_options all = {0};
 	const struct ts_sbt_cursor_options kernels = {.types = TS_ROW_BIT(TS_ROW_KERNEL)};
-	int fd = make_trace();
+	int fd = test_copy_of(whole_trace);
 
 	damage(fd, TS_ROW_API);
 	ts_check_int(check_same(fd, &all, NULL, true), N_OPS);
@@ -337,10 +342,9 @@ TS_TEST(slices_have_each_row_once)
 	struct ts_sbt_reader *reader;
 	struct ts_slices *slices;
 	struct ts_sbt_row row;
-	int fd = make_trace();
 
 	ts_check_int(setenv("TRACESMITH_THREADS", "1", 1), 0);
-	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_open(whole_trace, &reader, NULL), 0);
 	ts_check_int(ts_slices_new(reader, &options, &slices), 0);
 	ts_check(!slices);
 	ts_check_int(ts_sbt_cursor_new(reader, &options, &cursor), 0);
@@ -355,7 +359,6 @@ TS_TEST(slices_have_each_row_once)
 	ts_check(n_parts >= 4);
 	ts_slices_free(slices);
 	ts_sbt_reader_free(reader);
-	close(fd);
 }
 
 /* The resolver goes on after a damaged block of calls. */
@@ -370,7 +373,7 @@ TS_TEST(launchers_are_known_after_damage)
 	uint64_t n = 0, n_known = 0;
 	struct ts_launcher launcher;
 	struct ts_sbt_row row;
-	int fd = make_trace();
+	int fd = test_copy_of(whole_trace);
 
 	damage(fd, TS_ROW_API);
 	ts_check_int(setenv("TRACESMITH_THREADS", "1", 1), 0);

@@ -61,17 +61,11 @@ static int make_trace_of(unsigned n_sessions, uint64_t n_rounds, uint64_t round_
 	return fd;
 }
 
-static int make_trace(void)
-{
-	return make_trace_of(2, N_ROUNDS, ROUND_ROWS);
-}
+static int whole_trace;
 
-/* A thread that was joined stays in the list for a moment. */
-static void check_threads(unsigned n)
+TS_SETUP
 {
-	for (int i = 0; i < 1000 && n_threads() != n; i++)
-		usleep(1000);
-	ts_check_int(n_threads(), n);
+	whole_trace = make_trace_of(2, N_ROUNDS, ROUND_ROWS);
 }
 
 /* Results of a walk over all rows. */
@@ -163,9 +157,11 @@ static struct verified verify(int fd, const char *threads)
 {
 	struct verified verified = {0};
 	struct ts_sbt_verify_options options = {.on_finding = add_finding, .data = &verified};
+	unsigned before = count_first_threads();
 
 	ts_check_int(setenv("TRACESMITH_THREADS", threads, 1), 0);
 	ts_check_int(ts_sbt_verify(fd, &options, &verified.report), 0);
+	check_threads(before);
 	return verified;
 }
 
@@ -215,7 +211,7 @@ static void damage(int fd, struct ts_sbt_reader *reader, size_t i)
 
 TS_TEST(rows_and_errors_are_the_same)
 {
-	int fd = make_trace();
+	int fd = test_copy_of(whole_trace);
 	struct ts_sbt_reader *reader;
 	uint64_t n_damaged = 0;
 	size_t n_blocks, last = 0;
@@ -292,7 +288,7 @@ static void read_some(struct ts_sbt_cursor *cursor)
 
 TS_TEST(a_reader_that_stops_leaves_no_thread)
 {
-	int fd = make_trace(), r = 0, status;
+	int r = 0, status;
 	unsigned before = count_first_threads();
 	volatile int cancel = 0;
 	struct ts_sbt_reader *reader;
@@ -301,7 +297,7 @@ TS_TEST(a_reader_that_stops_leaves_no_thread)
 	pid_t child;
 
 	ts_check_int(setenv("TRACESMITH_THREADS", "2", 1), 0);
-	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check_int(ts_sbt_reader_open(whole_trace, &reader, NULL), 0);
 	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
 	read_some(cursor);
 	ts_sbt_cursor_free(cursor);
@@ -332,5 +328,4 @@ TS_TEST(a_reader_that_stops_leaves_no_thread)
 	ts_check_int(ts_sbt_cursor_next(cursor, &row), 0);
 	ts_sbt_cursor_free(cursor);
 	ts_sbt_reader_free(reader);
-	close(fd);
 }

@@ -41,7 +41,7 @@ static int take(void *data, void *at)
 static int run(const char *threads, struct pass passes[2], unsigned *ret_more)
 {
 	const struct ts_relay_pass both[] = {{take, &passes[0]}, {take, &passes[1]}};
-	unsigned before = n_threads();
+	unsigned before = count_first_threads();
 	struct ts_relay *relay;
 	int r = 0;
 
@@ -60,6 +60,7 @@ static int run(const char *threads, struct pass passes[2], unsigned *ret_more)
 	r = ts_relay_end(relay);
 	ts_check_int(ts_relay_end(relay), r);
 	ts_relay_free(relay);
+	check_threads(before);
 	return r;
 }
 
@@ -68,7 +69,6 @@ TS_TEST(each_pass_gets_all_items_in_order)
 	static const char *const threads[] = {"1", "3", "4", "5", "16"};
 	unsigned n_more[5] = {0};
 
-	(void)count_first_threads();
 	for (unsigned i = 0; i < 5; i++) {
 		struct pass passes[2] = {{.fails_at = UINT64_MAX},
 					 {.fails_at = UINT64_MAX, .is_slow = i % 2}};
@@ -110,6 +110,7 @@ TS_TEST(a_relay_that_is_freed_early_ends_its_threads)
 {
 	struct pass passes[2] = {{.fails_at = UINT64_MAX}, {.fails_at = UINT64_MAX}};
 	const struct ts_relay_pass both[] = {{take, &passes[0]}, {take, &passes[1]}};
+	unsigned before = count_first_threads();
 	struct ts_relay *relay;
 
 	ts_check_int(setenv("TRACESMITH_THREADS", "16", 1), 0);
@@ -121,7 +122,9 @@ TS_TEST(a_relay_that_is_freed_early_ends_its_threads)
 		item->rest[71] = (uint8_t)i;
 		ts_check_int(ts_relay_put(relay), 0);
 	}
+	ts_check(n_threads() > before);
 	ts_relay_free(relay);
+	check_threads(before);
 	ts_check_int(passes[0].n, 100000);
 	ts_check_int(passes[1].n, 100000);
 	ts_relay_free(NULL);

@@ -194,16 +194,21 @@ static struct results check_same(int fd)
 	return one;
 }
 
+static int whole_trace;
+
+TS_SETUP
+{
+	whole_trace = make_trace(false);
+}
+
 TS_TEST(searches_do_not_depend_on_threads)
 {
-	int fd = make_trace(false);
-	struct results results = check_same(fd);
+	struct results results = check_same(whole_trace);
 
 	ts_check(results.n_holders > 100 && results.n_stacks == results.n_holders);
 	ts_check(results.n_misuses > 100 && results.n_calls > 100);
 	ts_check_int(results.n_errors, N_CALLS / 2500);
 	ts_check(!results.n_suspects && !results.is_damaged);
-	close(fd);
 }
 
 /* The launches before an error of a kernel are read in order. */
@@ -223,7 +228,7 @@ TS_TEST(searches_of_a_damaged_trace_do_not_depend_on_threads)
 	const struct ts_sbt_block *block;
 	struct ts_sbt_reader *reader;
 	struct results results;
-	int fd = make_trace(false);
+	int fd = test_copy_of(whole_trace);
 	size_t i;
 
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
