@@ -126,7 +126,7 @@ TS_TEST(as_it_was)
 	struct program program;
 
 	seed = 1;
-	for (unsigned int i = 0; i < N_PROGRAMS; i++) {
+	for (unsigned int i = 0; i < ts_cases(N_PROGRAMS); i++) {
 		ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *emulated = NULL;
 		ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result = NULL;
 		ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *recorded = NULL;
@@ -167,7 +167,7 @@ TS_TEST(kernels_of_other_durations)
 	unsigned int n_off = 0;
 
 	seed = 2;
-	for (unsigned int i = 0; i < N_PROGRAMS; i++) {
+	for (unsigned int i = 0; i < ts_cases(N_PROGRAMS); i++) {
 		ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *emulated = NULL;
 		ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result = NULL;
 		unsigned int which = below(TS_ARRAY_LEN(edits));
@@ -209,7 +209,7 @@ TS_TEST(kernels_of_other_durations)
 		}
 		check_result(&program, result);
 	}
-	ts_check(n_off < N_PROGRAMS / 100);
+	ts_check(n_off < ts_cases(N_PROGRAMS) / 100);
 }
 
 /*

@@ -246,17 +246,21 @@ static void free_timeline(struct timeline *timeline)
 	free(timeline->part_list);
 }
 
+/* A second picture must be the same, so its markup is not checked again. */
 static char *draw_timeline(const Ts__Rpc__TimelineReport *report, uint32_t width)
 {
 	const struct ts_picture_options options = {.width = width,
 						   .title = "a<b>.sbt",
 						   .origin_ns = 1000};
-	char *svg;
+	char *svg, *again;
 	size_t n_bytes;
 
 	ts_check_int(ts_picture_timeline(report, &options, &svg, &n_bytes), 0);
 	check_markup(svg, n_bytes);
 	ts_check(n_bytes < MAX_BYTES);
+	ts_check_int(ts_picture_timeline(report, &options, &again, &n_bytes), 0);
+	ts_check_str(again, svg);
+	free(again);
 	ts_check(strstr(svg, "a&lt;b&gt;.sbt"));
 	return svg;
 }
@@ -275,14 +279,11 @@ TS_TEST(timelines_of_any_size_are_bounded_and_equal)
 		make_timeline(&timeline, sizes[i][0], sizes[i][1], sizes[i][2]);
 		for (size_t j = 0; j < sizeof(widths) / sizeof(*widths); j++) {
 			char *svg = draw_timeline(&timeline.report, widths[j]);
-			char *again = draw_timeline(&timeline.report, widths[j]);
 
-			ts_check_str(svg, again);
 			ts_check(strstr(svg, "GPU &lt;&amp;\xef\xbf\xbd&gt;"));
 			ts_check(!strstr(svg, "not shown") ==
 				 (sizes[i][0] <= 64 && sizes[i][1] <= 160 / sizes[i][0]));
 			free(svg);
-			free(again);
 		}
 		free_timeline(&timeline);
 	}

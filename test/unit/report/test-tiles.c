@@ -14,7 +14,7 @@
 #include "sbt/writer.h"
 
 #define MOST_ROWS 20000u
-#define VIEWS	  250
+#define VIEWS	  ts_cases(250)
 
 static uint64_t random_number(uint64_t *state)
 {

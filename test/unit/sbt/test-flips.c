@@ -18,8 +18,8 @@ static void flip_bits(int fd)
 	size_t n;
 	uint8_t *bytes = test_contents(fd, &n);
 
-	for (int i = 0; i < 4500; i++) {
-		size_t at = i < 1000 ? (size_t)i % n : test_random(&state) % n;
+	for (unsigned i = 0; i < ts_cases(4500); i++) {
+		size_t at = i < 1000 ? i % n : test_random(&state) % n;
 		uint8_t bit = (uint8_t)(1u << test_random(&state) % 8);
 		struct ts_sbt_reader *reader;
 		int r;

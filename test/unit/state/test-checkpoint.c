@@ -400,7 +400,7 @@ static void check_kind(unsigned int kind)
 	ts_check_int(ts_state_checkpoints_find(plain, &found), TS_SBT_E_NOT_FOUND);
 	ts_check_int(ts_state_checkpoints_find(reader, &found), 0);
 	ts_check_int(found.n, made.n);
-	for (unsigned int i = 0; i < N_INSTANTS; i++)
+	for (unsigned int i = 0; i < ts_cases(N_INSTANTS); i++)
 		check_instant(plain, reader,
 			      trace.first_ns +
 				      below((unsigned int)(trace.last_ns - trace.first_ns + 9)));
@@ -576,7 +576,7 @@ TS_TEST(one_that_was_made_up_does_no_harm)
 	copy = copy_of(fd);
 	add_checkpoints(&trace, fd, &made);
 	keep(fd, &kept);
-	for (unsigned int i = 0; i < 400; i++)
+	for (unsigned int i = 0; i < ts_cases(400); i++)
 		forge(copy, &kept, i % 4 == 0);
 	free(kept.states);
 	free(kept.lengths);

@@ -685,7 +685,7 @@ TS_TEST(records_that_nothing_comes_behind_are_bounded)
 	row.type = TS_ROW_EVENT;
 	row.schema = ts_row_schema(row.type);
 	row.any = &record;
-	for (uint64_t i = 0; i < 300000; i++) {
+	for (uint64_t i = 0; i < ts_cases(300000); i++) {
 		record.op_id = (UINT64_C(1) << 40) + i;
 		record.event = PROGRAM_HANDLE(i);
 		ts_check_int(ts_state_machine_feed(machine, &row, &op), 0);
@@ -693,7 +693,7 @@ TS_TEST(records_that_nothing_comes_behind_are_bounded)
 	row.type = TS_ROW_KERNEL;
 	row.schema = ts_row_schema(row.type);
 	row.any = &kernel;
-	for (uint64_t i = 0; i < 5000; i++) {
+	for (uint64_t i = 0; i < ts_cases(5000); i++) {
 		kernel.op_id = 1 + i;
 		kernel.start_ns = 10 * i;
 		kernel.end_ns = 10 * i + 5;

@@ -260,7 +260,7 @@ TS_TEST(is_what_a_reference_says_of_any_program)
 {
 	static struct program program;
 
-	for (unsigned int i = 0; i < N_PROGRAMS; i++) {
+	for (unsigned int i = 0; i < ts_cases(N_PROGRAMS); i++) {
 		uint64_t end_ns = 0;
 
 		seed = i;
@@ -371,7 +371,7 @@ TS_TEST(is_what_a_reference_says_of_any_program_on_full_devices)
 	static struct program program;
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < N_PROGRAMS; i++) {
+	for (unsigned int i = 0; i < ts_cases(N_PROGRAMS); i++) {
 		uint64_t end_ns = 0;
 
 		seed = i;
@@ -394,7 +394,7 @@ TS_TEST(is_what_a_reference_says_of_any_program_on_full_devices)
 			n += check_engines(&program, state, t);
 		}
 	}
-	ts_check(n > N_PROGRAMS / 4);
+	ts_check(n > ts_cases(N_PROGRAMS) / 4);
 }
 
 /* ---- rules, one by one ----------------------------------------------------------------------- */
