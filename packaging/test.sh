@@ -104,10 +104,11 @@ step_gcc()
 
 # Tests that recorder and readers build, work and install without the virtual GPU.
 # The daemon's memory (suite `bounds`) and confinement (suite `confined`) are the same in each build without a sanitizer, so only the
-# gcc step tests them. The same holds here for tests of one thread (suite `single`): the compiler and the code are those of that step.
+# gcc step tests them. The same holds here for the suites `single` (tests of one thread) and `same`: the compiler and the code are those
+# of that step.
 step_alone()
 {
-	suites="--suite unit --suite alone --no-suite bounds --no-suite confined --no-suite single"
+	suites="--suite unit --suite alone --no-suite bounds --no-suite confined --no-suite single --no-suite same"
 	build alone gcc "$suites" $werror -Dvgpu=disabled -Dnvcc=disabled -Dbuildtype=debugoptimized || return 1
 	tests alone --timeout-multiplier 4 $suites
 }
@@ -134,7 +135,7 @@ step_asan()
 # Only unit tests with several threads: the ring, its producers, the daemon's sessions.
 step_tsan()
 {
-	suites="--suite unit --no-suite device --no-suite ptx --no-suite single"
+	suites="--suite unit --no-suite device --no-suite ptx --no-suite single --no-suite tools"
 	build tsan gcc "$suites" -Dnvcc=disabled $quick -Db_sanitize=thread -Db_lundef=false \
 		"-Dc_args=$quick_args" || return 1
 	TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} \

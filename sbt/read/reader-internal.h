@@ -229,8 +229,8 @@ void ts_sbt_reader_free_definitions(struct ts_sbt_reader *reader);
 
 /* reader-blob.c */
 /*
- * Decodes the lists of a block of blobs; the other fields of *blobs stay. The caller frees them with
- * ts_sbt_blobs_deinit(). Returns 0, -ENOMEM, or TS_SBT_E_CORRUPT with *ret_why.
+ * Decodes the lists of a block of blobs; the other fields of *blobs stay. The caller frees the
+ * lists with ts_sbt_blobs_deinit(). Returns 0, -ENOMEM, or TS_SBT_E_CORRUPT with *ret_why.
  */
 int ts_sbt_blobs_decode(struct ts_blob_block *blobs, const struct ts_sbt_block_header *header,
 			const uint8_t *raw, const char **ret_why);

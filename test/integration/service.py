@@ -16,6 +16,8 @@ import unit
 
 UNIT = os.environ.get('TS_UNIT')
 DROP_INS = {'--kernel-events': 'kernel-events.conf', '--system': 'system.conf'}
+# For tests, and classes of tests, that start no service: in the unit they would run a second time as they are.
+no_service = unittest.skipIf(UNIT, 'it starts no service')
 
 
 def drop_in(name):

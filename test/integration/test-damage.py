@@ -101,7 +101,11 @@ class Damage(harness.Case):
         self.assertIn('extremes.sbt', paths)
         for name in paths:
             path, out = os.path.join(GOLDEN, name), self.path('out')
+            # The rows of short-X.sbt are those of X.sbt: under a sanitizer, which is slow, the other file is enough for analyses of them.
+            is_again = harness.SANITIZER and name.replace('short-', '', 1) in paths and name.startswith('short-')
             for question in questions(path, out):
+                if is_again and question[0] not in ('info', 'view', 'verify', 'cut', 'merge'):
+                    continue
                 result = harness.tsctl(*question)
                 self.assertIn(result.status, range(4), '%s: %s' % (question, result))
                 if os.path.exists(out):

@@ -17,6 +17,7 @@ import time
 import unittest
 
 import harness
+import service
 from kernel import MAP, PROGRAM, available, end, exists, held, in_namespaces, start_service, wait
 
 PROGRAMS = ('sched', 'faults', 'syscalls', 'stacks', 'block', 'memory', 'driver')
@@ -504,6 +505,7 @@ class Counted(harness.Case):
         self.assertNotIn('running', {part['cause'] for gap in json.loads(result.out)['longest'] for part in gap['parts']})
 
 
+@service.no_service
 class Wishes(harness.Case):
     def delays(self, *options, **env):
         with open(self.path('data.bin'), 'wb') as file:

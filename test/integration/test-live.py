@@ -263,6 +263,7 @@ class Live(harness.Case):
             self.assertEqual(status[key], self.path(name))
             self.assertIn(self.path(name), lines[0])
 
+    @service.no_service
     def test_sizes(self):
         for arguments, word in ((('--max-session-bytes', '9G'), '8589934592'), (('--keep-free', '12Q'), '12Q'),
                                 (('--max-file-bytes', ''), "''")):

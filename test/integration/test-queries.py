@@ -430,6 +430,7 @@ class Queries(service.Service):
         self.addCleanup(end)
         return path, answers
 
+    @service.no_service
     def test_false_daemons(self):
         """What answers another question than was asked, or none that there is, is told as a mistake; it is not read as what was asked."""
         path, answers = self.false_daemon()
@@ -450,6 +451,7 @@ class Queries(service.Service):
                         self.assertEqual((result.status, result.out, len(result.err.splitlines())), (2, '', 1), result)
                         self.assertRegex(result.err, 'does not match the request|malformed')
 
+    @service.no_service
     def test_lying_daemons(self):
         """Answers of the right kind that lack what is always there, or hold numbers and texts that cannot be: told as they are."""
         path, answers = self.false_daemon()

@@ -41,6 +41,7 @@ def environment(**changes):
         TRACESMITH_TSCTL=harness.TSCTL, TRACESMITH_CFLAGS=' '.join(['-I' + include for include in INCLUDES] + [flags]), **tools, **changes)
 
 
+@unittest.skipIf(harness.SANITIZER, 'reads sources only')
 class Sources(unittest.TestCase):
     """Needs no cargo."""
 

@@ -198,6 +198,7 @@ class Served(service.Service):
         process.kill()
         self.check_alive()
 
+    @service.no_service
     def test_terminal(self):
         """On a terminal a line that changes in place and is gone at the end; without one nothing, unless it is asked for."""
         path = self.capture()

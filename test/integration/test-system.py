@@ -47,6 +47,7 @@ def now_ns():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
+@service.no_service
 class System(harness.Case):
     def start(self, *options, libraries=LIBRARIES, command=(), path='system.sbt', stdin=subprocess.DEVNULL, **env):
         """A recording that has begun: what is mapped is probed."""

@@ -170,6 +170,7 @@ class Lanes(pages.Case):
         link = page.wait('/expanded=%d/.test(location.hash) && location.hash' % lane['id'])
         page.click(button)
         self.wait_for(page, button, '+4 levels')
+        page.wait(IDLE)
         # The strip below the eighth level has rows, too.
         x, _ = self.place(page, server, lane['id'], server.get('trace')['duration_ns'] // 2)
         page.click_at(x, self.top(page, lane['id']) + 3 + 8 * 18 + 3)

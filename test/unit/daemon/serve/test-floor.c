@@ -105,6 +105,8 @@ TS_TEST(floor)
 		ts_check_int(statvfs(w.service.directory, &disk), 0);
 		n_free = (uint64_t)disk.f_bavail * disk.f_frsize;
 		least = n_free < least ? n_free : least;
+		/* The floods need the processor. */
+		usleep(100);
 	}
 	fprintf(stderr, "least free: %" PRIu64 " of 24 MiB\n", least);
 	ts_check(least >= 24 << 20);
