@@ -137,7 +137,8 @@ class Case(harness.Case):
         """The place of a time in a lane of the timeline."""
         x, _, width, _ = page.box('#canvas')
         y = page.box('.header[data-lane="%d"]' % lane)
-        view = page.run('(f => [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))')
+        # A new page writes its view into the address a little later.
+        view = page.wait('(f => f.get("to") && [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))')
         self.assertTrue(y and view[1] > view[0], (y, view))
         return x + (ns - view[0]) / (view[1] - view[0]) * width, y[1] + y[3] / 2
 
