@@ -831,8 +831,7 @@ static const struct {
 
 static bool is_known(const struct ts_emulate_edit *edit)
 {
-	return edit->kind < TS_ARRAY_LEN(edit_kinds) &&
-	       edit_kinds[edit->kind].apply;
+	return edit->kind < TS_ARRAY_LEN(edit_kinds) && edit_kinds[edit->kind].apply;
 }
 
 unsigned ts_emulate_edit_changes(const struct ts_emulate_edit *edit)

@@ -200,8 +200,8 @@ static void time_pass(const char *name, pass_fn *pass, struct ts_sbt_reader *rea
 	}
 	printf(", \"%s_per_s\": %.0f", name, (double)n_want / one_s);
 	if (pass == verify)
-		printf(", \"%s_threads\": %.2f, \"%s_threads16\": %.1f", name, one_s * 2 / two_s, name,
-		       one_s * 16 / many_s);
+		printf(", \"%s_threads\": %.2f, \"%s_threads16\": %.1f", name, one_s * 2 / two_s,
+		       name, one_s * 16 / many_s);
 }
 
 int main(int argc, char **argv)
