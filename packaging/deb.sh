@@ -48,6 +48,8 @@ if [ -d /usr/lib/ccache ]; then
 	CCACHE_DIR=${CCACHE_DIR:-$(ccache -k cache_dir)}
 	CCACHE_CONFIGPATH=${CCACHE_CONFIGPATH:-$HOME/.config/ccache/ccache.conf}
 	export CCACHE_DIR CCACHE_CONFIGPATH
+	# No objects of builds in other folders: the paths in their debug information differ.
+	export CCACHE_BASEDIR= CCACHE_HASHDIR=1
 fi
 export LC_ALL=C.UTF-8 TZ=UTC PYTHONDONTWRITEBYTECODE=1
 umask 022

@@ -175,10 +175,11 @@ static struct ts_sbt_reader *make_long(int fd)
 	uint32_t names[N_NAMES];
 
 	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
-	for (size_t i = 0; i < N_NAMES; i++)
-		ts_check_int(ts_sbt_writer_string(writer, "kernel" + i, strlen("kernel" + i),
-						  &names[i]),
-			     0);
+	for (size_t i = 0; i < N_NAMES; i++) {
+		const char *name = &"kernel"[i];
+
+		ts_check_int(ts_sbt_writer_string(writer, name, strlen(name), &names[i]), 0);
+	}
 	ts_check_int(ts_sbt_session_writer_new(writer, &begun, &session), 0);
 	ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_DEVICE, &hopper), 0);
 	for (uint64_t i = 0; i < N_LONG; i++) {
