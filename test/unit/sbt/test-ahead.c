@@ -244,7 +244,7 @@ TS_TEST(rows_and_errors_are_the_same)
  */
 TS_TEST(many_open_blocks_stay_within_the_limit)
 {
-	int fd = make_trace_of(MAX_SESSIONS, TS_TEST_SANITIZED ? 2 : 4, 4096 * MAX_SESSIONS);
+	int fd = make_trace_of(MAX_SESSIONS, 4, 4096 * MAX_SESSIONS);
 	struct walk one = walk_in(fd, "1", UINT64_C(16) << 20);
 	struct walk many = walk_in(fd, "16", UINT64_C(16) << 20);
 
