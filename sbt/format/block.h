@@ -121,6 +121,7 @@ struct ts_encoder {
 	uint32_t calls_distance;
 	struct ZSTD_CCtx_s *zstd;
 	struct ZSTD_CCtx_s *zstd_noise;
+	struct ZSTD_CCtx_s *zstd_close; /* NULL until a plane is tried with it */
 	struct ts_buffer raw;
 	struct ts_buffer scratch;
 	struct ts_buffer order;

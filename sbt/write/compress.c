@@ -77,15 +77,18 @@ static size_t put_even(uint8_t *to, size_t capacity, const uint8_t *from, size_t
 static size_t compress_kind(struct ts_encoder *encoder, unsigned kind, uint8_t *to, size_t capacity,
 			    const uint8_t *from, size_t n)
 {
-	size_t r;
-
 	if (kind == TS_PLANE_EVEN)
 		return put_even(to, capacity, from, n);
 	if (kind == TS_PLANE_CLOSE) {
-		ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_CLOSE_LEVEL);
-		r = compress_part(encoder->zstd, to, capacity, from, n);
-		ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-		return r;
+		/* A context whose level changes allocates its tables anew. */
+		if (!encoder->zstd_close) {
+			encoder->zstd_close = ZSTD_createCCtx();
+			if (!encoder->zstd_close)
+				return 0;
+			ZSTD_CCtx_setParameter(encoder->zstd_close, ZSTD_c_compressionLevel,
+					       ZSTD_CLOSE_LEVEL);
+		}
+		return compress_part(encoder->zstd_close, to, capacity, from, n);
 	}
 	return compress_part(kind == TS_PLANE_NOISE ? encoder->zstd_noise : encoder->zstd, to,
 			     capacity, from, n);

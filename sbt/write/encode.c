@@ -30,6 +30,7 @@ void ts_encoder_deinit(struct ts_encoder *encoder)
 {
 	ZSTD_freeCCtx(encoder->zstd);
 	ZSTD_freeCCtx(encoder->zstd_noise);
+	ZSTD_freeCCtx(encoder->zstd_close);
 	ts_buffer_deinit(&encoder->raw);
 	ts_buffer_deinit(&encoder->scratch);
 	ts_buffer_deinit(&encoder->order);
@@ -37,15 +38,15 @@ void ts_encoder_deinit(struct ts_encoder *encoder)
 	ts_buffer_deinit(&encoder->residuals);
 	ts_buffer_deinit(&encoder->state);
 	ts_buffer_deinit(&encoder->scales);
-	encoder->zstd = encoder->zstd_noise = NULL;
+	encoder->zstd = encoder->zstd_noise = encoder->zstd_close = NULL;
 }
 
 uint64_t ts_encoder_memory(const struct ts_encoder *encoder)
 {
 	return ZSTD_sizeof_CCtx(encoder->zstd) + ZSTD_sizeof_CCtx(encoder->zstd_noise) +
-	       encoder->raw.capacity + encoder->scratch.capacity + encoder->order.capacity +
-	       encoder->values.capacity + encoder->residuals.capacity + encoder->state.capacity +
-	       encoder->scales.capacity;
+	       ZSTD_sizeof_CCtx(encoder->zstd_close) + encoder->raw.capacity +
+	       encoder->scratch.capacity + encoder->order.capacity + encoder->values.capacity +
+	       encoder->residuals.capacity + encoder->state.capacity + encoder->scales.capacity;
 }
 
 int ts_encoder_begin(struct ts_encoder *encoder, uint16_t n_columns)
