@@ -184,7 +184,7 @@ class Archive(harness.Case):
                      'libexec/tracesmith/tracesmith-studio', 'licenses/libmicrohttpd', 'licenses/SOURCES', 'README.md'):
             self.assertIn('%s/%s' % (name, part), {entry.name for entry in entries})
         # Whose code is in the programs has its licence there. libmicrohttpd and libunwind are compiled here.
-        packages = linked(self.path('one', 'build', 'tarball', 'build', 'build.ninja'))
+        packages = linked(os.path.join(self.path('one'), 'build', 'tarball', 'build', 'build.ninja'))
         self.assertGreater(len(packages), 8)
         with_licence = {entry.name.rsplit('/', 1)[1] for entry in entries if '/licenses/' in entry.name}
         self.assertEqual({package[:-len('-dev')] if package.endswith('-dev') else package for package in packages} - with_licence, set())
