@@ -277,7 +277,12 @@ TS_TEST(timelines_of_any_size_are_bounded_and_equal)
 		struct timeline timeline;
 
 		make_timeline(&timeline, sizes[i][0], sizes[i][1], sizes[i][2]);
-		for (size_t j = 0; j < sizeof(widths) / sizeof(*widths); j++) {
+		/* A sanitizer sees each size in one width: the narrowest, the next one, and so on. */
+		size_t step =
+			TS_TEST_SANITIZED && !ts_soak() ? sizeof(widths) / sizeof(*widths) : 1;
+
+		for (size_t j = step > 1 ? i % step : 0; j < sizeof(widths) / sizeof(*widths);
+		     j += step) {
 			char *svg = draw_timeline(&timeline.report, widths[j]);
 
 			ts_check(strstr(svg, "GPU &lt;&amp;\xef\xbf\xbd&gt;"));
