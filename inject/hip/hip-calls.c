@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "inject/calls/access.h"
+#include "inject/calls/call-facts.h"
 #include "inject/calls/call-record.h"
 #include "inject/capture/capture-interface.h"
 #include "inject/hip/hip-arguments.h"
@@ -153,6 +154,29 @@ static uint32_t kernel_name(struct ts_shim *shim, uint32_t id, const void *param
 	return name ? ts_definitions_string_cached(&shim->definitions, &thread->strings, name) : 0;
 }
 
+/*
+ * Stores the facts that the device rows of a launch will need. `stream`, on `device`, is the id of
+ * the launch's stream in the trace.
+ */
+static inline void keep_launch(struct ts_shim *shim, uint32_t id, const void *params,
+			       uint32_t device, uint32_t stream, struct ts_hip_stream argument,
+			       bool is_awaited)
+{
+	struct ts_hip_work work = {
+		.op_id = ts_tls.call.op_id,
+		.kind = TS_CUPTI_CLASS_LAUNCH,
+		.device = device,
+		.stream = stream,
+		.async = argument.is_async,
+		.is_awaited = is_awaited,
+		.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params)),
+		.name = kernel_name(shim, id, params, argument.handle),
+	};
+
+	ts_hip_launch_of(id, params, &work);
+	ts_hip_works_put(&shim->hip.works, &work);
+}
+
 /* Stores the facts that the device rows of this call will need. */
 static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const void *params)
 {
@@ -172,10 +196,10 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 			  (traced || call->events) &&
 			  !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 	if (kind == TS_CUPTI_CLASS_LAUNCH) {
-		ts_hip_launch_of(id, params, &work);
-		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));
-		work.name = kernel_name(shim, id, params, stream.handle);
-	} else if (kind == TS_CUPTI_CLASS_GRAPH_LAUNCH) {
+		keep_launch(shim, id, params, work.device, work.stream, stream, work.is_awaited);
+		return;
+	}
+	if (kind == TS_CUPTI_CLASS_GRAPH_LAUNCH) {
 		const void *exec = ts_call_table_stream_op(TS_API_HIP, id, params).object;
 
 		work.graph = ts_hip_graph_launched(&shim->hip.graphs, exec);
@@ -301,11 +325,37 @@ static bool is_work(unsigned kind)
 	       kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET;
 }
 
-bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
+/* Begins the thread's call, without its time. */
+static inline void begin(struct ts_shim *shim, struct ts_hip_frame *frame, uint32_t id,
+			 const void *params)
 {
-	struct ts_shim *shim = &ts_shim;
-	/* Acquire: pairs with make_gate() in shim.c. A forked child finds a wiped page. */
-	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	struct ts_call *call = &ts_tls.call;
+
+	call->depth = 1;
+	call->generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
+	call->frame = frame;
+	call->nested = 0;
+	call->correlation = 0;
+	call->domain = TS_API_HIP;
+	call->cbid = id;
+	call->op_id =
+		shim->hip.first_op_id + __atomic_add_fetch(&shim->hip.n_calls, 1, __ATOMIC_RELAXED);
+	call->events = 0;
+	frame->params = params;
+	frame->op_id = call->op_id;
+	frame->handle = 0;
+	frame->allocation.address = 0;
+	frame->is_known = false;
+	frame->has_events = false;
+	frame->captured = 0;
+}
+
+/* A call begins: all cases but the usual one. `gate` may be NULL. */
+static __attribute__((noinline)) bool enter_otherwise(struct ts_shim *shim,
+						      const struct ts_gate *gate,
+						      struct ts_hip_frame *frame, uint32_t id,
+						      const void *params)
+{
 	struct ts_call *call = &ts_tls.call;
 	int saved_errno = errno;
 	unsigned kind;
@@ -325,23 +375,9 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 		ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);
 	if (ts_unlikely(call->depth))
 		cancel_events(shim);
-	call->depth = 1;
-	call->generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
-	call->frame = frame;
-	call->nested = 0;
-	call->correlation = 0;
-	call->domain = TS_API_HIP;
-	call->cbid = id;
-	call->op_id =
-		shim->hip.first_op_id + __atomic_add_fetch(&shim->hip.n_calls, 1, __ATOMIC_RELAXED);
-	frame->params = params;
-	frame->op_id = call->op_id;
-	frame->handle = 0;
-	frame->allocation.address = 0;
-	frame->is_known = false;
-	frame->captured = 0;
+	begin(shim, frame, id, params);
+	call->is_usual = false;
 	forget_object(shim, frame, id, kind, params);
-	call->events = 0;
 	/* Another thread may install the events before this call returns. */
 	frame->has_events = shim->hip.events != NULL;
 	if (ts_unlikely(frame->has_events))
@@ -361,6 +397,65 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 		ts_hip_events_entered(shim, call->events);
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
+	return true;
+}
+
+/*
+ * True if ts_hip_enter() and ts_hip_leave() record the call by themselves: a launch that is
+ * outermost and not captured, of a runtime that reports its work with names, and reads the
+ * processor's clock, while recording goes on.
+ */
+static inline bool is_usual(const struct ts_shim *shim, const struct ts_gate *gate,
+			    const struct ts_call *call, uint32_t id)
+{
+	const struct ts_hip *hip = &shim->hip;
+	/* The thread's last call was often the same. Then its facts need no look-up. */
+	const bool is_same = call->is_usual && call->cbid == id && call->domain == TS_API_HIP;
+
+	return gate && __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_OPEN &&
+	       !ts_tls.busy && !call->depth &&
+	       /* Acquire: pairs with the release at the end of ts_hip_attach(). */
+	       __atomic_load_n(&hip->attached, __ATOMIC_ACQUIRE) == TS_HIP_ATTACHED &&
+	       (ts_likely(is_same) ||
+		ts_call_facts_is_launch(ts_call_facts(TS_API_HIP, id))) &&
+	       __atomic_load_n(&hip->traced, __ATOMIC_RELAXED) == TS_INTERFACE_HIP_TRACER &&
+	       !is_captured(shim) && shim->producer.clock == TS_CLOCK_TSC;
+}
+
+/* A call begins. The usual one takes the short way, on which nothing sets errno. */
+bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
+{
+	struct ts_shim *shim = &ts_shim;
+	/* Acquire: pairs with make_gate() in shim.c. A forked child finds a wiped page. */
+	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	struct ts_call *call = &ts_tls.call;
+	const uint32_t device = current_device();
+	struct ts_hip_stream stream;
+	uint32_t numbered;
+	uint64_t time;
+
+	if (ts_unlikely(!is_usual(shim, gate, call, id)))
+		return enter_otherwise(shim, gate, frame, id, params);
+	stream = ts_hip_stream_of(id, params);
+	/* A stream's first use is recorded, and a stream of another device is searched. */
+	if (ts_unlikely(!ts_stream_table_find(
+		    &shim->hip.streams, context_of(shim, device),
+		    ts_call_stream_key(stream.handle, stream.per_thread), &numbered)))
+		return enter_otherwise(shim, gate, frame, id, params);
+	time = ts_clock_ticks(TS_CLOCK_TSC);
+	/* After the time: pairs with ts_hip_follow(). */
+	if (ts_unlikely(__atomic_load_n(&shim->hip.stopped, __ATOMIC_SEQ_CST) ||
+			!ts_shim_is_recording(shim)))
+		return enter_otherwise(shim, gate, frame, id, params);
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	begin(shim, frame, id, params);
+	call->is_usual = true;
+	call->left_out = false;
+	call->enter = time;
+	keep_launch(shim, id, params, device, numbered, stream,
+		    !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED));
+	__atomic_store_n(&call->recorded, 1, __ATOMIC_RELAXED);
+	ts_tls.busy = TS_BUSY_NOT;
 	return true;
 }
 
@@ -667,12 +762,13 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const struct 
 		follow(shim, thread, frame, time);
 }
 
-void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
+static __attribute__((noinline)) void leave_otherwise(struct ts_shim *shim,
+						      const struct ts_gate *gate,
+						      const struct ts_hip_frame *frame,
+						      int32_t result)
 {
 	const void *params = frame->params;
-	struct ts_shim *shim = &ts_shim;
 	struct ts_call *call = &ts_tls.call;
-	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
 	int saved_errno = errno, change;
 	struct ts_thread *thread;
 	uint32_t mode;
@@ -734,4 +830,43 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 		ts_hip_events_read(shim, false);
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
+}
+
+/* True if the call is one that ts_hip_enter() recorded by itself, and its row is certain to come. */
+static inline bool is_usual_end(const struct ts_shim *shim, const struct ts_gate *gate,
+				const struct ts_call *call, const struct ts_hip_frame *frame,
+				int32_t result)
+{
+	return call->is_usual && call->depth == 1 && call->frame == frame &&
+	       call->domain == TS_API_HIP && !frame->captured && !result && gate &&
+	       __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_OPEN &&
+	       ts_tls.thread && ts_tls.epoch == shim->producer.epoch &&
+	       call->op_id < TS_OP_ID_SHARED && !is_captured(shim) &&
+	       !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
+}
+
+/* A call returns. The usual one takes the short way; what sets errno there restores it. */
+void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
+{
+	struct ts_shim *shim = &ts_shim;
+	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	struct ts_call *call = &ts_tls.call;
+	struct ts_call_end end;
+
+	if (ts_unlikely(!is_usual_end(shim, gate, call, frame, result))) {
+		leave_otherwise(shim, gate, frame, result);
+		return;
+	}
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	call->depth = 0;
+	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
+	end = (struct ts_call_end){
+		.kind = TS_CUPTI_CLASS_LAUNCH,
+		.as_domain = TS_API_HIP,
+		.cbid = call->cbid,
+		.context = context_of(shim, current_device()),
+	};
+	ts_call_write_row(shim, ts_tls.thread, &end, TS_API_EXPECTS_DEVICE, TS_CLOCK_TSC,
+			  ts_clock_ticks(TS_CLOCK_TSC));
+	ts_tls.busy = TS_BUSY_NOT;
 }

@@ -82,6 +82,8 @@ struct ts_hip {
 	uint32_t first_device;
 	uint32_t phases_off; /* in the runtime's record of a call, proto/abi/vendor/hip.h */
 	uint64_t ahead_ns;   /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
+	/* Times of rows up to here need no other look at the clock; grows once a second. */
+	uint64_t latest_ns;
 	/* Runtimes before 5.3.1; NULL: records have the names of kernels. */
 	hipKernelNameRef_fn *name_of_function;
 	hipKernelNameRefByPtr_fn *name_of_pointer;

@@ -65,19 +65,43 @@ static uint64_t monotonic(const struct ts_shim *shim, uint64_t time, uint64_t la
 	return time >= earliest && time <= latest ? time : 0;
 }
 
-/* Checks the times of a record. If they are unusable, counts a loss and returns false. */
-static bool times_of(struct ts_shim *shim, struct ts_thread *thread,
-		     const struct ts_hip_activity_record *in, uint64_t *ret_start,
-		     uint64_t *ret_end)
+/* Converts the times of a record. Returns false if they are unusable, or later than `latest`. */
+static inline bool convert_times(const struct ts_shim *shim,
+				 const struct ts_hip_activity_record *in, uint64_t latest,
+				 uint64_t *ret_start, uint64_t *ret_end)
+{
+	*ret_start = monotonic(shim, in->begin_ns, latest);
+	*ret_end = monotonic(shim, in->end_ns, latest);
+	return *ret_start && *ret_end && *ret_start <= *ret_end;
+}
+
+/* The same with the present time. If they are unusable, counts a loss. */
+static __attribute__((noinline)) bool convert_late_times(struct ts_shim *shim,
+							 struct ts_thread *thread,
+							 const struct ts_hip_activity_record *in,
+							 uint64_t *ret_start, uint64_t *ret_end)
 {
 	const uint64_t latest = ts_clock_monotonic_ns() + TIME_ERROR_NS;
 
-	*ret_start = monotonic(shim, in->begin_ns, latest);
-	*ret_end = monotonic(shim, in->end_ns, latest);
-	if (*ret_start && *ret_end && *ret_start <= *ret_end)
+	__atomic_store_n(&shim->hip.latest_ns, latest, __ATOMIC_RELAXED);
+	if (convert_times(shim, in, latest, ret_start, ret_end))
 		return true;
 	ts_thread_count(thread, in->begin_ns ? TS_LOSS_BAD_TIME : TS_LOSS_ZERO_TIMESTAMP, 1);
 	return false;
+}
+
+/*
+ * Checks the times of a record. If they are unusable, counts a loss and returns false. Reads the
+ * clock only if the record is later than the last reading allows: an earlier reading allows less.
+ */
+static inline bool times_of(struct ts_shim *shim, struct ts_thread *thread,
+			    const struct ts_hip_activity_record *in, uint64_t *ret_start,
+			    uint64_t *ret_end)
+{
+	const uint64_t latest = __atomic_load_n(&shim->hip.latest_ns, __ATOMIC_RELAXED);
+
+	return ts_likely(convert_times(shim, in, latest, ret_start, ret_end)) ||
+	       convert_late_times(shim, thread, in, ret_start, ret_end);
 }
 
 static struct ts_place place_of(const struct ts_shim *shim, const struct ts_hip_work *work)
@@ -320,16 +344,22 @@ static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *i
 	thread->patience_ns = 0;
 }
 
-void ts_hip_deliver(const struct ts_hip_activity_record *record)
+/* Returns false if no rows are written. NULL or wiped: a forked child. */
+static inline bool is_recording_rows(const struct ts_shim *shim)
 {
-	struct ts_shim *shim = &ts_shim;
-	/* Acquire: pairs with make_gate() in shim.c. NULL or wiped: a forked child. */
+	/* Acquire: pairs with make_gate() in shim.c. */
 	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
-	uint32_t was_busy = ts_tls.busy;
+
+	return gate && __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) != TS_GATE_CLOSED &&
+	       __atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE);
+}
+
+static void deliver(struct ts_shim *shim, const struct ts_hip_activity_record *record)
+{
+	const uint32_t was_busy = ts_tls.busy;
 	int saved_errno = errno;
 
-	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
-	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE) || !record->correlation_id)
+	if (!record->correlation_id)
 		return;
 	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
 	on_work(shim, record, !was_busy && !ts_tls.call.depth);
@@ -337,15 +367,18 @@ void ts_hip_deliver(const struct ts_hip_activity_record *record)
 	errno = saved_errno;
 }
 
+void ts_hip_deliver(const struct ts_hip_activity_record *record)
+{
+	if (is_recording_rows(&ts_shim))
+		deliver(&ts_shim, record);
+}
+
 static int on_activity(uint32_t domain, uint32_t op, void *data)
 {
 	struct ts_shim *shim = &ts_shim;
-	/* As in ts_hip_deliver(). */
-	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
 
 	(void)op;
-	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
-	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
+	if (!is_recording_rows(shim))
 		return 1;
 	if (domain == TS_HIP_ACTIVITY_DOMAIN_API)
 		return on_call(shim, data);
@@ -353,7 +386,7 @@ static int on_activity(uint32_t domain, uint32_t op, void *data)
 		return 1;
 	/* Asked at submission, and again at the end, on another thread: the answers must agree. */
 	if (data && data != TS_HIP_ACTIVITY_COMMIT)
-		ts_hip_deliver(data);
+		deliver(shim, data);
 	return 0;
 }
 

@@ -71,7 +71,6 @@ bool ts_hip_works_get(const struct ts_hip_works *works, uint64_t op_id, struct t
 {
 	const struct ts_hip_work_slot *slot;
 	uint64_t words[N_WORDS], before, after;
-	struct ts_hip_work work;
 
 	if (!works->slots)
 		return false;
@@ -82,12 +81,11 @@ bool ts_hip_works_get(const struct ts_hip_works *works, uint64_t op_id, struct t
 	/* Acquire, paired with the release of a writer. */
 	for (size_t i = 0; i < N_WORDS; i++)
 		words[i] = __atomic_load_n(&slot->words[i], __ATOMIC_ACQUIRE);
-	memcpy(&work, words, sizeof(work));
 	after = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
 	/* Another row may have come meanwhile; the facts are the same. */
-	if ((before ^ after) & ~STATE_PENDING || work.op_id != op_id)
+	if ((before ^ after) & ~STATE_PENDING || words[0] != op_id)
 		return false;
-	*ret = work;
+	memcpy(ret, words, sizeof(*ret));
 	return true;
 }
 
