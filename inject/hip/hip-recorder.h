@@ -55,14 +55,17 @@ struct ts_hip_runtime {
 struct ts_hip_frame {
 	const void *params;
 	uint64_t op_id; /* of the recorded call */
-	/* The stream or memory that the call destroys; handle and address 0: none. */
+	/* A call that is captured for a replay, and makes no record: its id. 0: another call */
+	uint32_t captured;
+	bool is_known;	 /* `handle` or `allocation` was known */
+	bool has_events; /* ts_hip_events_enter() was called */
+	/*
+	 * The stream or memory that the call destroys; handle and address 0: none. Not set by a
+	 * launch, which destroys nothing.
+	 */
 	uint64_t handle;
 	uint32_t context, stream; /* of `handle` */
 	struct ts_hip_allocation allocation;
-	bool is_known;	 /* `handle` or `allocation` was known */
-	bool has_events; /* ts_hip_events_enter() was called */
-	/* A call that is captured for a replay, and makes no record: its id. 0: another call */
-	uint32_t captured;
 };
 
 /*

@@ -7,7 +7,7 @@
  * A wrapper is a thunk of a few bytes (calls/call-thunks.h). All of them run ts_hip_call_through(),
  * which has the caller's registers and stack as words. It packs the arguments into the structure
  * that the call's records are made of (hip_params.h), by the moves of the call's signature, and
- * passes the words on as they are.
+ * passes the words on as they are. The usual launches have functions of their own.
  */
 #include "inject/calls/call-thunks.h"
 #include "inject/context.h"
@@ -141,16 +141,25 @@ __asm__("	.text\n"
 	"	.size ts_hip_thunks, . - ts_hip_thunks\n");
 /* clang-format on */
 
-static void *thunk(size_t index)
+/* Returns the function that stands before the runtime's: a thunk, or for a usual launch its own. */
+static void *wrapper_of(size_t index)
 {
-	return (void *)(uintptr_t)(ts_hip_thunks + index * TS_THUNK_BYTES);
+	switch (wrappers[index].id) {
+#define DIRECT_(name, id) \
+	case (id):        \
+		return (void *)(uintptr_t)direct_##name;
+		DIRECT_CALLS(DIRECT_)
+#undef DIRECT_
+	default:
+		return (void *)(uintptr_t)(ts_hip_thunks + index * TS_THUNK_BYTES);
+	}
 }
 
 void *ts_hip_wrapper(uint32_t slot)
 {
 	for (size_t i = 0; i < TS_ARRAY_LEN(wrappers); i++)
 		if (wrappers[i].slot == slot)
-			return thunk(i);
+			return wrapper_of(i);
 	return NULL;
 }
 
@@ -185,7 +194,7 @@ size_t ts_hip_wrap(void **table, size_t n_bytes)
 	for (size_t i = 0; i < TS_ARRAY_LEN(wrappers); i++) {
 		if (wrappers[i].slot >= n_slots || !table[wrappers[i].slot])
 			continue;
-		table[wrappers[i].slot] = thunk(i);
+		table[wrappers[i].slot] = wrapper_of(i);
 		n++;
 	}
 	return n;

@@ -105,6 +105,8 @@ ARGUMENTS = {'size_t': 'p', 'uint64_t': 'p', 'int32_t': 'w', 'uint32_t': 'w', 'u
              'struct ts_hip_dim3': 'd', 'struct ts_hip_extent': 'e', 'struct ts_hip_pitched_ptr': 'r',
              'struct ts_hip_ipc_event_handle': 'i', 'struct ts_hip_ipc_mem_handle': 'i'}
 LETTERS = {'b': (1, 1), 'h': (2, 2), 'w': (4, 4), 'p': (8, 8), 'd': (12, 4), 'e': (24, 8), 'r': (32, 8), 'i': (64, 1)}
+# Launches with wrappers in C, which pack no arguments by a table: the usual ones.
+DIRECT = ('hipLaunchKernel', 'hipModuleLaunchKernel')
 # By processor: registers with arguments; the first word on the stack, counted from the first register (inject/calls/call-thunks.h).
 CONVENTIONS = {'__x86_64__': (6, 8), '__aarch64__': (8, 10)}
 # How many arguments an access names.
@@ -881,6 +883,18 @@ def print_wrappers(tables):
     print('};\n\n/* X(name, bytes of its arguments) */')
     print_list('WRAPPED_CALLS', ['X(%s, %d)' % (call.name, moves(signature_of[call.name], '__x86_64__')[2]) for call in wrapped
                                  if call.arguments])
+    direct = [call for call in wrapped if call.name in DIRECT]
+    for call in direct:
+        print('\n%s\n{' % fill('static int32_t direct_%s(%s)' % (call.name, ', '.join(text for text, _ in call.arguments)), 0))
+        print('%s' % fill('struct %s params = {%s};' % (call.structure().split()[-1], ', '.join(call.names())), 1))
+        print(fill('int32_t (*next)(%s);' % call.types(), 1))
+        print('\tstruct ts_hip_frame frame;\n\tint32_t result;\n\tbool entered;\n')
+        print('\t*(void **)&next = ts_loaded.hip.next[%d];' % call.slots['slot'][0])
+        print('\tentered = ts_hip_enter(&frame, %d, &params);' % call.ids[0].number)
+        print(fill('result = next(%s);' % ', '.join('params.' + name for name in call.names()), 1))
+        print('\tif (entered)\n\t\tts_hip_leave(&frame, result);\n\treturn result;\n}')
+    print('\n/* X(name, id) */')
+    print_list('DIRECT_CALLS', ['X(%s, %d)' % (call.name, call.ids[0].number) for call in direct])
 
 
 def print_wrapper_checks(tables):
