@@ -847,7 +847,7 @@ static __attribute__((noinline)) void leave_otherwise(struct ts_shim *shim,
 	errno = saved_errno;
 }
 
-/* True if the call is one that ts_hip_enter() recorded by itself, and its row is certain to come. */
+/* True if ts_hip_enter() recorded the call by itself, and the row is certain to come. */
 static inline bool is_usual_end(const struct ts_shim *shim, const struct ts_gate *gate,
 				const struct ts_call *call, const struct ts_hip_frame *frame,
 				int32_t result)

@@ -38,11 +38,11 @@ struct wrapped {
 
 #include "inject/generated-hip-wrappers.h"
 
-#define FITS_(name, n_bytes)                                                                       \
-	static_assert(sizeof(struct name##_params) ==                                              \
-				      (((n_bytes) + _Alignof(struct name##_params) - 1) &          \
-				       -_Alignof(struct name##_params)) &&                         \
-			      sizeof(struct name##_params) <= PARAMS_BYTES,                        \
+#define FITS_(name, n_bytes)                                                              \
+	static_assert(sizeof(struct name##_params) ==                                     \
+				      (((n_bytes) + _Alignof(struct name##_params) - 1) & \
+				       -_Alignof(struct name##_params)) &&                \
+			      sizeof(struct name##_params) <= PARAMS_BYTES,               \
 		      "the arguments of " #name);
 WRAPPED_CALLS(FITS_)
 #undef FITS_
