@@ -8,18 +8,6 @@
 
 #include "inject/calls/access.h"
 
-#define STREAM_LEGACY	  1u
-#define STREAM_PER_THREAD 2u
-
-uint64_t ts_call_stream_key(const void *stream, bool per_thread)
-{
-	uint64_t handle = (uint64_t)(uintptr_t)stream;
-
-	if (handle == STREAM_PER_THREAD || (!handle && per_thread))
-		return (uint64_t)(uintptr_t)&ts_tls;
-	return handle ? handle : STREAM_LEGACY;
-}
-
 bool ts_call_is_stream_captured(struct ts_shim *shim, const struct ts_stream_op *op)
 {
 	uint64_t key = ts_call_stream_key(op->stream, op->per_thread);

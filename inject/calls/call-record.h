@@ -11,6 +11,10 @@
 #include "inject/context.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
+/* The handles by which CUDA and HIP name the null streams. */
+#define TS_CALL_STREAM_LEGACY	  1u
+#define TS_CALL_STREAM_PER_THREAD 2u
+
 /* A call at its return. */
 struct ts_call_end {
 	uint32_t domain; /* enum ts_api_domain; CUPTI's domain ids are the same numbers */
@@ -108,7 +112,14 @@ void ts_call_record_stream_op(struct ts_shim *shim, struct ts_thread *thread,
  * Returns the key of a stream for stream captures, unique in the process. A per-thread stream has
  * the address of ts_tls. The legacy stream cannot be captured.
  */
-uint64_t ts_call_stream_key(const void *stream, bool per_thread);
+static inline uint64_t ts_call_stream_key(const void *stream, bool per_thread)
+{
+	const uint64_t handle = (uint64_t)(uintptr_t)stream;
+
+	if (handle == TS_CALL_STREAM_PER_THREAD || (!handle && per_thread))
+		return (uint64_t)(uintptr_t)&ts_tls;
+	return handle ? handle : TS_CALL_STREAM_LEGACY;
+}
 
 /*
  * True if the operation goes into a graph, because its stream is being captured. The device does

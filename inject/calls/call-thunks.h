@@ -18,6 +18,7 @@
 #if defined(__x86_64__)
 
 #define TS_THUNK_N_REGISTERS 6u
+#define TS_THUNK_STACK_AT    8u
 
 #if defined(__CET__) && __CET__ & 1
 #define TS_THUNK_LANDING "\tendbr64\n"
@@ -42,11 +43,13 @@
 	"\tpushq %rsi\n\tpushq %rdi\n"
 #define TS_THUNK_FRAME_END "\tleave\n\t.cfi_def_cfa %rsp, 8\n\t.cfi_restore %rbp\n"
 
-/* Calls function(index, registers, words on the stack), and returns its result. */
+/*
+ * Calls function(index, words), and returns its result. The words are TS_THUNK_N_REGISTERS
+ * registers with arguments, and from TS_THUNK_STACK_AT on those of the caller's stack.
+ */
 #define TS_THUNK_SHARED_CALL(label, function)                  \
 	label ":\n" TS_THUNK_FRAME_BEGIN "\tmovl %eax, %edi\n" \
 	      "\tmovq %rsp, %rsi\n"                            \
-	      "\tleaq 16(%rbp), %rdx\n"                        \
 	      "\tcall " function "\n" TS_THUNK_FRAME_END "\tret\n"
 
 /*
@@ -70,6 +73,7 @@
 #elif defined(__aarch64__)
 
 #define TS_THUNK_N_REGISTERS 8u
+#define TS_THUNK_STACK_AT    10u
 
 #ifdef __ARM_FEATURE_BTI_DEFAULT
 #define TS_THUNK_LANDING "\thint #34\n" /* bti c */
@@ -103,7 +107,6 @@
 #define TS_THUNK_SHARED_CALL(label, function)              \
 	label ":\n" TS_THUNK_FRAME_BEGIN "\tmov w0, w16\n" \
 	      "\tadd x1, sp, #16\n"                        \
-	      "\tadd x2, sp, #96\n"                        \
 	      "\tbl " function "\n" TS_THUNK_FRAME_END "\tret\n"
 
 #define TS_THUNK_SHARED_JUMP(label, targets, function)      \

@@ -9,25 +9,16 @@
  */
 #include "inject/calls/stream-table.h"
 
-#include "proto/abi/tablehash.h"
-
 #define PROBES	     64u
 
 #define SLOT_FREE    UINT64_C(0)
 #define SLOT_REMOVED (~UINT64_C(0))
 #define SLOT_BUSY    (~UINT64_C(1))
 
-static uint32_t hash(uint64_t a, uint64_t b)
-{
-	uint64_t h = ts_hash_add(a, b << 32);
-
-	return (uint32_t)(h >> 32);
-}
-
 bool ts_stream_table_find(struct ts_stream_table *streams, uint32_t context, uint64_t handle,
 			  uint32_t *ret_stream)
 {
-	uint32_t at = hash(handle, context), i;
+	uint32_t at = ts_stream_table_hash(handle, context), i;
 
 	for (i = 0; i < PROBES; i++) {
 		uint64_t *slot = &streams->slots[(at + i) % TS_STREAM_TABLE_SLOTS].handle;
@@ -70,7 +61,7 @@ bool ts_stream_table_find_handle(struct ts_stream_table *streams, uint64_t handl
 void ts_stream_table_add(struct ts_stream_table *streams, uint32_t context, uint64_t handle,
 			 uint32_t stream)
 {
-	uint32_t at = hash(handle, context), i;
+	uint32_t at = ts_stream_table_hash(handle, context), i;
 
 	for (i = 0; i < PROBES; i++) {
 		uint64_t *slot = &streams->slots[(at + i) % TS_STREAM_TABLE_SLOTS].handle;
@@ -90,7 +81,7 @@ void ts_stream_table_add(struct ts_stream_table *streams, uint32_t context, uint
 
 void ts_stream_table_remove(struct ts_stream_table *streams, uint32_t context, uint64_t handle)
 {
-	uint32_t at = hash(handle, context), i;
+	uint32_t at = ts_stream_table_hash(handle, context), i;
 
 	for (i = 0; i < PROBES; i++) {
 		uint64_t *slot = &streams->slots[(at + i) % TS_STREAM_TABLE_SLOTS].handle;
@@ -161,7 +152,7 @@ bool ts_stream_captures_wait(struct ts_stream_captures *stream_captures, uint64_
 
 bool ts_id_set_add(struct ts_id_set *set, uint64_t id)
 {
-	uint32_t at = hash(id, 0), i;
+	uint32_t at = ts_stream_table_hash(id, 0), i;
 
 	for (i = 0; i < PROBES; i++) {
 		uint64_t *slot = &set->slots[(at + i) % TS_ID_SET_SLOTS];

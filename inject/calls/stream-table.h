@@ -8,6 +8,7 @@
 #pragma once
 
 #include "proto/abi/base.h"
+#include "proto/abi/tablehash.h"
 
 #define TS_STREAM_TABLE_SLOTS 4096u
 #define TS_ID_SET_SLOTS	      16384u
@@ -25,6 +26,40 @@ struct ts_stream_table {
  */
 bool ts_stream_table_find(struct ts_stream_table *streams, uint32_t context, uint64_t handle,
 			  uint32_t *ret_stream);
+
+static inline uint32_t ts_stream_table_hash(uint64_t a, uint64_t b)
+{
+	return (uint32_t)(ts_hash_add(a, b << 32) >> 32);
+}
+
+/*
+ * Like ts_stream_table_find(), but looks only where most streams are, and calls nothing. False:
+ * call that function.
+ */
+static inline bool ts_stream_table_find_near(const struct ts_stream_table *streams,
+					     uint32_t context, uint64_t handle,
+					     uint32_t *ret_stream)
+{
+	const uint32_t at = ts_stream_table_hash(handle, context);
+
+	for (uint32_t i = 0; i < 4; i++) {
+		const uint64_t *slot = &streams->slots[(at + i) % TS_STREAM_TABLE_SLOTS].handle;
+		/* Acquire pairs with the release in ts_stream_table_add(). */
+		const uint64_t seen = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+		uint64_t ids;
+
+		if (ts_unlikely(seen != handle))
+			continue;
+		ids = __atomic_load_n(slot + 1, __ATOMIC_ACQUIRE);
+		if (ts_likely(ids >> 32 == context &&
+			      __atomic_load_n(slot, __ATOMIC_RELAXED) == handle)) {
+			*ret_stream = (uint32_t)ids;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Finds a handle in any context. Scans the whole table: not for the hot path. */
 bool ts_stream_table_find_handle(struct ts_stream_table *streams, uint64_t handle,
 				 uint32_t *ret_context, uint32_t *ret_stream);

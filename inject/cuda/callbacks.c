@@ -23,9 +23,6 @@
 #include "proto/abi/vendor/cupti_activity.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
-#define STREAM_LEGACY	  1u
-#define STREAM_PER_THREAD 2u
-
 /*
  * True if the call that begins is nested in the current one. Runtime calls of CUDA are never
  * nested. Driver calls are: in a
@@ -147,9 +144,9 @@ static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_d
 	*context = data->context_uid;
 	if (!data->context || !shim->cupti.cuptiGetStreamIdEx)
 		return TS_NO_DEVICE;
-	if (handle == STREAM_LEGACY)
+	if (handle == TS_CALL_STREAM_LEGACY)
 		per_thread = false;
-	if (handle == STREAM_PER_THREAD || (!handle && per_thread)) {
+	if (handle == TS_CALL_STREAM_PER_THREAD || (!handle && per_thread)) {
 		/*
 		 * Each thread has its own per-thread stream, so the table by handle cannot hold it.
 		 */
@@ -158,18 +155,19 @@ static uint32_t stream_id(struct ts_shim *shim, const struct ts_cupti_callback_d
 		return id;
 	}
 	if (!handle)
-		handle = STREAM_LEGACY;
+		handle = TS_CALL_STREAM_LEGACY;
 	if (ts_stream_table_find(&shim->streams, data->context_uid, handle, &id))
 		return id;
 	/*
 	 * The stream may belong to another device than the current one: waits and event records
 	 * allow that.
 	 */
-	if (handle != STREAM_LEGACY &&
+	if (handle != TS_CALL_STREAM_LEGACY &&
 	    ts_stream_table_find_handle(&shim->streams, handle, context, &id))
 		return id;
 	if (shim->cupti.cuptiGetStreamIdEx(data->context,
-					   handle == STREAM_LEGACY ? NULL : op->stream, 0, &id))
+					   handle == TS_CALL_STREAM_LEGACY ? NULL : op->stream, 0,
+					   &id))
 		return TS_NO_DEVICE;
 	ts_stream_table_add(&shim->streams, data->context_uid, handle, id);
 	return id;
@@ -335,7 +333,7 @@ static void on_stream(struct ts_shim *shim, bool recorded,
 	    shim->cupti.cuptiGetContextId(data->context, &object.context))
 		return;
 	/* The null streams belong to the context; the application did not create them. */
-	if (object.handle <= STREAM_PER_THREAD)
+	if (object.handle <= TS_CALL_STREAM_PER_THREAD)
 		return;
 	if (shim->cupti.cuptiGetStreamIdEx(data->context, data->resource_handle.stream, 0,
 					   &object.stream))

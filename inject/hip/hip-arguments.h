@@ -6,6 +6,9 @@
 #pragma once
 
 #include "inject/hip/hip-work.h"
+#include "proto/abi/vendor/hip.h"
+#include "proto/abi/vendor/hip_calls.h"
+#include "proto/abi/vendor/hip_params.h"
 
 struct ts_hip_stream {
 	void *handle;	 /* as the application passed it */
@@ -18,6 +21,40 @@ struct ts_hip_stream ts_hip_stream_of(uint32_t call, const void *params);
 
 /* Stores grid, block and dynamic shared bytes of a launch, in blocks and threads. */
 void ts_hip_launch_of(uint32_t call, const void *params, struct ts_hip_work *work);
+
+/* Places of arguments that the two usual launches have in common. */
+#define TS_HIP_LAUNCH_SHAPE_AT 8u
+TS_STATIC_ASSERT(offsetof(struct hipLaunchKernel_params, num_blocks) == TS_HIP_LAUNCH_SHAPE_AT &&
+			 offsetof(struct hipLaunchKernel_params, dim_blocks) ==
+				 TS_HIP_LAUNCH_SHAPE_AT + 12 &&
+			 offsetof(struct hipModuleLaunchKernel_params, grid_dim_x) ==
+				 TS_HIP_LAUNCH_SHAPE_AT &&
+			 offsetof(struct hipModuleLaunchKernel_params, block_dim_x) ==
+				 TS_HIP_LAUNCH_SHAPE_AT + 12,
+		 "blocks, then threads of a block");
+TS_STATIC_ASSERT(offsetof(struct hipLaunchKernel_params, func) == 0 &&
+			 offsetof(struct hipModuleLaunchKernel_params, func) == 0,
+		 "the function");
+
+static inline bool ts_hip_is_usual_launch(uint32_t call)
+{
+	return call == TS_HIP_CALL_hipLaunchKernel || call == TS_HIP_CALL_hipModuleLaunchKernel;
+}
+
+/* Return the stream and the dynamic shared bytes of a usual launch. */
+static inline void *ts_hip_usual_launch_stream(uint32_t call, const void *params)
+{
+	if (call == TS_HIP_CALL_hipLaunchKernel)
+		return ((const struct hipLaunchKernel_params *)params)->stream;
+	return ((const struct hipModuleLaunchKernel_params *)params)->stream;
+}
+
+static inline uint32_t ts_hip_usual_launch_shared(uint32_t call, const void *params)
+{
+	if (call == TS_HIP_CALL_hipLaunchKernel)
+		return (uint32_t)((const struct hipLaunchKernel_params *)params)->shared_mem_bytes;
+	return ((const struct hipModuleLaunchKernel_params *)params)->shared_mem_bytes;
+}
 
 /* Returns the function of a launch: a host function or a handle. */
 const void *ts_hip_function_of(uint32_t call, const void *params);

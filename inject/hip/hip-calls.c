@@ -173,7 +173,8 @@ static void keep_work(struct ts_shim *shim, uint32_t id, unsigned kind, const vo
 			  !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
 	if (kind == TS_CUPTI_CLASS_LAUNCH) {
 		ts_hip_launch_of(id, params, &work);
-		work.code = ts_hip_code_of(&ts_loaded.hip.codes, ts_hip_function_of(id, params));
+		work.code = ts_hip_code_in(&ts_loaded.hip.codes, shim->pid,
+					   ts_hip_function_of(id, params));
 		work.name = kernel_name(shim, id, params, stream.handle);
 	} else if (kind == TS_CUPTI_CLASS_GRAPH_LAUNCH) {
 		const void *exec = ts_call_table_stream_op(TS_API_HIP, id, params).object;
@@ -301,11 +302,36 @@ static bool is_work(unsigned kind)
 	       kind == TS_CUPTI_CLASS_MEMCPY || kind == TS_CUPTI_CLASS_MEMSET;
 }
 
-bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
+/* Begins the thread's call, without its time. */
+static inline void begin(struct ts_shim *shim, struct ts_hip_frame *frame, uint32_t id,
+			 const void *params)
 {
-	struct ts_shim *shim = &ts_shim;
-	/* Acquire: pairs with make_gate() in shim.c. A forked child finds a wiped page. */
-	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	const uint64_t op_id =
+		shim->hip.first_op_id + __atomic_add_fetch(&shim->hip.n_calls, 1, __ATOMIC_RELAXED);
+	struct ts_call *call = &ts_tls.call;
+
+	call->depth = 1;
+	call->generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
+	call->frame = frame;
+	call->nested = 0;
+	call->correlation = 0;
+	call->domain = TS_API_HIP;
+	call->cbid = id;
+	call->op_id = op_id;
+	call->events = 0;
+	frame->params = params;
+	frame->op_id = op_id;
+	frame->captured = 0;
+	frame->is_known = false;
+	frame->has_events = false;
+}
+
+/* A call begins: all cases but the usual one. `gate` may be NULL. */
+static __attribute__((noinline)) bool enter_otherwise(struct ts_shim *shim,
+						      const struct ts_gate *gate,
+						      struct ts_hip_frame *frame, uint32_t id,
+						      const void *params)
+{
 	struct ts_call *call = &ts_tls.call;
 	int saved_errno = errno;
 	unsigned kind;
@@ -325,23 +351,11 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 		ts_session_count(shim->control, TS_LOSS_UNFINISHED, 1);
 	if (ts_unlikely(call->depth))
 		cancel_events(shim);
-	call->depth = 1;
-	call->generation = __atomic_load_n(&shim->generation, __ATOMIC_RELAXED);
-	call->frame = frame;
-	call->nested = 0;
-	call->correlation = 0;
-	call->domain = TS_API_HIP;
-	call->cbid = id;
-	call->op_id =
-		shim->hip.first_op_id + __atomic_add_fetch(&shim->hip.n_calls, 1, __ATOMIC_RELAXED);
-	frame->params = params;
-	frame->op_id = call->op_id;
+	begin(shim, frame, id, params);
 	frame->handle = 0;
 	frame->allocation.address = 0;
-	frame->is_known = false;
-	frame->captured = 0;
+	call->is_usual = false;
 	forget_object(shim, frame, id, kind, params);
-	call->events = 0;
 	/* Another thread may install the events before this call returns. */
 	frame->has_events = shim->hip.events != NULL;
 	if (ts_unlikely(frame->has_events))
@@ -361,6 +375,100 @@ bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
 		ts_hip_events_entered(shim, call->events);
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
+	return true;
+}
+
+/*
+ * True if ts_hip_enter() and ts_hip_leave() record the call by themselves: a usual launch that is
+ * outermost and not captured, of a runtime that reports its work with names, while recording goes
+ * on.
+ */
+static inline bool is_usual(const struct ts_shim *shim, const struct ts_gate *gate, uint32_t id)
+{
+	const struct ts_hip *hip = &shim->hip;
+
+	return ts_hip_is_usual_launch(id) && gate &&
+	       __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_OPEN &&
+	       !ts_tls.busy && !ts_tls.call.depth &&
+	       /* Acquire: pairs with the release at the end of ts_hip_attach(). */
+	       __atomic_load_n(&hip->attached, __ATOMIC_ACQUIRE) == TS_HIP_ATTACHED &&
+	       __atomic_load_n(&hip->traced, __ATOMIC_RELAXED) == TS_INTERFACE_HIP_TRACER &&
+	       !is_captured(shim) && ts_shim_is_recording(shim) &&
+	       shim->producer.clock == TS_CLOCK_TSC;
+}
+
+/* Two neighbouring fields of 4 bytes as a word. Both processors put the first one low. */
+static inline uint64_t word_of(uint32_t first, uint32_t second)
+{
+	return first | (uint64_t)second << 32;
+}
+
+TS_STATIC_ASSERT(offsetof(struct ts_hip_work, grid) == 8 &&
+			 offsetof(struct ts_hip_work, block) == 20 &&
+			 offsetof(struct ts_hip_work, dynamic_shared_bytes) == 32 &&
+			 offsetof(struct ts_hip_work, code) == 36 &&
+			 offsetof(struct ts_hip_work, name) == 40 &&
+			 offsetof(struct ts_hip_work, device) == 44 &&
+			 offsetof(struct ts_hip_work, stream) == 48 &&
+			 offsetof(struct ts_hip_work, kind) == 52 &&
+			 offsetof(struct ts_hip_work, async) == 54 &&
+			 offsetof(struct ts_hip_work, is_awaited) == 55 && TS_HIP_WORK_WORDS == 7,
+		 "keep_usual() makes the words");
+
+/* Stores the facts of a usual launch, as keep_work() does. */
+static inline void keep_usual(struct ts_shim *shim, uint32_t id, const void *params, uint64_t op_id,
+			      uint32_t stream)
+{
+	const bool is_awaited = !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
+	const uint32_t code =
+		ts_hip_code_in(&ts_loaded.hip.codes, shim->pid, *(void *const *)params);
+	uint64_t shape[3];
+
+	memcpy(&shape[0], (const char *)params + TS_HIP_LAUNCH_SHAPE_AT, 8);
+	memcpy(&shape[1], (const char *)params + TS_HIP_LAUNCH_SHAPE_AT + 8, 8);
+	memcpy(&shape[2], (const char *)params + TS_HIP_LAUNCH_SHAPE_AT + 16, 8);
+	ts_hip_works_put_words(&shim->hip.works,
+			       (const uint64_t[TS_HIP_WORK_WORDS]){
+				       op_id,
+				       shape[0],
+				       shape[1],
+				       shape[2],
+				       word_of(ts_hip_usual_launch_shared(id, params), code),
+				       word_of(0, current_device()),
+				       word_of(stream, TS_CUPTI_CLASS_LAUNCH | 1u << 16 |
+							       (uint32_t)is_awaited << 24),
+			       },
+			       is_awaited);
+}
+
+/* A call begins. The usual one takes the short way, on which nothing sets errno. */
+bool ts_hip_enter(struct ts_hip_frame *frame, uint32_t id, const void *params)
+{
+	struct ts_shim *shim = &ts_shim;
+	/* Acquire: pairs with make_gate() in shim.c. A forked child finds a wiped page. */
+	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	struct ts_call *call = &ts_tls.call;
+	uint32_t stream;
+	uint64_t time;
+
+	/* A stream's first use is recorded, and a stream of another device is searched. */
+	if (ts_unlikely(!is_usual(shim, gate, id)) ||
+	    ts_unlikely(!ts_stream_table_find_near(
+		    &shim->hip.streams, context_of(shim, current_device()),
+		    ts_call_stream_key(ts_hip_usual_launch_stream(id, params), false), &stream)))
+		return enter_otherwise(shim, gate, frame, id, params);
+	time = ts_clock_ticks(TS_CLOCK_TSC);
+	/* After the time: pairs with ts_hip_follow(). */
+	if (ts_unlikely(__atomic_load_n(&shim->hip.stopped, __ATOMIC_SEQ_CST)))
+		return enter_otherwise(shim, gate, frame, id, params);
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	begin(shim, frame, id, params);
+	call->is_usual = true;
+	call->left_out = false;
+	call->enter = time;
+	keep_usual(shim, id, params, call->op_id, stream);
+	__atomic_store_n(&call->recorded, 1, __ATOMIC_RELAXED);
+	ts_tls.busy = TS_BUSY_NOT;
 	return true;
 }
 
@@ -584,9 +692,9 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const struct 
 {
 	const struct ts_call *call = &ts_tls.call;
 	const unsigned kind = ts_call_table_class(TS_API_HIP, call->cbid);
-	struct ts_hip_allocation allocation = frame->allocation;
-	const bool is_free = allocation.address;
 	const void *params = frame->params;
+	struct ts_hip_allocation allocation;
+	bool is_free;
 
 	follow_handles(shim, call->cbid, params);
 	if (ts_hip_is_module_unload(call->cbid) || ts_hip_is_graph_destroy(call->cbid))
@@ -604,6 +712,8 @@ static void follow(struct ts_shim *shim, struct ts_thread *thread, const struct 
 		follow_stream(shim, frame, call->cbid, params);
 		return;
 	}
+	allocation = frame->allocation;
+	is_free = allocation.address;
 	if (!is_free && (kind != TS_CUPTI_CLASS_ALLOC ||
 			 !follow_allocation(shim, call->cbid, params, &allocation)))
 		return;
@@ -667,12 +777,13 @@ static void record(struct ts_shim *shim, struct ts_thread *thread, const struct 
 		follow(shim, thread, frame, time);
 }
 
-void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
+static __attribute__((noinline)) void leave_otherwise(struct ts_shim *shim,
+						      const struct ts_gate *gate,
+						      const struct ts_hip_frame *frame,
+						      int32_t result)
 {
 	const void *params = frame->params;
-	struct ts_shim *shim = &ts_shim;
 	struct ts_call *call = &ts_tls.call;
-	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
 	int saved_errno = errno, change;
 	struct ts_thread *thread;
 	uint32_t mode;
@@ -734,4 +845,43 @@ void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
 		ts_hip_events_read(shim, false);
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
+}
+
+/* True if ts_hip_enter() recorded the call by itself, and the row is certain to come. */
+static inline bool is_usual_end(const struct ts_shim *shim, const struct ts_gate *gate,
+				const struct ts_call *call, const struct ts_hip_frame *frame,
+				int32_t result)
+{
+	return call->is_usual && call->depth == 1 && call->frame == frame &&
+	       call->domain == TS_API_HIP && !frame->captured && !result && gate &&
+	       __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_OPEN &&
+	       ts_tls.thread && ts_tls.epoch == shim->producer.epoch &&
+	       call->op_id < TS_OP_ID_SHARED && !is_captured(shim) &&
+	       !__atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED);
+}
+
+/* A call returns. The usual one takes the short way; what sets errno there restores it. */
+void ts_hip_leave(const struct ts_hip_frame *frame, int32_t result)
+{
+	struct ts_shim *shim = &ts_shim;
+	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
+	struct ts_call *call = &ts_tls.call;
+	struct ts_call_end end;
+
+	if (ts_unlikely(!is_usual_end(shim, gate, call, frame, result))) {
+		leave_otherwise(shim, gate, frame, result);
+		return;
+	}
+	ts_tls.busy = TS_BUSY_IN_CALL;
+	call->depth = 0;
+	__atomic_store_n(&call->recorded, 0, __ATOMIC_RELAXED);
+	end = (struct ts_call_end){
+		.kind = TS_CUPTI_CLASS_LAUNCH,
+		.as_domain = TS_API_HIP,
+		.cbid = call->cbid,
+		.context = context_of(shim, current_device()),
+	};
+	ts_call_write_row(shim, ts_tls.thread, &end, TS_API_EXPECTS_DEVICE, TS_CLOCK_TSC,
+			  ts_clock_ticks(TS_CLOCK_TSC));
+	ts_tls.busy = TS_BUSY_NOT;
 }

@@ -23,10 +23,9 @@
 #include "proto/abi/tablehash.h"
 #include "proto/abi/vendor/hip.h"
 
-/* States of ts_hip_codes. */
+/* States of ts_hip_codes, beside TS_HIP_CODES_MAPPED. */
 #define CODES_NONE    0u
 #define CODES_MAPPING 1u
-#define CODES_MAPPED  2u
 #define CODES_FAILED  3u
 
 /* Names are compared within the process alone, where nobody chooses them to collide. */
@@ -35,16 +34,13 @@
 /* No page is smaller. */
 #define PAGE_BYTES 4096u
 
-/* Bit of a module's number; the rest is the id of its definition. */
-#define IS_MODULE 0x80000000u
-
 /* Returns false without memory, and while another thread maps the tables. */
 static bool map_codes(struct ts_hip_codes *codes)
 {
 	uint32_t state = CODES_NONE;
 
 	/* Acquire: pairs with the release below. */
-	if (__atomic_load_n(&codes->state, __ATOMIC_ACQUIRE) == CODES_MAPPED)
+	if (__atomic_load_n(&codes->state, __ATOMIC_ACQUIRE) == TS_HIP_CODES_MAPPED)
 		return true;
 	if (!__atomic_compare_exchange_n(&codes->state, &state, CODES_MAPPING, false,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -54,27 +50,16 @@ static bool map_codes(struct ts_hip_codes *codes)
 				ts_hip_objects_init(&codes->names, TS_HIP_OBJECT_SLOTS) &&
 				ts_hip_objects_init(&codes->texts, TS_HIP_OBJECT_SLOTS) &&
 				ts_hip_objects_init(&codes->variables, TS_HIP_VARIABLE_SLOTS)
-			? CODES_MAPPED
+			? TS_HIP_CODES_MAPPED
 			: CODES_FAILED;
 	__atomic_store_n(&codes->state, state, __ATOMIC_RELEASE);
-	return state == CODES_MAPPED;
-}
-
-static bool are_mapped(const struct ts_hip_codes *codes)
-{
-	/* Acquire: pairs with the release in map_codes(). */
-	return __atomic_load_n(&codes->state, __ATOMIC_ACQUIRE) == CODES_MAPPED;
+	return state == TS_HIP_CODES_MAPPED;
 }
 
 static void put(struct ts_hip_codes *codes, const void *key, uint64_t value)
 {
 	if (map_codes(codes))
 		(void)ts_hip_objects_put(&codes->objects, ts_hip_key(key), value);
-}
-
-static uint64_t get(const struct ts_hip_codes *codes, const void *key)
-{
-	return are_mapped(codes) ? ts_hip_objects_get(&codes->objects, ts_hip_key(key)) : 0;
 }
 
 void ts_hip_code_init(struct ts_hip_code_ids *ids)
@@ -120,7 +105,7 @@ void ts_hip_code_register(struct ts_hip_codes *codes, const void *wrapper, const
 
 void ts_hip_code_unregister(struct ts_hip_codes *codes, const void *handle)
 {
-	const uint64_t number = get(codes, handle);
+	const uint64_t number = ts_hip_code_value(codes, handle);
 
 	if (number && number <= TS_HIP_MAX_CODES)
 		__atomic_store_n(&codes->images[number - 1], NULL, __ATOMIC_RELAXED);
@@ -130,9 +115,9 @@ void ts_hip_code_unregister(struct ts_hip_codes *codes, const void *handle)
 void ts_hip_code_add_function(struct ts_hip_codes *codes, const void *object, const void *owner,
 			      const char *name)
 {
-	const uint64_t value = get(codes, owner);
+	const uint64_t value = ts_hip_code_value(codes, owner);
 
-	if (!are_mapped(codes))
+	if (!ts_hip_codes_are_mapped(codes))
 		return;
 	/* Also 0: the address may have been another function's. */
 	put(codes, object, value);
@@ -148,7 +133,7 @@ void ts_hip_code_add_variable(struct ts_hip_codes *codes, const void *variable, 
 			      const char *name)
 {
 	ts_hip_code_add_function(codes, variable, owner, name);
-	if (are_mapped(codes))
+	if (ts_hip_codes_are_mapped(codes))
 		(void)ts_hip_objects_put(&codes->variables, ts_hip_key(variable), 1);
 }
 
@@ -156,7 +141,7 @@ const void *ts_hip_code_next_variable(const struct ts_hip_codes *codes, uint32_t
 {
 	uint64_t key;
 
-	if (!are_mapped(codes))
+	if (!ts_hip_codes_are_mapped(codes))
 		return NULL;
 	while (*place < codes->variables.n_slots) {
 		key = __atomic_load_n(&codes->variables.slots[(*place)++].key, __ATOMIC_RELAXED);
@@ -168,7 +153,7 @@ const void *ts_hip_code_next_variable(const struct ts_hip_codes *codes, uint32_t
 
 void ts_hip_code_set_managed(struct ts_hip_codes *codes, const void *handle)
 {
-	const uint64_t number = get(codes, handle);
+	const uint64_t number = ts_hip_code_value(codes, handle);
 
 	if (number && number <= TS_HIP_MAX_CODES)
 		(void)ts_hip_objects_put(&codes->texts, ts_hip_key(codes->images[number - 1]), 1);
@@ -176,13 +161,14 @@ void ts_hip_code_set_managed(struct ts_hip_codes *codes, const void *handle)
 
 bool ts_hip_code_is_managed(const struct ts_hip_codes *codes, const void *image)
 {
-	return are_mapped(codes) && ts_hip_objects_get(&codes->texts, ts_hip_key(image));
+	return ts_hip_codes_are_mapped(codes) &&
+	       ts_hip_objects_get(&codes->texts, ts_hip_key(image));
 }
 
 const void *ts_hip_code_registered(const struct ts_hip_codes *codes, const void *object,
 				   const char **ret_name, uint32_t *ret_number)
 {
-	const uint64_t number = get(codes, object);
+	const uint64_t number = ts_hip_code_value(codes, object);
 	const void *image;
 	const char *name;
 
@@ -205,17 +191,14 @@ uint64_t ts_hip_code_name(const char *name)
 
 uint64_t ts_hip_code_name_of(const struct ts_hip_codes *codes, const void *object)
 {
-	return are_mapped(codes) ? ts_hip_objects_get(&codes->names, ts_hip_key(object)) : 0;
+	return ts_hip_codes_are_mapped(codes)
+		       ? ts_hip_objects_get(&codes->names, ts_hip_key(object))
+		       : 0;
 }
 
 uint32_t ts_hip_code_of(const struct ts_hip_codes *codes, const void *object)
 {
-	const uint64_t value = get(codes, object);
-
-	/* A module's id belongs to one session, which a forked child leaves. */
-	if (value & IS_MODULE && value >> 32 != (uint64_t)ts_shim.pid)
-		return 0;
-	return (uint32_t)value;
+	return ts_hip_code_in(codes, ts_shim.pid, object);
 }
 
 /* ---- definitions of code ---- */
@@ -422,15 +405,17 @@ void ts_hip_code_load(struct ts_shim *shim, const void *module, const char *path
 		id = add_code(shim, path, unwrap(image), device, TS_OBJECT_CREATED);
 	/* Also if unknown: the address may have been another module's. */
 	put(&ts_loaded.hip.codes, module,
-	    id && id < IS_MODULE ? (uint64_t)shim->pid << 32 | IS_MODULE | id : 0);
+	    id && id < TS_HIP_CODE_IS_MODULE
+		    ? (uint64_t)shim->pid << 32 | TS_HIP_CODE_IS_MODULE | id
+		    : 0);
 }
 
 void ts_hip_code_unload(struct ts_shim *shim, const void *module, uint32_t device)
 {
 	const uint32_t code = ts_hip_code_of(&ts_loaded.hip.codes, module);
 
-	if (code & IS_MODULE)
-		record_module(shim, TS_OBJECT_DESTROYED, code & ~IS_MODULE, 0, device);
+	if (code & TS_HIP_CODE_IS_MODULE)
+		record_module(shim, TS_OBJECT_DESTROYED, code & ~TS_HIP_CODE_IS_MODULE, 0, device);
 	put(&ts_loaded.hip.codes, module, 0);
 }
 
@@ -451,8 +436,8 @@ static uint32_t id_of(struct ts_shim *shim, uint32_t code, uint32_t device)
 	const void *image;
 	uint32_t id, none = 0;
 
-	if (code & IS_MODULE)
-		return code & ~IS_MODULE;
+	if (code & TS_HIP_CODE_IS_MODULE)
+		return code & ~TS_HIP_CODE_IS_MODULE;
 	if (!code || code > TS_HIP_MAX_CODES || !shim->hip.code.ids)
 		return TS_ID_UNKNOWN;
 	id = __atomic_load_n(&shim->hip.code.ids[code - 1], __ATOMIC_RELAXED);
@@ -485,14 +470,15 @@ static uint32_t define_kernel(struct ts_shim *shim, uint32_t code, const char *k
 uint32_t ts_hip_code_kernel(struct ts_shim *shim, uint32_t code, const char *kernel, uint32_t name,
 			    uint32_t device)
 {
-	const uint64_t key = (uint64_t)code << 32 | name;
 	uint32_t id, code_id;
+	uint64_t key;
 
 	if (!code || !kernel || !name)
 		return TS_ID_UNKNOWN;
-	id = (uint32_t)ts_hip_objects_get(&shim->hip.code.kernels, key);
+	id = ts_hip_code_known_kernel(&shim->hip.code, code, name);
 	if (id)
 		return id;
+	key = ts_hip_kernel_key(code, name);
 	/* Without room, the kernel would be defined again and again. */
 	if (!ts_hip_objects_put(&shim->hip.code.kernels, key, 0))
 		return TS_ID_UNKNOWN;

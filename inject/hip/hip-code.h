@@ -19,6 +19,11 @@
 
 struct ts_shim;
 
+/* The state of ts_hip_codes in which the tables can be read. */
+#define TS_HIP_CODES_MAPPED 2u
+/* Bit of a module's number; the rest is the id of its definition. */
+#define TS_HIP_CODE_IS_MODULE 0x80000000u
+
 #define TS_HIP_MAX_CODES      (64u * 1024)
 #define TS_HIP_OBJECT_SLOTS   (256u * 1024)
 #define TS_HIP_VARIABLE_SLOTS (64u * 1024)
@@ -78,6 +83,32 @@ const void *ts_hip_code_next_variable(const struct ts_hip_codes *codes, uint32_t
 uint64_t ts_hip_code_name(const char *name);
 uint64_t ts_hip_code_name_of(const struct ts_hip_codes *codes, const void *object);
 
+static inline bool ts_hip_codes_are_mapped(const struct ts_hip_codes *codes)
+{
+	/* Acquire: pairs with the release in map_codes(). */
+	return __atomic_load_n(&codes->state, __ATOMIC_ACQUIRE) == TS_HIP_CODES_MAPPED;
+}
+
+/* Returns the table's value of a function or a handle; 0: none. */
+static inline uint64_t ts_hip_code_value(const struct ts_hip_codes *codes, const void *object)
+{
+	return ts_hip_codes_are_mapped(codes)
+		       ? ts_hip_objects_get(&codes->objects, ts_hip_key(object))
+		       : 0;
+}
+
+/* ts_hip_code_of(), for a session of this process. */
+static inline uint32_t ts_hip_code_in(const struct ts_hip_codes *codes, pid_t process,
+				      const void *object)
+{
+	const uint64_t value = ts_hip_code_value(codes, object);
+
+	/* A module's id belongs to one session, which a forked child leaves. */
+	if (value & TS_HIP_CODE_IS_MODULE && value >> 32 != (uint64_t)process)
+		return 0;
+	return (uint32_t)value;
+}
+
 /* Returns the number of the code of a function or a handle; 0: unknown. No lock, no system call. */
 uint32_t ts_hip_code_of(const struct ts_hip_codes *codes, const void *object);
 
@@ -106,12 +137,24 @@ void ts_hip_code_unload(struct ts_shim *shim, const void *module, uint32_t devic
 /* Records that a registered code goes, if the session has a kernel's row of it. */
 void ts_hip_code_unload_registered(struct ts_shim *shim, const void *handle, uint32_t device);
 
+static inline uint64_t ts_hip_kernel_key(uint32_t code, uint32_t name)
+{
+	return (uint64_t)code << 32 | name;
+}
+
 /*
  * Returns the TS_DEF_FUNCTION of a kernel, whose name has the id `name`; 0: none. Defines it, and
  * its code, at the first call.
  */
 uint32_t ts_hip_code_kernel(struct ts_shim *shim, uint32_t code, const char *kernel, uint32_t name,
 			    uint32_t device);
+
+/* The same for a kernel that is defined already; 0: call ts_hip_code_kernel(). */
+static inline uint32_t ts_hip_code_known_kernel(const struct ts_hip_code_ids *ids, uint32_t code,
+						uint32_t name)
+{
+	return (uint32_t)ts_hip_objects_get(&ids->kernels, ts_hip_kernel_key(code, name));
+}
 
 /* ---- hip-modules.c ---- */
 

@@ -6,7 +6,6 @@
 #include "inject/hip/hip-objects.h"
 
 #include "inject/ring/unlocked.h"
-#include "proto/abi/tablehash.h"
 
 bool ts_hip_objects_init(struct ts_hip_objects *objects, uint32_t n_slots)
 {
@@ -19,19 +18,14 @@ bool ts_hip_objects_init(struct ts_hip_objects *objects, uint32_t n_slots)
 	return true;
 }
 
-/* Returns the first slot in which the search for a key may end. */
-static uint32_t first_of(const struct ts_hip_objects *objects, uint64_t key)
-{
-	return (uint32_t)(ts_hash_add(key, 0) >> 20) & (objects->n_slots - 1);
-}
-
 bool ts_hip_objects_put(struct ts_hip_objects *objects, uint64_t key, uint64_t value)
 {
 	uint64_t found;
 
 	if (!key || !objects->slots)
 		return false;
-	for (uint32_t i = first_of(objects, key);; i = (i + 1) & (objects->n_slots - 1)) {
+	for (uint32_t i = ts_hip_objects_first(objects, key);;
+	     i = (i + 1) & (objects->n_slots - 1)) {
 		struct ts_hip_object *slot = &objects->slots[i];
 
 		found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
@@ -50,20 +44,5 @@ bool ts_hip_objects_put(struct ts_hip_objects *objects, uint64_t key, uint64_t v
 			__atomic_store_n(&slot->value, value, __ATOMIC_RELAXED);
 			return true;
 		}
-	}
-}
-
-uint64_t ts_hip_objects_get(const struct ts_hip_objects *objects, uint64_t key)
-{
-	uint64_t found;
-
-	if (!key || !objects->slots)
-		return 0;
-	for (uint32_t i = first_of(objects, key);; i = (i + 1) & (objects->n_slots - 1)) {
-		found = __atomic_load_n(&objects->slots[i].key, __ATOMIC_RELAXED);
-		if (found == key)
-			return __atomic_load_n(&objects->slots[i].value, __ATOMIC_RELAXED);
-		if (!found)
-			return 0;
 	}
 }

@@ -55,14 +55,17 @@ struct ts_hip_runtime {
 struct ts_hip_frame {
 	const void *params;
 	uint64_t op_id; /* of the recorded call */
-	/* The stream or memory that the call destroys; handle and address 0: none. */
+	/* A call that is captured for a replay, and makes no record: its id. 0: another call */
+	uint32_t captured;
+	bool is_known;	 /* `handle` or `allocation` was known */
+	bool has_events; /* ts_hip_events_enter() was called */
+	/*
+	 * The stream or memory that the call destroys; handle and address 0: none. Not set by a
+	 * launch, which destroys nothing.
+	 */
 	uint64_t handle;
 	uint32_t context, stream; /* of `handle` */
 	struct ts_hip_allocation allocation;
-	bool is_known;	 /* `handle` or `allocation` was known */
-	bool has_events; /* ts_hip_events_enter() was called */
-	/* A call that is captured for a replay, and makes no record: its id. 0: another call */
-	uint32_t captured;
 };
 
 /*
@@ -82,6 +85,8 @@ struct ts_hip {
 	uint32_t first_device;
 	uint32_t phases_off; /* in the runtime's record of a call, proto/abi/vendor/hip.h */
 	uint64_t ahead_ns;   /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
+	/* Times of rows up to here need no other look at the clock; grows once a second. */
+	uint64_t latest_ns;
 	/* Runtimes before 5.3.1; NULL: records have the names of kernels. */
 	hipKernelNameRef_fn *name_of_function;
 	hipKernelNameRefByPtr_fn *name_of_pointer;

@@ -49,6 +49,13 @@ static int on_call(const struct ts_shim *shim, struct ts_hip_api_trace_data *dat
 	return 0;
 }
 
+static inline uint64_t earliest_of(const struct ts_shim *shim)
+{
+	const uint64_t start = shim->control->start_monotonic_ns;
+
+	return start > TIME_ERROR_NS ? start - TIME_ERROR_NS : 0;
+}
+
 /*
  * Converts a time of the runtime to CLOCK_MONOTONIC. Times of the hardware come on the kernel
  * driver's clock, CLOCK_BOOTTIME; times that the runtime itself took are CLOCK_MONOTONIC's. The two
@@ -56,28 +63,55 @@ static int on_call(const struct ts_shim *shim, struct ts_hip_api_trace_data *dat
  */
 static uint64_t monotonic(const struct ts_shim *shim, uint64_t time, uint64_t latest)
 {
-	const uint64_t ahead = shim->hip.ahead_ns;
-	uint64_t earliest = shim->control->start_monotonic_ns;
+	const uint64_t ahead = shim->hip.ahead_ns, earliest = earliest_of(shim);
 
-	earliest = earliest > TIME_ERROR_NS ? earliest - TIME_ERROR_NS : 0;
 	if (time >= ahead && time - ahead >= earliest && time - ahead <= latest)
 		return time - ahead;
 	return time >= earliest && time <= latest ? time : 0;
 }
 
-/* Checks the times of a record. If they are unusable, counts a loss and returns false. */
-static bool times_of(struct ts_shim *shim, struct ts_thread *thread,
-		     const struct ts_hip_activity_record *in, uint64_t *ret_start,
-		     uint64_t *ret_end)
+/* Converts the times of a record. Returns false if they are unusable, or later than `latest`. */
+static inline bool convert_times(const struct ts_shim *shim,
+				 const struct ts_hip_activity_record *in, uint64_t latest,
+				 uint64_t *ret_start, uint64_t *ret_end)
+{
+	*ret_start = monotonic(shim, in->begin_ns, latest);
+	*ret_end = monotonic(shim, in->end_ns, latest);
+	return *ret_start && *ret_end && *ret_start <= *ret_end;
+}
+
+/* The same with the present time. If they are unusable, counts a loss. */
+static __attribute__((noinline)) bool convert_late_times(struct ts_shim *shim,
+							 struct ts_thread *thread,
+							 const struct ts_hip_activity_record *in,
+							 uint64_t *ret_start, uint64_t *ret_end)
 {
 	const uint64_t latest = ts_clock_monotonic_ns() + TIME_ERROR_NS;
 
-	*ret_start = monotonic(shim, in->begin_ns, latest);
-	*ret_end = monotonic(shim, in->end_ns, latest);
-	if (*ret_start && *ret_end && *ret_start <= *ret_end)
+	__atomic_store_n(&shim->hip.latest_ns, latest, __ATOMIC_RELAXED);
+	if (convert_times(shim, in, latest, ret_start, ret_end))
 		return true;
 	ts_thread_count(thread, in->begin_ns ? TS_LOSS_BAD_TIME : TS_LOSS_ZERO_TIMESTAMP, 1);
 	return false;
+}
+
+/*
+ * Checks the times of a record. If they are unusable, counts a loss and returns false. Reads the
+ * clock only if the record is later than the last reading allows: an earlier reading allows less.
+ */
+static inline bool times_of(struct ts_shim *shim, struct ts_thread *thread,
+			    const struct ts_hip_activity_record *in, uint64_t *ret_start,
+			    uint64_t *ret_end)
+{
+	const uint64_t latest = __atomic_load_n(&shim->hip.latest_ns, __ATOMIC_RELAXED);
+	const uint64_t ahead = shim->hip.ahead_ns;
+
+	/* Both times of the hardware, the usual case. */
+	*ret_start = in->begin_ns - ahead;
+	*ret_end = in->end_ns - ahead;
+	return ts_likely(in->begin_ns >= ahead && *ret_start >= earliest_of(shim) &&
+			 *ret_start <= *ret_end && *ret_end <= latest && *ret_start) ||
+	       convert_late_times(shim, thread, in, ret_start, ret_end);
 }
 
 static struct ts_place place_of(const struct ts_shim *shim, const struct ts_hip_work *work)
@@ -90,7 +124,7 @@ static struct ts_place place_of(const struct ts_shim *shim, const struct ts_hip_
 	};
 }
 
-/* The words with which the rows of kernels, copies and sets begin. */
+/* The words with which the rows of copies and sets begin. */
 struct row {
 	struct ts_record record;
 	uint64_t end;
@@ -103,7 +137,6 @@ struct row {
 				 offsetof(struct type, op_id) == offsetof(struct row, op_id) && \
 				 offsetof(struct type, place) == offsetof(struct row, place),   \
 			 "a row's first words")
-ASSERT_ROW(ts_record_kernel);
 ASSERT_ROW(ts_record_memcpy);
 ASSERT_ROW(ts_record_memset);
 
@@ -130,59 +163,88 @@ static void *open_row(struct ts_shim *shim, struct ts_thread *thread,
 	return out;
 }
 
+/* Blocks, then threads of a block: the fields `grid` and `block` lie together. */
+#define SHAPE_BYTES	   24u
+#define SHAPE_IN(type, at) ((uint8_t *)(uintptr_t)(at) + offsetof(struct type, grid))
+#define ASSERT_SHAPE(type)                                                                   \
+	TS_STATIC_ASSERT(offsetof(struct type, block) == offsetof(struct type, grid) + 12 && \
+				 sizeof(((struct type *)NULL)->block) == 12,                 \
+			 "copied at once")
+ASSERT_SHAPE(ts_record_kernel);
+ASSERT_SHAPE(ts_hip_work);
+ASSERT_SHAPE(ts_hip_node_kernel);
+ASSERT_SHAPE(ts_hip_dispatch);
+
 /*
- * Finds grid and code of a kernel: the launch has them, or the node of a graph, which has an id, or
- * the SDK.
+ * Writes a kernel's row, with the shape, the dynamic shared bytes, the code, and the node in a
+ * graph.
  */
-static void find_kernel(const struct ts_shim *shim, const struct ts_hip_activity_record *in,
-			const struct ts_hip_work *work, struct ts_hip_node_kernel *ret)
+static inline __attribute__((always_inline)) void write_kernel(
+	struct ts_shim *shim, struct ts_thread *thread, const struct ts_hip_activity_record *in,
+	const struct ts_hip_work *work, const void *shape, uint32_t dynamic_shared_bytes,
+	uint32_t code, uint64_t node)
 {
-	const struct ts_hip_dispatch *dispatch = (const struct ts_hip_dispatch *)in;
-
-	memset(ret, 0, sizeof(*ret));
-	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
-		memcpy(ret->grid, work->grid, sizeof(ret->grid));
-		memcpy(ret->block, work->block, sizeof(ret->block));
-		ret->dynamic_shared_bytes = work->dynamic_shared_bytes;
-		ret->code = work->code;
-	} else if (work->kind == TS_CUPTI_CLASS_GRAPH_LAUNCH && in->kernel_name) {
-		(void)ts_hip_graph_kernel(&shim->hip.graphs, work->graph,
-					  ts_hip_code_name(in->kernel_name), ret);
-	}
-	if (in->domain == TS_HIP_DOMAIN_SDK && dispatch->block[0]) {
-		memcpy(ret->grid, dispatch->grid, sizeof(ret->grid));
-		memcpy(ret->block, dispatch->block, sizeof(ret->block));
-	}
-}
-
-static void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
-			  const struct ts_hip_activity_record *in, const struct ts_hip_work *work)
-{
-	struct ts_hip_node_kernel kernel;
+	uint32_t name = work->name, function = 0;
 	struct ts_record_kernel *out;
-	uint32_t name, function;
+	uint64_t start, end;
 
-	find_kernel(shim, in, work, &kernel);
 	/*
 	 * Comes before the kernel's record, because a definition is published before records that
 	 * refer to it.
 	 */
-	name = in->kernel_name ? ts_definitions_string_cached(&shim->definitions, &thread->strings,
-							      in->kernel_name)
-			       : work->name;
-	function = in->kernel_name ? ts_hip_code_kernel(shim, kernel.code, in->kernel_name, name,
-							work->device)
-				   : 0;
-	out = open_row(shim, thread, in, work, TS_RECORD_KERNEL, sizeof(*out));
+	if (ts_likely(in->kernel_name != NULL)) {
+		name = ts_definitions_string_cached(&shim->definitions, &thread->strings,
+						    in->kernel_name);
+		function = ts_hip_code_known_kernel(&shim->hip.code, code, name);
+		if (ts_unlikely(!function))
+			function =
+				ts_hip_code_kernel(shim, code, in->kernel_name, name, work->device);
+	}
+	if (!times_of(shim, thread, in, &start, &end))
+		return;
+	out = ts_thread_reserve(thread, TS_RECORD_KERNEL, sizeof(*out), TS_CLOCK_MONOTONIC, start);
 	if (!out)
 		return;
+	out->end = end;
+	out->op_id = work->op_id;
+	out->place = place_of(shim, work);
+	out->place.graph_node = node;
+	out->queued = out->submitted = 0;
 	out->name = name;
+	out->cluster[0] = out->cluster[1] = out->cluster[2] = 0;
+	out->static_shared_bytes = 0;
+	out->local_bytes_per_thread = 0;
+	out->registers_per_thread = 0;
+	out->launch_type = out->channel_type = 0;
+	out->channel = 0;
 	out->function = function;
-	out->place.graph_node = kernel.id;
-	memcpy(out->grid, kernel.grid, sizeof(out->grid));
-	memcpy(out->block, kernel.block, sizeof(out->block));
-	out->dynamic_shared_bytes = kernel.dynamic_shared_bytes;
+	memcpy(SHAPE_IN(ts_record_kernel, out), shape, SHAPE_BYTES);
+	out->dynamic_shared_bytes = dynamic_shared_bytes;
 	ts_thread_commit(thread, sizeof(*out));
+}
+
+/* A kernel of a graph, or one that the SDK reports. */
+static __attribute__((noinline)) void record_kernel(struct ts_shim *shim, struct ts_thread *thread,
+						    const struct ts_hip_activity_record *in,
+						    const struct ts_hip_work *work)
+{
+	const struct ts_hip_dispatch *dispatch = (const struct ts_hip_dispatch *)in;
+	struct ts_hip_node_kernel kernel = {0};
+
+	if (work->kind == TS_CUPTI_CLASS_LAUNCH) {
+		memcpy(SHAPE_IN(ts_hip_node_kernel, &kernel), SHAPE_IN(ts_hip_work, work),
+		       SHAPE_BYTES);
+		kernel.dynamic_shared_bytes = work->dynamic_shared_bytes;
+		kernel.code = work->code;
+	} else if (in->kernel_name) {
+		(void)ts_hip_graph_kernel(&shim->hip.graphs, work->graph,
+					  ts_hip_code_name(in->kernel_name), &kernel);
+	}
+	if (in->domain == TS_HIP_DOMAIN_SDK && dispatch->block[0])
+		memcpy(SHAPE_IN(ts_hip_node_kernel, &kernel), SHAPE_IN(ts_hip_dispatch, dispatch),
+		       SHAPE_BYTES);
+	write_kernel(shim, thread, in, work, SHAPE_IN(ts_hip_node_kernel, &kernel),
+		     kernel.dynamic_shared_bytes, kernel.code, kernel.id);
 }
 
 /* Returns the size of a copy or a set: the record's, or the call's if the record has none. */
@@ -273,40 +335,56 @@ static void record_carried(struct ts_shim *shim, struct ts_thread *thread,
 		record_copy(shim, thread, &in, work);
 }
 
-/* Writes the row of finished work. */
-static void write_row(struct ts_shim *shim, struct ts_thread *thread,
-		      const struct ts_hip_activity_record *in)
+/* Writes the row of finished work that is no kernel of a launch. */
+static __attribute__((noinline)) void write_other_row(struct ts_shim *shim,
+						      struct ts_thread *thread,
+						      const struct ts_hip_activity_record *in,
+						      const struct ts_hip_work *work)
 {
-	struct ts_hip_work work;
-
-	/* The facts are overwritten, or the call was made before the session. */
-	if (!ts_hip_works_get(&shim->hip.works, in->correlation_id, &work)) {
-		if (in->op != TS_HIP_ACTIVITY_OP_BARRIER)
-			ts_thread_count(thread, TS_LOSS_UNJOINED_DEVICE, 1);
-		return;
-	}
 	if (in->op == TS_HIP_ACTIVITY_OP_DISPATCH) {
 		/*
 		 * A set or a copy may be carried out by a kernel of the runtime. HIP also reports
 		 * the set or the copy itself, rocprofiler-sdk does not.
 		 */
-		if (work.kind == TS_CUPTI_CLASS_LAUNCH || work.kind == TS_CUPTI_CLASS_GRAPH_LAUNCH)
-			record_kernel(shim, thread, in, &work);
+		if (work->kind == TS_CUPTI_CLASS_LAUNCH ||
+		    work->kind == TS_CUPTI_CLASS_GRAPH_LAUNCH)
+			record_kernel(shim, thread, in, work);
 		else if (in->domain == TS_HIP_DOMAIN_SDK)
-			record_carried(shim, thread, in, &work);
-		ts_hip_works_done(&shim->hip.works, work.op_id);
+			record_carried(shim, thread, in, work);
 	} else if (in->op == TS_HIP_ACTIVITY_OP_COPY) {
 		if (in->kind == TS_HIP_COMMAND_FILL_BUFFER)
-			record_set(shim, thread, in, &work);
+			record_set(shim, thread, in, work);
 		else
-			record_copy(shim, thread, in, &work);
-		/* Not for barriers: they may end before the work of their call. */
-		ts_hip_works_done(&shim->hip.works, work.op_id);
+			record_copy(shim, thread, in, work);
 	}
 }
 
+/* Writes the row of finished work. */
+static inline void write_row(struct ts_shim *shim, struct ts_thread *thread,
+			     const struct ts_hip_activity_record *in)
+{
+	struct ts_hip_work work;
+
+	/* The facts are overwritten, or the call was made before the session. */
+	if (ts_unlikely(!ts_hip_works_get(&shim->hip.works, in->correlation_id, &work))) {
+		if (in->op != TS_HIP_ACTIVITY_OP_BARRIER)
+			ts_thread_count(thread, TS_LOSS_UNJOINED_DEVICE, 1);
+		return;
+	}
+	if (ts_likely(in->op == TS_HIP_ACTIVITY_OP_DISPATCH && work.kind == TS_CUPTI_CLASS_LAUNCH &&
+		      in->domain != TS_HIP_DOMAIN_SDK))
+		write_kernel(shim, thread, in, &work, SHAPE_IN(ts_hip_work, &work),
+			     work.dynamic_shared_bytes, work.code, 0);
+	else
+		write_other_row(shim, thread, in, &work);
+	/* Not for barriers: they may end before the work of their call. */
+	if (in->op == TS_HIP_ACTIVITY_OP_DISPATCH || in->op == TS_HIP_ACTIVITY_OP_COPY)
+		ts_hip_works_done(&shim->hip.works, work.op_id);
+}
+
 /* Finished work. is_runtimes: this thread is none of the application's. */
-static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *in, bool is_runtimes)
+static inline void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *in,
+			   bool is_runtimes)
 {
 	struct ts_thread *thread = ts_producer_thread(&shim->producer);
 
@@ -320,41 +398,53 @@ static void on_work(struct ts_shim *shim, const struct ts_hip_activity_record *i
 	thread->patience_ns = 0;
 }
 
-void ts_hip_deliver(const struct ts_hip_activity_record *record)
+/* Returns false if no rows are written. NULL or wiped: a forked child. */
+static inline bool is_recording_rows(const struct ts_shim *shim)
 {
-	struct ts_shim *shim = &ts_shim;
-	/* Acquire: pairs with make_gate() in shim.c. NULL or wiped: a forked child. */
+	/* Acquire: pairs with make_gate() in shim.c. */
 	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
-	uint32_t was_busy = ts_tls.busy;
+
+	return gate && __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) != TS_GATE_CLOSED &&
+	       __atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE);
+}
+
+/* Returns 0, as the callback does. */
+static __attribute__((noinline)) int deliver(struct ts_shim *shim,
+					     const struct ts_hip_activity_record *record)
+{
+	const uint32_t was_busy = ts_tls.busy;
 	int saved_errno = errno;
 
-	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
-	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE) || !record->correlation_id)
-		return;
+	if (!record->correlation_id)
+		return 0;
 	ts_tls.busy = was_busy ? was_busy : TS_BUSY_IN_CALL;
 	on_work(shim, record, !was_busy && !ts_tls.call.depth);
 	ts_tls.busy = was_busy;
 	errno = saved_errno;
+	return 0;
+}
+
+void ts_hip_deliver(const struct ts_hip_activity_record *record)
+{
+	if (is_recording_rows(&ts_shim))
+		(void)deliver(&ts_shim, record);
 }
 
 static int on_activity(uint32_t domain, uint32_t op, void *data)
 {
 	struct ts_shim *shim = &ts_shim;
-	/* As in ts_hip_deliver(). */
-	const struct ts_gate *gate = __atomic_load_n(&shim->gate, __ATOMIC_ACQUIRE);
 
 	(void)op;
-	if (!gate || __atomic_load_n(&gate->annotations, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
-	    !__atomic_load_n(&shim->hip.started, __ATOMIC_ACQUIRE))
+	if (ts_unlikely(!is_recording_rows(shim)))
 		return 1;
-	if (domain == TS_HIP_ACTIVITY_DOMAIN_API)
-		return on_call(shim, data);
-	if (domain != TS_HIP_ACTIVITY_DOMAIN_OPS)
-		return 1;
-	/* Asked at submission, and again at the end, on another thread: the answers must agree. */
-	if (data && data != TS_HIP_ACTIVITY_COMMIT)
-		ts_hip_deliver(data);
-	return 0;
+	if (domain == TS_HIP_ACTIVITY_DOMAIN_OPS) {
+		/*
+		 * Asked at submission, and again at the end, on another thread: the answers must
+		 * agree.
+		 */
+		return data && data != TS_HIP_ACTIVITY_COMMIT ? deliver(shim, data) : 0;
+	}
+	return domain == TS_HIP_ACTIVITY_DOMAIN_API ? on_call(shim, data) : 1;
 }
 
 /*
@@ -385,7 +475,11 @@ void *ts_hip_library(const void *function)
 
 void ts_hip_read_clocks(struct ts_shim *shim)
 {
-	shim->hip.ahead_ns = ts_clock_gettime_ns(CLOCK_BOOTTIME) - ts_clock_monotonic_ns();
+	const uint64_t boot = ts_clock_gettime_ns(CLOCK_BOOTTIME);
+	const uint64_t now = ts_clock_monotonic_ns();
+
+	/* Before the first suspend, the later reading is larger. */
+	shim->hip.ahead_ns = boot > now ? boot - now : 0;
 }
 
 bool ts_hip_trace(struct ts_shim *shim, const void *function, uint32_t version)

@@ -6,8 +6,8 @@
  *
  * A wrapper is a thunk of a few bytes (calls/call-thunks.h). All of them run ts_hip_call_through(),
  * which has the caller's registers and stack as words. It packs the arguments into the structure
- * that the call's records are made of (hip_params.h), by the signature of the call, and passes the
- * words on as they are.
+ * that the call's records are made of (hip_params.h), by the moves of the call's signature, and
+ * passes the words on as they are. The usual launches have functions of their own.
  */
 #include "inject/calls/call-thunks.h"
 #include "inject/context.h"
@@ -19,139 +19,104 @@
 #define PARAMS_BYTES  128
 #define N_STACK_WORDS 8u
 
+/* A word of the caller's that goes to a place in the structure of arguments. */
+struct move {
+	uint8_t word, to;
+	/* Not 0: the caller's word is an address; the word with this number there goes. */
+	uint8_t of;
+};
+
+/* A sequence of arguments: its moves, in the order of places, and its words on the stack. */
+struct signature {
+	uint16_t first;
+	uint8_t n, n_stack;
+};
+
 struct wrapped {
-	uint16_t slot, id;
-	uint16_t signature; /* the offset in `signatures` */
+	uint16_t slot, id, signature;
 };
 
 #include "inject/generated-hip-wrappers.h"
 
-#define FITS_(name) \
-	static_assert(sizeof(struct name##_params) <= PARAMS_BYTES, "the arguments of " #name);
+#define FITS_(name, n_bytes)                                                              \
+	static_assert(sizeof(struct name##_params) ==                                     \
+				      (((n_bytes) + _Alignof(struct name##_params) - 1) & \
+				       -_Alignof(struct name##_params)) &&                \
+			      sizeof(struct name##_params) <= PARAMS_BYTES,               \
+		      "the arguments of " #name);
 WRAPPED_CALLS(FITS_)
 #undef FITS_
 
-/* Size and alignment of an argument by its letter in a signature. */
-static const struct argument {
-	uint8_t n_bytes, align;
-} arguments[] = {
-	['b' - 'a'] = {1, 1},
-	['h' - 'a'] = {2, 2},
-	['w' - 'a'] = {4, 4},
-	['p' - 'a'] = {8, 8},
-	['d' - 'a'] = {sizeof(struct ts_hip_dim3), _Alignof(struct ts_hip_dim3)},
-	['e' - 'a'] = {sizeof(struct ts_hip_extent), _Alignof(struct ts_hip_extent)},
-	['r' - 'a'] = {sizeof(struct ts_hip_pitched_ptr), _Alignof(struct ts_hip_pitched_ptr)},
-	['i' - 'a'] = {sizeof(struct ts_hip_ipc_mem_handle),
-		       _Alignof(struct ts_hip_ipc_mem_handle)},
-};
-static_assert(sizeof(struct ts_hip_ipc_event_handle) == sizeof(struct ts_hip_ipc_mem_handle) &&
-		      _Alignof(struct ts_hip_ipc_event_handle) ==
-			      _Alignof(struct ts_hip_ipc_mem_handle),
-	      "they share a letter");
-
-/* A caller's words with arguments. */
-struct words {
-	const uint64_t *registers, *stack;
-	uint32_t n_registers, n_stack; /* used by the arguments so far */
-};
-
-/* Returns the bytes of the next argument, by the rules of the processor's calling convention. */
-static const void *next_argument(struct words *words, uint32_t n_bytes)
+/*
+ * Packs the arguments as the structure has them. Each move writes a whole word, and the next one
+ * overwrites the bytes that are too many. So there is room for one more word behind the structure.
+ */
+static inline void pack(const struct signature *signature, const uint64_t *words,
+			uint8_t *ret_params)
 {
-	uint32_t n = (n_bytes + 7) / 8;
-	const uint64_t *from;
+	const struct move *move = &moves[signature->first];
+
+	for (const struct move *end = move + signature->n; move < end; move++) {
+		uint64_t word = words[move->word];
 
 #ifdef __aarch64__
-	/* A larger one lies elsewhere: its word is the address. */
-	const bool is_elsewhere = n > 2;
-
-	n = is_elsewhere ? 1 : n;
-#else
-	const bool is_elsewhere = false;
+		if (move->of)
+			word = ((const uint64_t *)(uintptr_t)word)[move->of - 1];
 #endif
-	if (n <= 2 && words->n_registers + n <= TS_THUNK_N_REGISTERS) {
-		from = words->registers + words->n_registers;
-		words->n_registers += n;
-	} else {
-		from = words->stack + words->n_stack;
-		words->n_stack += n;
-#ifdef __aarch64__
-		/* No later argument gets a register. */
-		words->n_registers = TS_THUNK_N_REGISTERS;
-#endif
-	}
-	return is_elsewhere ? (const void *)(uintptr_t)*from : from;
-}
-
-/* Packs the arguments as the structure has them. */
-static void pack(const char *signature, struct words *words, uint8_t *ret_params)
-{
-	const struct argument *argument;
-	const void *from;
-	size_t at = 0;
-
-	for (; *signature; signature++) {
-		argument = &arguments[*signature - 'a'];
-		from = next_argument(words, argument->n_bytes);
-		at = (at + argument->align - 1) & ~(size_t)(argument->align - 1);
-		if (argument->n_bytes == 8)
-			memcpy(ret_params + at, from, 8);
-		else if (argument->n_bytes == 4)
-			memcpy(ret_params + at, from, 4);
-		else
-			memcpy(ret_params + at, from, argument->n_bytes);
-		at += argument->n_bytes;
+		memcpy(ret_params + move->to, &word, sizeof(word));
 	}
 }
 
 #ifdef __aarch64__
-#define MORE_REGISTERS	, uint64_t, uint64_t
-#define MORE(registers) , (registers)[6], (registers)[7]
+#define MORE_REGISTERS , uint64_t, uint64_t
+#define MORE(words)    , (words)[6], (words)[7]
 #else
 #define MORE_REGISTERS
-#define MORE(registers)
+#define MORE(words)
 #endif
 
-/* Calls the runtime's function with the words. */
-static int32_t pass_on(void *next, const struct words *words)
+/* Calls the runtime's function with the caller's words. */
+static inline int32_t pass_on(void *next, const uint64_t *w, uint32_t n_stack)
 {
-	const uint64_t *r = words->registers;
+	const uint64_t *stack = w + TS_THUNK_STACK_AT;
 	int32_t (*call)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t MORE_REGISTERS);
-	int32_t (*long_call)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-			     uint64_t MORE_REGISTERS, uint64_t, uint64_t, uint64_t, uint64_t,
-			     uint64_t, uint64_t, uint64_t, uint64_t);
+	int32_t (*longer_call)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+			       uint64_t MORE_REGISTERS, uint64_t, uint64_t);
+	int32_t (*longest_call)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+				uint64_t MORE_REGISTERS, uint64_t, uint64_t, uint64_t, uint64_t,
+				uint64_t, uint64_t, uint64_t, uint64_t);
 	uint64_t s[N_STACK_WORDS] = {0};
 
-	*(void **)&call = *(void **)&long_call = next;
-	if (ts_likely(!words->n_stack))
-		return call(r[0], r[1], r[2], r[3], r[4], r[5] MORE(r));
+	*(void **)&call = *(void **)&longer_call = *(void **)&longest_call = next;
+	if (!n_stack)
+		return call(w[0], w[1], w[2], w[3], w[4], w[5] MORE(w));
 	/* No more words than there are: the stack may end behind them. */
-	for (uint32_t i = 0; i < words->n_stack && i < N_STACK_WORDS; i++)
-		s[i] = words->stack[i];
-	return long_call(r[0], r[1], r[2], r[3], r[4], r[5] MORE(r), s[0], s[1], s[2], s[3], s[4],
-			 s[5], s[6], s[7]);
+	if (n_stack <= 2)
+		return longer_call(w[0], w[1], w[2], w[3], w[4], w[5] MORE(w), stack[0],
+				   n_stack > 1 ? stack[1] : 0);
+	for (uint32_t i = 0; i < n_stack && i < N_STACK_WORDS; i++)
+		s[i] = stack[i];
+	return longest_call(w[0], w[1], w[2], w[3], w[4], w[5] MORE(w), s[0], s[1], s[2], s[3],
+			    s[4], s[5], s[6], s[7]);
 }
 
 /* The thunks call this. */
-int32_t ts_hip_call_through(uint32_t index, const uint64_t *registers, const uint64_t *stack);
+int32_t ts_hip_call_through(uint32_t index, const uint64_t *words);
 
-__attribute__((used)) int32_t ts_hip_call_through(uint32_t index, const uint64_t *registers,
-						  const uint64_t *stack)
+__attribute__((used)) int32_t ts_hip_call_through(uint32_t index, const uint64_t *words)
 {
 	const struct wrapped *wrapped = &wrappers[index];
-	const char *signature = signatures + wrapped->signature;
-	void *next = ts_loaded.hip.next[wrapped->slot];
-	struct words words = {.registers = registers, .stack = stack};
-	uint64_t params[PARAMS_BYTES / 8];
+	const struct signature *signature = &signatures[wrapped->signature];
+	uint64_t params[PARAMS_BYTES / 8 + 1];
 	struct ts_hip_frame frame;
 	int32_t result;
+	bool entered;
 
-	pack(signature, &words, (uint8_t *)params);
-	if (!ts_hip_enter(&frame, wrapped->id, *signature ? params : NULL))
-		return pass_on(next, &words);
-	result = pass_on(next, &words);
-	ts_hip_leave(&frame, result);
+	pack(signature, words, (uint8_t *)params);
+	entered = ts_hip_enter(&frame, wrapped->id, signature->n ? params : NULL);
+	result = pass_on(ts_loaded.hip.next[wrapped->slot], words, signature->n_stack);
+	if (entered)
+		ts_hip_leave(&frame, result);
 	return result;
 }
 
@@ -176,16 +141,25 @@ __asm__("	.text\n"
 	"	.size ts_hip_thunks, . - ts_hip_thunks\n");
 /* clang-format on */
 
-static void *thunk(size_t index)
+/* Returns the function that stands before the runtime's: a thunk, or for a usual launch its own. */
+static void *wrapper_of(size_t index)
 {
-	return (void *)(uintptr_t)(ts_hip_thunks + index * TS_THUNK_BYTES);
+	switch (wrappers[index].id) {
+#define DIRECT_(name, id) \
+	case (id):        \
+		return (void *)(uintptr_t)direct_##name;
+		DIRECT_CALLS(DIRECT_)
+#undef DIRECT_
+	default:
+		return (void *)(uintptr_t)(ts_hip_thunks + index * TS_THUNK_BYTES);
+	}
 }
 
 void *ts_hip_wrapper(uint32_t slot)
 {
 	for (size_t i = 0; i < TS_ARRAY_LEN(wrappers); i++)
 		if (wrappers[i].slot == slot)
-			return thunk(i);
+			return wrapper_of(i);
 	return NULL;
 }
 
@@ -220,7 +194,7 @@ size_t ts_hip_wrap(void **table, size_t n_bytes)
 	for (size_t i = 0; i < TS_ARRAY_LEN(wrappers); i++) {
 		if (wrappers[i].slot >= n_slots || !table[wrappers[i].slot])
 			continue;
-		table[wrappers[i].slot] = thunk(i);
+		table[wrappers[i].slot] = wrapper_of(i);
 		n++;
 	}
 	return n;

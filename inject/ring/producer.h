@@ -115,7 +115,7 @@ struct ts_call {
 	uint32_t generation; /* the shim's generation at enter */
 	uint32_t recorded;   /* 1: in progress and makes a record; other threads read it */
 	bool left_out;	     /* recording was stopped at enter */
-	bool is_usual;	     /* CUDA: on_enter() of callbacks.c recorded it */
+	bool is_usual;	     /* the short way of callbacks.c or hip-calls.c has begun it */
 	uint16_t events;     /* HIP: number of the pair of events around the call; 0: none */
 	/* Arguments of a nested or outer cuStreamCreate*, kept until the stream's own callback. */
 	uint32_t stream_flags;

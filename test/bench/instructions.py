@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""instructions.py BUILD [--launches N] [--functions] [--capture]: instructions of the shim for one launch, by callgrind.
+"""instructions.py BUILD [--over WAY] [--launches N] [--functions] [--capture]: instructions of the shim for one launch, by callgrind.
 
-Runs stress-driver with 1,000 and with N more launches, preloaded, and takes the difference of the instructions in libtsinject's
+Runs stress-driver or stress-hip with 1,000 and with N more launches, preloaded, and takes the difference of the instructions in libtsinject's
 objects. The start, the end and the launches of the warm-up cancel out. run.py prints the result; by itself the program prints JSON.
 
+  --over       cuda (default), hip-tables or hip-functions: HIP by its dispatch tables or by its exported functions
   --functions  also the functions, the largest first
   --capture    with capture for replay, without stacks
 """
@@ -18,6 +19,9 @@ import sys
 import tempfile
 
 FIRST = 1000
+
+# The program's form and the virtual GPU's setting. HIP's two ways have the same program and library: a release without tables.
+WAYS = {'cuda': ('driver', 'small'), 'hip-tables': ('hip', 'small'), 'hip-functions': ('hip', 'small,hip=6.1')}
 
 
 def by_function(path):
@@ -44,10 +48,10 @@ def by_function(path):
     return costs
 
 
-def run(build, launches, folder, env):
+def run(build, form, launches, folder, env):
     out = os.path.join(folder, 'callgrind.%d' % launches)
     subprocess.run(['valgrind', '--tool=callgrind', '--callgrind-out-file=' + out,
-                    os.path.join(build, 'test/apps/stress-driver'), str(launches), '1', '500'],
+                    os.path.join(build, 'test/apps/stress-' + form), str(launches), '1', '500'],
                    env=dict(env, TRACESMITH_OUTPUT=os.path.join(folder, '%d.sbt' % launches)), check=True, timeout=600, cwd=folder,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     info = json.loads(subprocess.run([os.path.join(build, 'tools/tsctl/tsctl'), 'info', '--json',
@@ -60,6 +64,7 @@ def run(build, launches, folder, env):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('build')
+    parser.add_argument('--over', choices=WAYS, default='cuda')
     parser.add_argument('--launches', type=int, default=10000)
     parser.add_argument('--functions', action='store_true')
     parser.add_argument('--capture', action='store_true')
@@ -69,12 +74,13 @@ def main():
     if not shutil.which('valgrind'):
         print('no valgrind', file=sys.stderr)
         return 77
-    env = dict(os.environ, LD_LIBRARY_PATH=os.path.join(build, 'tools/vgpu'), TRACESMITH_VGPU='small',
+    form, setting = WAYS[arguments.over]
+    env = dict(os.environ, LD_LIBRARY_PATH=os.path.join(build, 'tools/vgpu'), TRACESMITH_VGPU=setting,
                LD_PRELOAD=mapping + ':' + os.path.join(build, 'inject/libtsinject.so'))
     if arguments.capture:
         env.update(TRACESMITH_CAPTURE='replay', TRACESMITH_STACKS='none')
     with tempfile.TemporaryDirectory() as folder:
-        before, after = (run(build, launches, folder, env) for launches in (FIRST, FIRST + arguments.launches))
+        before, after = (run(build, form, launches, folder, env) for launches in (FIRST, FIRST + arguments.launches))
     costs = {key: (cost - before.get(key, 0)) / arguments.launches for key, cost in after.items()}
     shim = {key: cost for key, cost in costs.items() if 'libtsinject' in key[0]}
     result = {'instructions': round(sum(shim.values()), 1)}

@@ -443,7 +443,8 @@ class Bench:
             for name in ('with stacks', 'without stacks'):
                 added = [ns[vendor, name] - ns[vendor, 'plain'] for vendor in (way, 'CUDA')]
                 self.say('  %s against CUDA, %s' % (way, name), '%.2fx' % (added[0] / added[1]), goal='at most 1')
-        self.instructions('over CUDA', [], 'at most 500')
+        for what, over in (('CUDA', 'cuda'), ('HIP by tables', 'hip-tables'), ('HIP by functions', 'hip-functions')):
+            self.instructions('over ' + what, ['--over', over], 'at most 500')
 
     def instructions(self, what, options, goal=None):
         """The shim's instructions for a launch: a count, where times are noise."""

@@ -100,10 +100,15 @@ CAPTURES = ('ordered', 'before', 'after', 'harmless', 'lacked')
 # The arguments that an effect looks for by their names. Where it looks for none, the stream is the first argument.
 EFFECTS = {'record': ('stream', 'event'), 'wait': ('stream', 'event'), 'graph': ('stream', 'graph_exec'),
            'host': (), 'create-stream': ('stream',), 'begin-capture': (), 'end-capture': ()}
-# HIP's wrappers: letters of arguments that are no pointers.
+# HIP's wrappers: letters of arguments that are no pointers, and each letter's size and alignment.
 ARGUMENTS = {'size_t': 'p', 'uint64_t': 'p', 'int32_t': 'w', 'uint32_t': 'w', 'uint16_t': 'h', 'uint8_t': 'b',
              'struct ts_hip_dim3': 'd', 'struct ts_hip_extent': 'e', 'struct ts_hip_pitched_ptr': 'r',
              'struct ts_hip_ipc_event_handle': 'i', 'struct ts_hip_ipc_mem_handle': 'i'}
+LETTERS = {'b': (1, 1), 'h': (2, 2), 'w': (4, 4), 'p': (8, 8), 'd': (12, 4), 'e': (24, 8), 'r': (32, 8), 'i': (64, 1)}
+# Launches with wrappers in C, which pack no arguments by a table: the usual ones.
+DIRECT = ('hipLaunchKernel', 'hipModuleLaunchKernel')
+# By processor: registers with arguments; the first word on the stack, counted from the first register (inject/calls/call-thunks.h).
+CONVENTIONS = {'__x86_64__': (6, 8), '__aarch64__': (8, 10)}
 # How many arguments an access names.
 ACCESSES = {'copy': 3, 'copy2d': 6, 'set': 2, 'set2d': 4, 'free': 1, 'alloc': 2, 'pinned': 2, 'managed': 2}
 
@@ -827,26 +832,69 @@ def letter(declaration):
     return ARGUMENTS[kind]
 
 
+def moves(signature, processor):
+    """The moves of words that put arguments into their structure, by the processor's calling convention; the words on the stack; the
+    structure's bytes. A move has the word, its place, and 0, or the number of the word where an address in the first word points."""
+    n_registers, stack_at = CONVENTIONS[processor]
+    result, registers, stack, at = [], 0, 0, 0
+    for text in signature:
+        n_bytes, align = LETTERS[text]
+        n = (n_bytes + 7) // 8
+        # A larger one lies elsewhere: its word is the address.
+        elsewhere = processor == '__aarch64__' and n > 2
+        n_words = 1 if elsewhere else n
+        if n_words <= 2 and registers + n_words <= n_registers:
+            word = registers
+            registers += n_words
+        else:
+            word = stack_at + stack
+            stack += n_words
+            if processor == '__aarch64__':
+                # No later argument gets a register.
+                registers = n_registers
+        at = (at + align - 1) // align * align
+        result += [(word, at + 8 * i, i + 1) if elsewhere else (word + i, at + 8 * i, 0) for i in range(n)]
+        at += n_bytes
+    return result, stack, at
+
+
 def print_wrappers(tables):
     (_, calls), = tables
     wrapped = [call for call in by_slot(calls) if call.wrapped()]
-    signatures = {}
-    for call in wrapped:
-        signatures.setdefault(''.join(letter(text) for text, _ in call.arguments), 0)
-    at = 0
-    for signature in signatures:
-        signatures[signature] = at
-        at += len(signature) + 1
+    signature_of = {call.name: ''.join(letter(text) for text, _ in call.arguments) for call in wrapped}
+    signatures = list(dict.fromkeys(signature_of.values()))
     print(banner('the wrappers of the dispatch table\'s functions, for inject/hip/hip-wrappers.c.'))
     print('\n#define N_WRAPPERS %d' % len(wrapped))
-    print('\n/* The arguments of calls, a letter each; a text ends with 0. */')
-    print('static const char signatures[] =\n' + '\n'.join('\t"%s\\0"' % text for text in signatures) + ';')
+    for processor in CONVENTIONS:
+        made = [moves(signature, processor) for signature in signatures]
+        print('\n#if defined(%s)\nstatic const struct move moves[] = {' % processor)
+        for signature, (words, _, _) in zip(signatures, made):
+            if words:
+                print('\t%s /* %s */' % (' '.join('{%d, %d, %d},' % move for move in words), signature))
+        print('};\n\nstatic const struct signature signatures[] = {')
+        at = 0
+        for words, stack, _ in made:
+            print('\t{%d, %d, %d},' % (at, len(words), stack))
+            at += len(words)
+        print('};\n#endif')
     print('\n/* By index of the wrapper. */\nstatic const struct wrapped wrappers[N_WRAPPERS] = {')
     for call in wrapped:
-        signature = ''.join(letter(text) for text, _ in call.arguments)
-        print('\t{%d, %d, %d}, /* %s */' % (call.slots['slot'][0], call.ids[0].number, signatures[signature], call.name))
-    print('};\n')
-    print_list('WRAPPED_CALLS', ['X(%s)' % call.name for call in wrapped if call.arguments])
+        print('\t{%d, %d, %d}, /* %s */' % (call.slots['slot'][0], call.ids[0].number, signatures.index(signature_of[call.name]), call.name))
+    print('};\n\n/* X(name, bytes of its arguments) */')
+    print_list('WRAPPED_CALLS', ['X(%s, %d)' % (call.name, moves(signature_of[call.name], '__x86_64__')[2]) for call in wrapped
+                                 if call.arguments])
+    direct = [call for call in wrapped if call.name in DIRECT]
+    for call in direct:
+        print('\n%s\n{' % fill('static int32_t direct_%s(%s)' % (call.name, ', '.join(text for text, _ in call.arguments)), 0))
+        print('%s' % fill('struct %s params = {%s};' % (call.structure().split()[-1], ', '.join(call.names())), 1))
+        print(fill('int32_t (*next)(%s);' % call.types(), 1))
+        print('\tstruct ts_hip_frame frame;\n\tint32_t result;\n\tbool entered;\n')
+        print('\t*(void **)&next = ts_loaded.hip.next[%d];' % call.slots['slot'][0])
+        print('\tentered = ts_hip_enter(&frame, %d, &params);' % call.ids[0].number)
+        print(fill('result = next(%s);' % ', '.join('params.' + name for name in call.names()), 1))
+        print('\tif (entered)\n\t\tts_hip_leave(&frame, result);\n\treturn result;\n}')
+    print('\n/* X(name, id) */')
+    print_list('DIRECT_CALLS', ['X(%s, %d)' % (call.name, call.ids[0].number) for call in direct])
 
 
 def print_wrapper_checks(tables):

@@ -168,6 +168,9 @@ static void *device(void *data)
 		pthread_mutex_unlock(&lock);
 		nanosleep(&pause, NULL);
 		work->record.end_ns = now();
+		if (work->record.op == TS_HIP_ACTIVITY_OP_DISPATCH &&
+		    !strcmp(work->record.kernel_name, FAKE_HIP_AHEAD))
+			work->record.end_ns += FAKE_HIP_AHEAD_NS;
 		report = atomic_load(&tracer);
 		/* The runtime asks again before it reports, on its own thread. */
 		if (!report(TS_HIP_ACTIVITY_DOMAIN_OPS, work->record.op, NULL))

@@ -11,6 +11,10 @@ struct fake_hip_kernel {
 };
 #define FAKE_HIP_KERNEL_NS 3000000u
 
+/* The record of a kernel with this name has an end so far in the future. */
+#define FAKE_HIP_AHEAD	  "_Z5aheadv"
+#define FAKE_HIP_AHEAD_NS UINT64_C(3000000000)
+
 /* hipSetDevice() of this number raises SIGUSR1 inside the call. */
 #define FAKE_HIP_SIGNAL (-77)
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test/unit/inject/hip/fake-hip.h"
@@ -26,15 +27,20 @@
 
 static const char kernel[] = "_Z5scalePffi";
 
-static int32_t launch(uint32_t n_blocks, void *stream)
+static int32_t launch_kernel(const char *name, uint32_t n_blocks, void *stream)
 {
 	const struct ts_hip_dim3 grid = {n_blocks, 2, 1}, block = {256, 1, 1};
 	int32_t result;
 
 	errno = 77;
-	result = hipLaunchKernel(kernel, grid, block, NULL, 1024, stream);
+	result = hipLaunchKernel(name, grid, block, NULL, 1024, stream);
 	CHECK(errno == 77);
 	return result;
+}
+
+static int32_t launch(uint32_t n_blocks, void *stream)
+{
+	return launch_kernel(kernel, n_blocks, stream);
 }
 
 static void *launch_many(void *data)
@@ -234,6 +240,19 @@ static void captured(long n)
 	launch_many(&n);
 }
 
+/* A launch after a pause, and one whose times are wrong. */
+static void with_a_wrong_time(void)
+{
+	const struct timespec pause = {.tv_sec = 1, .tv_nsec = 200000000};
+
+	CHECK(launch(3, NULL) == 0);
+	CHECK(hipDeviceSynchronize() == 0);
+	nanosleep(&pause, NULL);
+	CHECK(launch(3, NULL) == 0);
+	CHECK(launch_kernel(FAKE_HIP_AHEAD, 3, NULL) == 0);
+	CHECK(launch(3, NULL) == 0);
+}
+
 /* Before the first call: no thread of the default kind can be made. */
 static void without_threads(void)
 {
@@ -275,6 +294,8 @@ int main(int argc, char **argv)
 	/* Ends with work on the device: no wait. */
 	else if (!strcmp(argv[1], "launches") || !strcmp(argv[1], "no-threads"))
 		launch_many(&n);
+	else if (!strcmp(argv[1], "ahead"))
+		with_a_wrong_time();
 	/* Before any work, waits for a stream that no call created. */
 	else if (!strcmp(argv[1], "idle-stream"))
 		CHECK(hipStreamSynchronize(NULL) == 0);

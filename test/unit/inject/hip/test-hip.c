@@ -164,6 +164,17 @@ TS_TEST(every_kind_of_call)
 	fake_daemon_close(&fake);
 }
 
+/* The shim looks at the clock again after a second. Later times are lost. */
+TS_TEST(times_are_checked)
+{
+	run_to(TS_SESSION_ENDED, "ahead", "0");
+	ts_check_int(n_calls[TS_HIP_CALL_hipLaunchKernel], 4);
+	ts_check_int(fake.n_records[TS_RECORD_KERNEL], 3);
+	for (unsigned i = 0; i < TS_LOSS_COUNT; i++)
+		ts_check_int(fake.lost[i], i == TS_LOSS_BAD_TIME);
+	fake_daemon_close(&fake);
+}
+
 TS_TEST(eight_threads)
 {
 	run("threads", "300");
