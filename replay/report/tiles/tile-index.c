@@ -10,7 +10,7 @@
 
 /* Rows in a cell of the finest level, where the trace is dense. */
 #define ROWS_OF_CELL 256.0
-/* Cells of the finest level; the coarser ones are as many again. Some 8.3 bytes each when packed. */
+/* Cells of the finest level; the coarser ones are as many again. Packed, some 8.3 bytes each. */
 #define MAX_CELLS (UINT64_C(5) << 20)
 /* Cells of all lanes with those between rows, whose tiles cost a pointer each. */
 #define MAX_SPAN (TS_TILE_CELLS * 2097152.0)

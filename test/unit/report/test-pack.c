@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed tiles have the cells that were packed, and a fill that packs has the cells of one that does not. */
+/*
+ * A packed tile has the cells that were packed. A fill that packs has the cells of one that does
+ * not.
+ */
 #include "test/unit/harness.h"
 
 #include "replay/report/tiles/tile-fill.h"
