@@ -84,8 +84,11 @@ export class Studio implements Shell {
 		this.timeline.start();
 		// The first picture comes before the panels' questions.
 		this.whenDrawn(() => {
-			this.tabs.setSide(state.side || 0);
-			this.tabs.open(state.tab || 'summary');
+			// The user may have been faster.
+			if (!this.tabs.current) {
+				this.tabs.setSide(state.side || 0);
+				this.tabs.open(state.tab || 'summary');
+			}
 			this.badge();
 		}, performance.now() + FIRST_MS);
 		if (model.trace.live)
