@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline's requests come first: threads of the whole trace rest, and questions leave readers. */
+/* The timeline comes first: threads of the whole trace rest, and questions leave a reader. */
 #include "test/unit/harness.h"
 
 #include "proto/abi/clock.h"
