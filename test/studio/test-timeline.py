@@ -366,11 +366,12 @@ class Timeline(pages.Case):
     def test_panels_ask_after_the_first_picture(self):
         """Questions about the trace wait for the first picture; a tab that is chosen before it stays."""
         server = self.server('pipeline')
-        for tab in ('summary', 'gaps'):
+        # The address asks for colours by cause as well, which need a question.
+        for tab, fragment in (('summary', ''), ('summary', '&colour=cause'), ('gaps', '')):
             page = self.browser.page(1280, 800)
             self.pages.append((page, server))
             page.ask('Page.addScriptToEvaluateOnNewDocument', source=SLOW_TILES)
-            page.goto(server.address)
+            page.goto(server.address + fragment)
             page.wait('document.querySelector("#tab-gaps")')
             if tab == 'gaps':
                 page.run('document.querySelector("#tab-gaps").click()')

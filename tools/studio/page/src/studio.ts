@@ -55,6 +55,7 @@ export class Studio implements Shell {
 	private found = { of: '', gaps: '', arrows: '' }; // in the view `of`
 	private choices = 0;       // what the user chose last: an earlier answer that comes later chooses nothing
 	private stepping = false;  // a step to another row is on its way
+	private isDrawn = false;   // the first picture is complete
 
 	constructor(readonly model: Model, private readonly token: string, readonly fail: (error: unknown) => void) {
 		const two = model.trace.traces > 1;
@@ -84,6 +85,9 @@ export class Studio implements Shell {
 		this.timeline.start();
 		// The first picture comes before the panels' questions.
 		this.whenDrawn(() => {
+			this.isDrawn = true;
+			if (this.model.colour === 'cause')
+				void this.readGaps();
 			// The user may have been faster.
 			if (!this.tabs.current) {
 				this.tabs.setSide(state.side || 0);
@@ -493,6 +497,8 @@ export class Studio implements Shell {
 
 	/* The gaps of the view, for colours by cause. */
 	private async readGaps(): Promise<void> {
+		if (!this.isDrawn)
+			return;
 		try {
 			await this.gapMarks.read();
 		} catch (error) {
