@@ -4,6 +4,7 @@
 counters with more values than pixels, and rows that start together."""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -30,6 +31,20 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
         session.emit('mark', start_ns=at + 500, name='tie %d' % (i % 3))
     for i in range(2 * values // 3):
         session.emit('counter', start_ns=1000 + i * (at // values), name='loss', value=40 if i >= values // 3 else 20 if i % 2 else 10)
+'''
+
+
+# Two counters with infinite values: one with more values than pixels, which is drawn from tiles, and one with a value each millisecond.
+INFINITE = '''
+import sys, tracesmith
+infinite = float('inf')
+with tracesmith.SBTWriter(sys.argv[1]) as writer:
+    session = writer.session(pid=1, program='p', start_ns=1000)
+    session.emit('kernel', start_ns=1000, end_ns=6001000, op_id=1, device=0, stream=7, context=1, name='long')
+    for i in range(6000):
+        session.emit('counter', start_ns=1000 + i * 1000, name='many', value=10 if i >= 3000 else infinite if i % 2 else 5)
+    for i, value in enumerate((5, infinite, infinite - infinite, 10, -infinite, 10)):
+        session.emit('counter', start_ns=1000 + i * 1000000, name='few', value=value)
 '''
 
 
@@ -61,19 +76,19 @@ class Lanes(pages.Case):
         path = self.trace
         page, server = self.open(path, fragment='&colour=cause')
         lane, trace = self.lane(server, 'stream'), server.get('trace')
-        text = page.wait_text('#search-result', 'in view')
+        text = page.wait_text('#corner', 'gap')
         view = self.settled(page)
         pixel = (view[1] - view[0]) / page.box('#canvas')[2]
         gaps = [gap for gap in self.gaps(path, '--least', '1ns')['longest'] if gap['end_ns'] - gap['start_ns'] >= pixel]
         # The view has a margin that the address has not.
         wide = [gap for gap in gaps if gap['end_ns'] - gap['start_ns'] >= 1.1 * pixel]
         self.assertGreater(len(wide), 300)
-        self.assertTrue(len(wide) <= int(text.split()[0]) <= len(gaps), (len(wide), text, len(gaps)))
+        self.assertTrue(len(wide) <= int(re.search(r'(\d+) gap', text)[1]) <= len(gaps), (len(wide), text, len(gaps)))
         # In a window, a gap that is far down the list. Its strip is low in the lane, that of a row reaches as low.
         gap = gaps[-1]
         begin, end = gap['start_ns'] - trace['origin_ns'], gap['end_ns'] - trace['origin_ns']
         self.show(page, begin - 100000, end + 100000)
-        page.wait_text('#search-result', 'in view')
+        page.wait_text('#corner', 'gap')
         page.wait(IDLE)
         x, _ = self.place(page, server, lane['id'], (begin + end) / 2)
         places = [(x, self.top(page, lane['id']) + y) for y in (16, 6)]
@@ -82,6 +97,23 @@ class Lanes(pages.Case):
         page.run('(e => { e.value = "name"; e.dispatchEvent(new Event("change", {bubbles: true})); })(document.querySelector("#colour"))')
         page.wait(IDLE)
         self.assertEqual(self.colours(page, places), [above, above])
+
+    @THOROUGH
+    def test_gaps_and_arrows_leave_the_result_of_a_search(self):
+        page, _ = self.open(self.trace, fragment='&colour=cause')
+        page.wait_text('#corner', 'gap')
+        page.click('#search')
+        page.type('short')
+        page.key('Enter')
+        result = page.wait_text('#search-result', 'match')
+        x, y, width, height = page.box('#canvas')
+        before = page.wait_text('#corner', 'gap')
+        page.wheel(x + width / 2, y + height / 2, -240)
+        page.wait('(text => text.includes("gap") && text !== %s)(document.querySelector("#corner").innerText)' % json.dumps(before))
+        page.click('#arrows')
+        page.wait_text('#corner', 'arrows')
+        self.assertIn('gap', page.text('#corner'))
+        self.assertEqual(page.text('#search-result'), result)
 
     def test_window_of_gaps(self):
         """`tsctl gaps --from --to` has the gaps of the whole answer that overlap the window, and so has the server."""
@@ -131,6 +163,34 @@ class Lanes(pages.Case):
         # The pointer reads the band.
         page.mouse('mouseMoved', columns[0], height(15))
         self.assertRegex(page.wait_text('#tip', 'values in'), r'10 to 20, [0-9]+ values in')
+
+    @THOROUGH
+    def test_infinite_values_are_drawn(self):
+        """An infinite value reaches the end of the scale, which the finite ones make; a value that is no number changes nothing."""
+        path = os.path.join(self.folder, 'infinite.sbt')
+        result = harness.run([sys.executable, '-c', INFINITE, path], hostile_names.python_environment())
+        self.assertEqual(result.status, 0, result)
+        page, server = self.open(path, size=(1280, 1200))
+        lanes = {lane['name']: lane for lane in server.get('trace')['lanes'] if lane['kind'] == 'counter'}
+        few, many = lanes['few'], lanes['many']
+        found = server.get('rows?lane=%d&from=0&to=%d' % (few['id'], 1 << 60))
+        self.assertEqual(found['value'], [5, 'Infinity', None, 10, '-Infinity', 10])
+        self.settled(page)
+        places = []
+        for lane, times in ((few, [i + 0.5 for i in range(6)]), (many, (1.5, 4.5))):
+            top = self.top(page, lane['id'])
+            for time in times:
+                x, _ = self.place(page, server, lane['id'], time * 1000000)
+                places += [(x, top + 3 + 28 * (1 - part)) for part in (0.25, 0.75)]
+            places.append((x, top + 1))
+        colours = self.colours(page, places)
+        few, many = colours[:13], colours[13:]
+        self.assertEqual([[colour != few[-1] for colour in few[i:i + 2]] for i in range(0, 12, 2)],
+                         [[True, False], [True, True], [True, True], [True, True], [False, False], [True, True]])
+        # 5 or infinite: full up to a half, soft above. Then 10.
+        full, soft, low, high, background = many
+        self.assertEqual(len({full, soft, background}), 3)
+        self.assertEqual({full}, {low, high})
 
     # ---- levels
 

@@ -14,6 +14,17 @@ import studio
 from pages import IDLE, THOROUGH
 
 COUNTERS = [sys.executable, os.path.join(harness.SOURCE, 'test', 'apps', 'counters.py')]
+# Answers about gaps take 1.5 s, as those of a long trace do.
+SLOW_GAPS = '''
+const own = window.fetch;
+window.fetch = async (path, options) => {
+    if (path === '/api/ask' && options.body.includes('"gaps"'))
+        await new Promise((done, fail) => {
+            setTimeout(done, 1500);
+            options.signal?.addEventListener('abort', () => fail(new DOMException('', 'AbortError')));
+        });
+    return own(path, options);
+};'''
 VIEW = '(f => [+f.get("from"), +f.get("to")])(new URLSearchParams(location.hash.slice(1)))'
 
 
@@ -55,11 +66,12 @@ class Live(pages.Case):
         session, = [session for session in json.loads(result.out)['sessions'] if str(session['pid']) in children]
         return session
 
-    def open_session(self):
+    def open_session(self, script=''):
         server = studio.Server(options=('--session', str(self.session()['pid'])), XDG_RUNTIME_DIR=self.folder)
         self.addCleanup(server.close)
         page = self.browser.page(1280, 800)
         self.pages.append((page, server))
+        page.ask('Page.addScriptToEvaluateOnNewDocument', source=script)
         page.goto(server.address)
         page.wait(IDLE)
         page.wait('document.querySelector("#tab-live")')
@@ -94,6 +106,29 @@ class Live(pages.Case):
         self.check_sizes(page, 'live-ended', controls)
         page.resize(390, 844, mobile=True)
         page.wait('(r => r.left >= 0 && r.right <= 390)(document.querySelector("#tab-live").getBoundingClientRect())')
+
+    @THOROUGH
+    def test_colours_by_cause_come_while_it_scrolls(self):
+        """An answer about gaps that takes longer than the trace needs to grow is waited for."""
+        self.tell('step', '20')
+        page, _ = self.open_session(SLOW_GAPS)
+        self.tab(page, 'live')
+        # The view is several seconds long, so that an answer is about much of it when it comes.
+        end = time.monotonic() + harness.SECONDS
+        while not page.run('(n => n && +n.dataset.value > 6e9)(document.querySelector("#live-state .num"))'):
+            self.assertLess(time.monotonic(), end)
+            self.tell('step', '3')
+            time.sleep(0.2)
+        page.click('#show-all')
+        page.run('''window.__gaps = [];
+            new MutationObserver(() => (text => text.includes('gap') && window.__gaps.push(text))(document.querySelector('#corner').innerText))
+                .observe(document.querySelector('#corner'), {childList: true, characterData: true, subtree: true});''')
+        page.run('(e => { e.value = "cause"; e.dispatchEvent(new Event("change", {bubbles: true})); })(document.querySelector("#colour"))')
+        end = time.monotonic() + harness.SECONDS
+        while page.run('window.__gaps.length') < 2:
+            self.assertLess(time.monotonic(), end, page.text('#corner'))
+            self.tell('step', '3')
+            time.sleep(0.1)
 
     def test_stop_start_capture_and_scroll(self):
         self.tell('step', '20')

@@ -477,7 +477,7 @@ class Panels(pages.Case):
             self.show(page, max(0, begin - length), max(arrow['to_ns'], launch['to_ns']) + length)
             before = self.picture(page)
             page.click('#arrows')
-            page.wait_text('#search-result', 'arrows')
+            page.wait_text('#corner', 'arrows')
             # The pointer's own highlight is in both pictures or far away: places are ends of arrows alone.
             changed = self.drawn(page, server, [arrow, launch], before)
             self.assertTrue(all(changed), (arrow, launch, changed))

@@ -41,6 +41,18 @@ for i in range(9001):
     assert not cuda.cuMemcpyHtoD_v2(memory, host, ctypes.c_size_t(16))
 '''
 
+# The first answer with cells takes 0.7 s. Keeps when it came, and when questions were asked.
+SLOW_TILES = '''
+window.__asked = [];
+const own = window.fetch;
+window.fetch = async (path, options) => {
+    if (path === '/api/ask')
+        window.__asked.push(performance.now());
+    if (path.startsWith('/api/tiles') && !window.__tiles)
+        await new Promise(done => setTimeout(() => { window.__tiles = performance.now(); done(); }, 700));
+    return own(path, options);
+};'''
+
 
 class Timeline(pages.Case):
     def view(self, page):
@@ -349,6 +361,27 @@ class Timeline(pages.Case):
         page.run('document.querySelector("#canvas").focus()')
         page.key('ArrowLeft')
         page.wait('+new URLSearchParams(location.hash.slice(1)).get("row") === %d' % rows['start'][-2])
+
+    @THOROUGH
+    def test_panels_ask_after_the_first_picture(self):
+        """Questions about the trace wait for the first picture; a tab that is chosen before it stays."""
+        server = self.server('pipeline')
+        # The address asks for colours by cause as well, which need a question.
+        for tab, fragment in (('summary', ''), ('summary', '&colour=cause'), ('gaps', '')):
+            page = self.browser.page(1280, 800)
+            self.pages.append((page, server))
+            page.ask('Page.addScriptToEvaluateOnNewDocument', source=SLOW_TILES)
+            page.goto(server.address + fragment)
+            page.wait('document.querySelector("#tab-gaps")')
+            if tab == 'gaps':
+                page.run('document.querySelector("#tab-gaps").click()')
+            page.wait('window.__asked.length', harness.SECONDS)
+            page.wait(IDLE)
+            page.run('new Promise(done => setTimeout(done, 300))')
+            self.assertEqual(page.attribute('#tab-' + tab, 'aria-selected'), 'true')
+            if tab == 'summary':
+                drawn, asked = page.run('[window.__tiles, window.__asked[0]]')
+                self.assertGreater(asked, drawn)
 
     @THOROUGH
     def test_arrows_that_are_switched_off_stay_off(self):

@@ -102,14 +102,91 @@ static uint32_t largest(const struct ts_tile_sums *sums)
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
+#define TILE_BYTES (TS_TILE_CELLS * sizeof(struct ts_tile_cell))
+
+static void forget_bytes(struct ts_tile_fill *fill, uint64_t n_bytes)
+{
+	if (fill->n_bytes)
+		__atomic_sub_fetch(fill->n_bytes, n_bytes, __ATOMIC_RELAXED);
+}
+
 static struct ts_tile_cell *new_tile(struct ts_tile_fill *fill)
 {
-	const uint64_t bytes = TS_TILE_CELLS * sizeof(struct ts_tile_cell);
-
 	if (fill->n_bytes &&
-	    __atomic_add_fetch(fill->n_bytes, bytes, __ATOMIC_RELAXED) > fill->max_bytes)
+	    __atomic_add_fetch(fill->n_bytes, TILE_BYTES, __ATOMIC_RELAXED) > fill->max_bytes)
 		return NULL;
-	return calloc(1, bytes);
+	return calloc(1, TILE_BYTES);
+}
+
+/* Returns the packed tile, or NULL. */
+static struct ts_tile_packed *packed_of(union ts_tile_slot slot)
+{
+	return slot.address & 1 ? (struct ts_tile_packed *)(slot.address - 1) : NULL;
+}
+
+static uint64_t slot_bytes(union ts_tile_slot slot)
+{
+	const struct ts_tile_packed *packed = packed_of(slot);
+
+	return packed ? ts_tile_packed_bytes(packed) : slot.cells ? TILE_BYTES : 0;
+}
+
+static void free_slot(union ts_tile_slot slot)
+{
+	free(packed_of(slot) ? (void *)packed_of(slot) : slot.cells);
+}
+
+/* Packs the tile, if it fits. */
+static void pack(struct ts_tile_fill *fill, union ts_tile_slot *slot)
+{
+	struct ts_tile_packed *packed =
+		slot->cells && !packed_of(*slot) ? ts_tile_pack(slot->cells) : NULL;
+
+	if (!packed)
+		return;
+	forget_bytes(fill, TILE_BYTES - ts_tile_packed_bytes(packed));
+	free(slot->cells);
+	slot->address = (uintptr_t)packed | 1;
+}
+
+/* Makes the tile's cells writable. Returns 0 or -ENOMEM. */
+static int open_tile(struct ts_tile_fill *fill, union ts_tile_slot *slot)
+{
+	struct ts_tile_packed *packed = packed_of(*slot);
+	struct ts_tile_cell *cells;
+
+	if (slot->cells && !packed)
+		return 0;
+	cells = new_tile(fill);
+	if (!cells)
+		return -ENOMEM;
+	if (packed) {
+		ts_tile_unpack(packed, cells);
+		forget_bytes(fill, ts_tile_packed_bytes(packed));
+		free(packed);
+	}
+	slot->cells = cells;
+	return 0;
+}
+
+/*
+ * Packs the tiles of each level that end before a cell of the finest one, and before all cells
+ * whose shares are being summed: no later row adds to them.
+ */
+static void pack_before(struct ts_tile_fill *fill, uint64_t cell)
+{
+	for (unsigned i = 0; i < fill->n_levels; i++, cell /= 2) {
+		struct ts_tile_level *level = &fill->levels[i];
+		uint64_t until;
+
+		if (level->sums.n && level->cell < cell)
+			cell = level->cell;
+		until = cell / TS_TILE_CELLS;
+		until = until > level->first ? until - level->first : 0;
+		until = until < level->n_tiles ? until : level->n_tiles;
+		for (; level->n_packed < until; level->n_packed++)
+			pack(fill, &level->tiles[level->n_packed]);
+	}
 }
 
 /* Returns a cell, or NULL if it lies outside; -ENOMEM in *r. */
@@ -120,14 +197,8 @@ static struct ts_tile_cell *cell_at(struct ts_tile_fill *fill, struct ts_tile_le
 
 	if (cell / TS_TILE_CELLS < level->first || tile >= level->n_tiles)
 		return NULL;
-	if (!level->tiles[tile]) {
-		level->tiles[tile] = new_tile(fill);
-		if (!level->tiles[tile]) {
-			*r = -ENOMEM;
-			return NULL;
-		}
-	}
-	return &level->tiles[tile][cell % TS_TILE_CELLS];
+	*r = open_tile(fill, &level->tiles[tile]);
+	return *r ? NULL : &level->tiles[tile].cells[cell % TS_TILE_CELLS];
 }
 
 uint32_t ts_tile_millionths(uint64_t ns, uint32_t level)
@@ -284,6 +355,9 @@ static int count_row(struct ts_tile_fill *fill, uint64_t start_ns)
 
 	if (cell != fill->count_cell || fill->n_count == UINT32_MAX)
 		r = flush_count(fill);
+	/* The time of the row before is not added yet. */
+	if (fill->packs && cell / TS_TILE_CELLS != fill->count_cell / TS_TILE_CELLS)
+		pack_before(fill, fill->count_cell);
 	fill->count_cell = cell;
 	fill->n_count++;
 	fill->n_rows++;
@@ -352,6 +426,8 @@ int ts_tile_fill_finish(struct ts_tile_fill *fill)
 	r = r ? r : flush_count(fill);
 	for (unsigned i = 0; !r && i < fill->n_levels; i++)
 		r = close_cell(fill, i);
+	if (!r && fill->packs)
+		pack_before(fill, UINT64_MAX);
 	return r;
 }
 
@@ -382,7 +458,7 @@ int ts_tile_fill_init(struct ts_tile_fill *fill, uint32_t kind, uint32_t level, 
 static void free_level(struct ts_tile_level *level)
 {
 	for (uint64_t tile = 0; level->tiles && tile < level->n_tiles; tile++)
-		free(level->tiles[tile]);
+		free_slot(level->tiles[tile]);
 	free(level->tiles);
 	free(level->sums.keys);
 	free(level->sums.sums);
@@ -392,22 +468,19 @@ static void free_level(struct ts_tile_level *level)
 int ts_tile_fill_coarsen(struct ts_tile_fill *fill)
 {
 	struct ts_tile_level *finest = &fill->levels[0];
-	uint64_t n_freed = 0;
+	uint64_t n_bytes = 0;
 	int r = flush_count(fill);
 
 	r = r ? r : close_cell(fill, 0);
 	if (r || fill->n_levels == 1)
 		return r;
 	for (uint64_t tile = 0; tile < finest->n_tiles; tile++)
-		n_freed += finest->tiles[tile] != NULL;
+		n_bytes += slot_bytes(finest->tiles[tile]);
 	free_level(finest);
 	fill->n_levels--;
 	memmove(&fill->levels[0], &fill->levels[1], fill->n_levels * sizeof(*fill->levels));
 	fill->count_cell /= 2;
-	if (fill->n_bytes)
-		__atomic_sub_fetch(fill->n_bytes,
-				   n_freed * TS_TILE_CELLS * sizeof(struct ts_tile_cell),
-				   __ATOMIC_RELAXED);
+	forget_bytes(fill, n_bytes);
 	return 0;
 }
 
@@ -420,15 +493,30 @@ void ts_tile_fill_deinit(struct ts_tile_fill *fill)
 	*fill = (struct ts_tile_fill){0};
 }
 
+bool ts_tile_level_copy(const struct ts_tile_level *level, uint64_t tile,
+			struct ts_tile_cell *ret_cells)
+{
+	union ts_tile_slot slot = level->tiles[tile];
+
+	if (!slot.cells)
+		return false;
+	if (packed_of(slot))
+		ts_tile_unpack(packed_of(slot), ret_cells);
+	else
+		memcpy(ret_cells, slot.cells, TILE_BYTES);
+	return true;
+}
+
 /* Writes the only cell of a level above the coarsest one of the index. */
 static void copy_top(const struct ts_tile_fill *fill, const struct ts_tiles_view *view,
 		     struct ts_tile_cell *cells)
 {
 	const struct ts_tile_level *top = &fill->levels[fill->n_levels - 1];
+	struct ts_tile_cell tile[TS_TILE_CELLS];
 
-	if (view->first || !top->tiles[0])
+	if (view->first || !ts_tile_level_copy(top, 0, tile))
 		return;
-	cells[0] = top->tiles[0][0];
+	cells[0] = tile[0];
 	if (fill->has_values)
 		return;
 	cells[0].share = ts_tile_millionths(fill->total_ns, view->level);
@@ -446,7 +534,5 @@ void ts_tile_fill_copy(const struct ts_tile_fill *fill, const struct ts_tiles_vi
 	}
 	level = &fill->levels[view->level - fill->levels[0].level];
 	for (uint64_t i = 0; i < view->n_tiles && view->first + i < level->n_tiles; i++)
-		if (level->tiles[view->first + i])
-			memcpy(&cells[i * TS_TILE_CELLS], level->tiles[view->first + i],
-			       TS_TILE_CELLS * sizeof(*cells));
+		ts_tile_level_copy(level, view->first + i, &cells[i * TS_TILE_CELLS]);
 }

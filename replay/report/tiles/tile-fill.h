@@ -19,12 +19,22 @@ struct ts_tile_sums {
 	uint32_t n, n_slots;
 };
 
-/* Cells of a level, in tiles. A tile without rows is NULL. */
+/*
+ * The cells of a tile, or the tile in packed form (tile-pack.c). A packed one has an odd address.
+ * NULL: the tile has no rows.
+ */
+union ts_tile_slot {
+	struct ts_tile_cell *cells;
+	uintptr_t address;
+};
+
+/* Cells of a level, in tiles. */
 struct ts_tile_level {
 	uint32_t level;
 	uint64_t first; /* number of the first tile */
 	uint64_t n_tiles;
-	struct ts_tile_cell **tiles;
+	union ts_tile_slot *tiles;
+	uint64_t n_packed; /* tiles that are complete, and packed if they fit */
 	/* The cell whose shares are being summed; later cells are empty. */
 	uint64_t cell;
 	uint64_t sum_ns;
@@ -69,6 +79,7 @@ struct ts_tile_fill {
 	struct ts_tile_nest nest;
 	/* After the end: the sum of the whole lane, and of the key with the largest one. */
 	uint64_t total_ns, total_key_ns;
+	bool packs; /* complete tiles are packed */
 	/* Memory of the tiles of several fills, and its limit; NULL: none. Atomic. */
 	uint64_t *n_bytes;
 	uint64_t max_bytes;
@@ -93,9 +104,19 @@ int ts_tile_fill_finish(struct ts_tile_fill *fill);
 /* Gives up the finest level, unless it is the only one. Rows may follow. Returns 0 or -ENOMEM. */
 int ts_tile_fill_coarsen(struct ts_tile_fill *fill);
 
+/* Copies a tile of the level to TS_TILE_CELLS cells. Returns false if it has no rows. */
+bool ts_tile_level_copy(const struct ts_tile_level *level, uint64_t tile,
+			struct ts_tile_cell *ret_cells);
 /* Copies the tiles of a view, whose level is that of the finest cells or coarser. */
 void ts_tile_fill_copy(const struct ts_tile_fill *fill, const struct ts_tiles_view *view,
 		       struct ts_tile_cell *cells);
+
+/* tile-pack.c */
+struct ts_tile_packed;
+/* Returns a copy that takes half of the memory, for free(). NULL: it does not fit, or no memory. */
+struct ts_tile_packed *ts_tile_pack(const struct ts_tile_cell *cells);
+void ts_tile_unpack(const struct ts_tile_packed *packed, struct ts_tile_cell *ret_cells);
+uint64_t ts_tile_packed_bytes(const struct ts_tile_packed *packed);
 
 /* Returns a part of a cell in millionths, rounded down. */
 uint32_t ts_tile_millionths(uint64_t ns, uint32_t level);

@@ -10,12 +10,14 @@
 
 /* Rows in a cell of the finest level, where the trace is dense. */
 #define ROWS_OF_CELL 256.0
-/* Cells of the finest level; the coarser ones are as many again. 16 bytes each. */
+/* Cells of the finest level; the coarser ones are as many again. Packed, some 8.3 bytes each. */
 #define MAX_CELLS (UINT64_C(5) << 20)
 /* Cells of all lanes with those between rows, whose tiles cost a pointer each. */
 #define MAX_SPAN (TS_TILE_CELLS * 2097152.0)
 /* Until the index is there, views of fewer rows are read from the blocks. */
 #define MAX_DIRECT_ROWS (UINT64_C(1) << 19)
+/* Rows that are added at a time: views wait for the lock meanwhile. */
+#define LOCKED_ROWS 4096u
 /* Limit of the memory of all cells, if the estimate of their number was wrong. */
 #define MAX_BYTES (UINT64_C(176) << 20)
 
@@ -116,12 +118,18 @@ struct build {
 static int take(void *data, const struct ts_tile_block *block, uint32_t first, uint32_t n)
 {
 	struct build *build = data;
-	int r;
+	int r = 0;
 
-	pthread_mutex_lock(build->unit->lock);
-	r = ts_tile_spread_add(&build->spread, block, first, n);
-	build->unit->read_ns = block->items[first + n - 1].start_ns;
-	pthread_mutex_unlock(build->unit->lock);
+	while (!r && n) {
+		uint32_t n_now = n < LOCKED_ROWS ? n : LOCKED_ROWS;
+
+		pthread_mutex_lock(build->unit->lock);
+		r = ts_tile_spread_add(&build->spread, block, first, n_now);
+		build->unit->read_ns = block->items[first + n_now - 1].start_ns;
+		pthread_mutex_unlock(build->unit->lock);
+		first += n_now;
+		n -= n_now;
+	}
 	return r;
 }
 
@@ -136,6 +144,7 @@ static int add_fill(struct ts_tiles *tiles, struct ts_tile_lane *lane, struct ts
 	r = ts_tile_fill_init(fill, lane->lane.kind, tiles->index_level, tiles->index_n_levels, 0,
 			      n_tiles);
 	fill->is_nested = ts_tile_is_nested(lane->lane.kind);
+	fill->packs = true;
 	fill->n_bytes = &tiles->n_index_bytes;
 	fill->max_bytes = MAX_BYTES;
 	*ret = fill;

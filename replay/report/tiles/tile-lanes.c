@@ -538,6 +538,15 @@ static int add_part(struct ts_tiles *tiles, const struct ts_sbt_block *block,
 	return 0;
 }
 
+static int by_block(const void *left, const void *right)
+{
+	const struct ts_tile_part *a = left, *b = right;
+
+	if (a->block != b->block)
+		return a->block < b->block ? -1 : 1;
+	return (a->lane > b->lane) - (a->lane < b->lane);
+}
+
 /* Lists the places of all blocks of lanes, by block, and the blocks of the units. */
 static int see_blocks(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		      const struct ts_sbt_places *places, struct ts_map *units, struct seen *seen)
@@ -628,6 +637,9 @@ static int init_units(struct ts_tiles *tiles, struct ts_sbt_reader *reader)
 		struct ts_tile_unit *unit = &tiles->units[i];
 
 		qsort_r(unit->blocks, unit->n_blocks, sizeof(uint32_t), by_earliest, reader);
+		/* Those of blocks without summaries were added last. */
+		if (unit->n_parts)
+			qsort(unit->parts, unit->n_parts, sizeof(*unit->parts), by_block);
 		unit->lock = malloc(sizeof(*unit->lock));
 		if (!unit->lock)
 			return -ENOMEM;

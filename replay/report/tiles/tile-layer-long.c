@@ -218,9 +218,10 @@ static void copy_parts(const struct ts_tile_fill *fill, const struct ts_tiles_vi
 		uint64_t part = (first + i) & ((UINT64_C(1) << apart) - 1);
 		const struct ts_tile_cell *from;
 
-		if (tile >= level->n_tiles || !level->tiles[tile])
+		/* The tiles of layers are not packed. */
+		if (tile >= level->n_tiles || !level->tiles[tile].cells)
 			continue;
-		from = &level->tiles[tile][cell % TS_TILE_CELLS];
+		from = &level->tiles[tile].cells[cell % TS_TILE_CELLS];
 		cells[i] = *from;
 		/* The parts add up to the rows of the whole. */
 		cells[i].count = apart < 32 ? (uint32_t)(((part + 1) * from->count >> apart) -

@@ -31,6 +31,61 @@ static uint64_t since(const struct ts_tiles *tiles, uint64_t ns)
 	return ns > tiles->origin_ns ? ns - tiles->origin_ns : 0;
 }
 
+/* Returns the first part of a block, or the place where it would be. */
+static size_t find_part(const struct ts_tile_unit *unit, uint32_t block)
+{
+	size_t low = 0, high = unit->n_parts;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (unit->parts[middle].block < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_lane_wanted(const struct merge *merge, uint32_t lane)
+{
+	return lane != TS_TILE_NO_LANE && merge->options->lanes[lane];
+}
+
+static bool is_part_wanted(const struct merge *merge, const struct ts_tile_part *part,
+			   uint32_t type)
+{
+	const struct ts_tile_lane *of = &merge->tiles->lanes[part->lane];
+
+	if (is_lane_wanted(merge, part->lane))
+		return true;
+	if (of->lane.kind != TS_LANE_STREAM)
+		return false;
+	if (is_lane_wanted(merge, of->device_lane) ||
+	    (type == TS_ROW_KERNEL && is_lane_wanted(merge, of->compute_lane)))
+		return true;
+	for (unsigned i = 0; type == TS_ROW_MEMCPY && i < TS_LANE_DIRECTIONS; i++)
+		if (is_lane_wanted(merge, of->copy_lanes[i]))
+			return true;
+	return false;
+}
+
+/* Returns false if the block has no rows of wanted lanes. */
+static bool is_wanted(const struct merge *merge, uint32_t number, uint32_t type)
+{
+	const struct ts_tile_unit *unit = merge->options->unit;
+	size_t first, i;
+
+	if (!merge->options->lanes)
+		return true;
+	first = find_part(unit, number);
+	for (i = first; i < unit->n_parts && unit->parts[i].block == number; i++)
+		if (is_part_wanted(merge, &unit->parts[i], type))
+			return true;
+	/* The lanes of some blocks are unknown: those of counters, and damaged ones. */
+	return i == first;
+}
+
 /* Moves `next` to a block of the window. Returns false if there is none. */
 static bool find_next(struct merge *merge)
 {
@@ -42,7 +97,8 @@ static bool find_next(struct merge *merge)
 
 		if (since(merge->tiles, block->earliest_ns) >= merge->options->to_ns)
 			return false;
-		if (since(merge->tiles, block->latest_ns) >= merge->options->from_ns)
+		if (since(merge->tiles, block->latest_ns) >= merge->options->from_ns &&
+		    is_wanted(merge, unit->blocks[merge->next], block->type))
 			return true;
 	}
 	return false;

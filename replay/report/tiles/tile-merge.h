@@ -11,6 +11,8 @@ struct ts_tile_merge_options {
 	const struct ts_tile_unit *unit;
 	/* Rows that touch [from_ns, to_ns) from the origin, and instants in it. */
 	uint64_t from_ns, to_ns;
+	/* A byte for each lane: 1: its rows are wanted. NULL: all. Other rows may come, too. */
+	const uint8_t *lanes;
 	bool keep;			  /* keep decoded blocks in the cache */
 	bool (*is_cancelled)(void *data); /* may be NULL; called for each block */
 	void *cancel_data;

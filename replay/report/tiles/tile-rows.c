@@ -123,6 +123,7 @@ int ts_tiles_rows(struct ts_tiles *tiles, struct ts_sbt_reader *reader, uint32_t
 		  uint64_t from_ns, uint64_t to_ns, size_t limit, bool (*is_cancelled)(void *data),
 		  void *data, struct ts_tile_rows *ret_rows)
 {
+	ts_cleanup(ts_freep) uint8_t *lanes = NULL;
 	struct ts_tile_rows rows = {0};
 	struct listing listing = {.tiles = tiles,
 				  .lane = lane - 1,
@@ -141,6 +142,11 @@ int ts_tiles_rows(struct ts_tiles *tiles, struct ts_sbt_reader *reader, uint32_t
 
 	if (!lane || lane > tiles->n_lanes)
 		return TS_TILES_E_LANE;
+	lanes = calloc(tiles->n_lanes, 1);
+	if (!lanes)
+		return -ENOMEM;
+	lanes[lane - 1] = 1;
+	options.lanes = lanes;
 	if (tiles->lanes[lane - 1].unit != TS_TILE_NO_LANE) {
 		options.unit = &tiles->units[tiles->lanes[lane - 1].unit];
 		r = ts_tile_merge(tiles, reader, &options, &rows.is_damaged);

@@ -120,9 +120,7 @@ void ts_tile_fills_copy(const struct ts_tile_fills *fills, const struct ts_tiles
 		const struct ts_tile_fill *fill = fills->at[view->lanes[i] - 1];
 
 		for (uint32_t tile = 0; fill && tile < view->n_tiles; tile++)
-			if (fill->levels[0].tiles[tile])
-				memcpy(&cells[tile * TS_TILE_CELLS], fill->levels[0].tiles[tile],
-				       TS_TILE_CELLS * sizeof(*cells));
+			ts_tile_level_copy(&fill->levels[0], tile, &cells[tile * TS_TILE_CELLS]);
 	}
 }
 

@@ -59,7 +59,7 @@ struct ts_tile_unit {
 	uint32_t *blocks;    /* numbers of blocks, by earliest start */
 	size_t n_blocks, capacity;
 	uint64_t n_rows;
-	struct ts_tile_part *parts; /* in the order of the blocks' numbers */
+	struct ts_tile_part *parts; /* by the block's number */
 	size_t n_parts, parts_capacity;
 	/* Guards the members below, and the index of the unit's lanes. */
 	pthread_mutex_t *lock;

@@ -108,20 +108,27 @@ static int fill_unit(struct ts_tiles *tiles, struct ts_sbt_reader *reader,
 		     const struct ts_tiles_view *view, uint32_t unit, struct ts_tile_fills *fills,
 		     bool *is_damaged)
 {
+	ts_cleanup(ts_freep) uint8_t *lanes = calloc(tiles->n_lanes + 1, 1);
 	struct ts_tile_spread spread = {.tiles = tiles, .fills = fills->at};
 	uint64_t width_ns = (uint64_t)TS_TILE_CELLS << view->level;
 	struct ts_tile_merge_options options = {
 		.unit = &tiles->units[unit],
 		.from_ns = view->first * width_ns,
 		.to_ns = (view->first + view->n_tiles) * width_ns,
+		.lanes = lanes,
 		.keep = true,
 		.is_cancelled = view->is_cancelled,
 		.cancel_data = view->data,
 		.take = take,
 		.data = &spread,
 	};
-	int r = ts_tile_merge(tiles, reader, &options, is_damaged);
+	int r;
 
+	if (!lanes)
+		return -ENOMEM;
+	for (size_t i = 0; i < tiles->n_lanes; i++)
+		lanes[i] = fills->at[i] != NULL;
+	r = ts_tile_merge(tiles, reader, &options, is_damaged);
 	for (size_t i = 0; !r && i < tiles->n_lanes; i++)
 		if (fills->at[i] && tiles->lanes[i].unit == unit)
 			r = ts_tile_fill_finish(fills->at[i]);

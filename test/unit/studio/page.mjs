@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 
 const page = await import(pathToFileURL(process.argv[2]).href);
-const { colours, flame, fragment, frames, json, names, parameters, tile, time } = page;
+const { colours, flame, fragment, frames, json, names, parameters, scale, tile, time } = page;
 const tests = {};
 
 function makeAnswer(lanes, n, level, first, flags, cells) {
@@ -377,29 +377,122 @@ tests['no gap of a view is forgotten'] = async () => {
 	};
 	const model = { view: { from: 0, to: 800000, nsPerPixel: 1 }, trace: { traces: 1 }, offsetOfTrace: () => 0, offsetOf: () => 0, api: { ask },
 		findLane: () => ({ id: 3 }), relative: (ns) => ns, emit: () => {}, gaps: [] };
-	const marks = new page.GapMarks(model);
-	assert.equal(await marks.read(), 80000);
-	assert.equal(await marks.read(), undefined);
+	let counted;
+	const marks = new page.GapMarks(model, (n) => {
+		counted = n;
+	});
+	const read = async () => {
+		[counted, asked] = [undefined, 0];
+		await marks.read();
+		return counted;
+	};
+	assert.equal(await read(), 80000);
+	assert.equal(await read(), 80000);
+	assert.equal(asked, 0);
 	Object.assign(model.view, { from: 800000, to: 1600000 });
-	assert.equal(await marks.read(), 80000);
+	assert.equal(await read(), 80000);
 	// Those of earlier views are kept as long as they are few.
 	Object.assign(model.view, { from: 1600000, to: 1601000 });
-	assert.equal(await marks.read(), 100);
+	assert.equal(await read(), 100);
 	assert.equal(model.gaps.length, 100);
 	// If the trace grows while gaps are read, they are asked for again.
 	Object.assign(model.view, { from: 1602000, to: 1603000 });
 	model.api.ask = (...question) => (marks.forget(), ask(...question));
-	assert.equal(await marks.read(), 100);
+	assert.equal(await read(), 100);
 	model.api.ask = ask;
-	assert.equal(await marks.read(), 100);
-	assert.equal(await marks.read(), undefined);
+	assert.equal(await read(), 100);
+	assert.equal(asked, 1);
+	assert.equal(await read(), 100);
+	assert.equal(asked, 0);
 	// A view with more of them lacks some, and is not asked for again.
 	Object.assign(model.view, { from: 0, to: 3000000 });
-	asked = 0;
-	assert.ok(await marks.read() > 50000);
+	assert.ok(await read() > 50000);
 	assert.equal(asked, 64);
-	assert.equal(await marks.read(), undefined);
-	assert.equal(asked, 64);
+	assert.ok(await read() > 50000);
+	assert.equal(asked, 0);
+};
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/* A model whose questions about gaps take 60 ms. */
+function slowGaps() {
+	const questions = [];
+	const ask = async (question, options, trace, signal) => {
+		const own = { from: options.from.ns, to: options.to.ns, aborted: false };
+		questions.push(own);
+		await new Promise((resolve, reject) => {
+			setTimeout(resolve, 60);
+			signal.addEventListener('abort', () => {
+				own.aborted = true;
+				reject(new DOMException('', 'AbortError'));
+			});
+		});
+		return { gaps: 1, longest: [{ start_ns: own.to - 10, end_ns: own.to - 5, parts: [{ cause: 'host' }] }] };
+	};
+	const model = { view: { from: 0, to: 1000, nsPerPixel: 1 }, trace: { traces: 1 }, offsetOfTrace: () => 0, offsetOf: () => 0, api: { ask },
+		findLane: () => ({ id: 3 }), relative: (ns) => ns, emit: () => {}, gaps: [] };
+	return { model, questions, marks: new page.GapMarks(model, () => {}) };
+}
+
+const ignoreAbort = (error) => assert.equal(error.name, 'AbortError');
+
+tests['the gaps of a trace that is followed come, though an answer takes longer than a step'] = async () => {
+	const { model, questions, marks } = slowGaps();
+	for (let i = 0; i < 30; i++) {
+		Object.assign(model.view, { from: model.view.from + 10, to: model.view.to + 10, nsPerPixel: 1 + 1e-9 * (i % 2) });
+		marks.forget();
+		marks.moved();
+		marks.read().catch(ignoreAbort);
+		await pause(20);
+	}
+	assert.deepEqual(questions.filter((one) => one.aborted), []);
+	// The next question is about the view as it is then, and comes after a pause.
+	assert.ok(questions.length >= 2 && questions.length <= 4, questions.length);
+	assert.ok(questions[1].to > questions[0].to);
+	assert.ok(model.gaps.length >= questions.length - 1);
+	marks.stop();
+};
+
+tests['a question about gaps ends when the view is elsewhere'] = async () => {
+	const { model, questions, marks } = slowGaps();
+	const first = marks.read().catch(ignoreAbort);
+	Object.assign(model.view, { from: 100, to: 1100 });
+	marks.moved();
+	assert.equal(questions[0].aborted, false);
+	Object.assign(model.view, { from: 5000, to: 6000 });
+	marks.moved();
+	assert.equal(questions[0].aborted, true);
+	assert.equal(marks.busy, false);
+	await first;
+	const second = marks.read();
+	Object.assign(model.view, { from: 0, to: 20000, nsPerPixel: 20 });
+	const third = marks.read();
+	await assert.rejects(second, { name: 'AbortError' });
+	await third;
+	assert.deepEqual(questions.map((one) => [one.from, one.to, one.aborted]), [[0, 1000, true], [5000, 6000, true], [0, 20000, false]]);
+	// A view that moves on a little is asked for after the answer, and without a pause if the trace does not grow.
+	Object.assign(model.view, { from: 30000, to: 31000, nsPerPixel: 1 });
+	const fourth = marks.read();
+	Object.assign(model.view, { from: 30100, to: 31100 });
+	await marks.read();
+	await fourth;
+	assert.deepEqual(questions.slice(3).map((one) => [one.from, one.to, one.aborted]), [[30000, 31000, false], [30100, 31100, false]]);
+};
+
+tests['the scale of a counter has room for infinite values'] = () => {
+	const parts = (values) => {
+		const own = new scale.Scale();
+		values.forEach((value) => own.add(value));
+		return values.map((value) => own.part(value));
+	};
+	assert.deepEqual(parts([0, 10, 40]), [0, 0.25, 1]);
+	assert.deepEqual(parts([-10, 10]), [0, 1]);
+	assert.deepEqual(parts([5, Infinity, 10]), [0.5, 1, 1]);
+	assert.deepEqual(parts([-Infinity, 5, 10, Infinity]), [0, 0.5, 1, 1]);
+	assert.deepEqual(parts([Infinity, 0]), [1, 0]);
+	assert.deepEqual(parts([-1e308, 0, 1e308]), [0, 0.5, 1]);
+	assert.deepEqual(parts([0]), [0]);
+	assert.deepEqual(parts([NaN, 1, 2]), [0, 0.5, 1]);
 };
 
 tests['zoom keeps the time under the pointer'] = () => {

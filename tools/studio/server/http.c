@@ -12,13 +12,16 @@
 #include "tools/studio/server/http.h"
 
 #include "proto/abi/base.h"
+#include "proto/abi/clock.h"
 #include "tools/studio/server/parameters.h"
 #include "tools/studio/server/studio-page.h"
 #include "tools/studio/server/studio-peer.h"
 #include "tools/studio/server/studio-watch.h"
 
+#include <malloc.h>
 #include <microhttpd.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #define MAX_BODY_BYTES ((size_t)1 << 20)
 /*
@@ -29,6 +32,9 @@
 #define MAX_CONNECTIONS	 256u
 #define KEPT_CONNECTIONS 32u
 #define TIMEOUT_S	 30u
+#define QUESTION_NICE	 5
+/* A question that takes longer gives its memory back to the system. */
+#define LONG_NS UINT64_C(100000000)
 /* Memory for the header of a request. */
 #define MEMORY_BYTES ((size_t)32 << 10)
 
@@ -45,19 +51,33 @@ struct state {
 	bool is_too_long;
 };
 
-static const struct {
+enum kind {
+	SMALL,	  /* few bytes of the trace */
+	PICTURE,  /* the timeline draws the answer */
+	QUESTION, /* may read all of the trace */
+};
+
+static const struct request {
 	const char *name;
 	bool is_post;
+	enum kind kind;
 	int (*run)(struct ts_studio_call *call);
 } requests[] = {
-	{"trace", false, ts_request_trace},	{"tiles", false, ts_request_tiles},
-	{"names", false, ts_request_names},	{"rows", false, ts_request_rows},
-	{"row", false, ts_request_row},		{"ask", true, ts_request_ask},
-	{"flame", false, ts_request_flame},	{"search", false, ts_request_search},
-	{"arrows", false, ts_request_arrows},	{"slack", false, ts_request_slack},
-	{"what-if", true, ts_request_what_if},	{"what-if", false, ts_request_what_if_progress},
-	{"live", false, ts_request_live},	{"live", true, ts_request_control},
-	{"content", false, ts_request_content},
+	{"trace", false, PICTURE, ts_request_trace},
+	{"tiles", false, PICTURE, ts_request_tiles},
+	{"names", false, PICTURE, ts_request_names},
+	{"rows", false, PICTURE, ts_request_rows},
+	{"row", false, SMALL, ts_request_row},
+	{"ask", true, QUESTION, ts_request_ask},
+	{"flame", false, QUESTION, ts_request_flame},
+	{"search", false, QUESTION, ts_request_search},
+	{"arrows", false, QUESTION, ts_request_arrows},
+	{"slack", false, QUESTION, ts_request_slack},
+	{"what-if", true, QUESTION, ts_request_what_if},
+	{"what-if", false, SMALL, ts_request_what_if_progress},
+	{"live", false, SMALL, ts_request_live},
+	{"live", true, SMALL, ts_request_control},
+	{"content", false, SMALL, ts_request_content},
 };
 
 static const char *const headers[][2] = {
@@ -137,6 +157,7 @@ static enum MHD_Result send_file(struct ts_studio_http *http, struct MHD_Connect
 
 		if (strcmp(file->name, name))
 			continue;
+		ts_studio_pace_load(&http->studio->pace);
 		return send_response(http, connection, 200, file->content_type,
 				     MHD_create_response_from_buffer(file->n_bytes,
 								     (void *)(uintptr_t)file->bytes,
@@ -195,6 +216,47 @@ static bool has_token(const struct ts_studio *studio, struct MHD_Connection *con
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* A question in a thread of its own. */
+struct question {
+	const struct request *request;
+	struct ts_studio_call *call;
+};
+
+static void *run_question(void *data)
+{
+	struct question *question = data;
+	uint64_t start_ns = ts_clock_monotonic_ns();
+
+	(void)setpriority(PRIO_PROCESS, 0, QUESTION_NICE);
+	question->request->run(question->call);
+	/* A long question used much memory, which the system gets back. */
+	if (ts_clock_monotonic_ns() - start_ns > LONG_NS)
+		malloc_trim(0);
+	return NULL;
+}
+
+/*
+ * Runs a request. Questions share the processors with the requests of the timeline, and have a
+ * lower priority. In Linux a thread has its own priority, which it cannot raise again, and the
+ * threads that it starts inherit it: so a question has a thread of its own.
+ */
+static void run_request(const struct request *request, struct ts_studio_call *call)
+{
+	struct question question = {request, call};
+	pthread_t thread;
+
+	call->is_question = request->kind == QUESTION;
+	if (call->is_question && !pthread_create(&thread, NULL, run_question, &question)) {
+		pthread_join(thread, NULL);
+		return;
+	}
+	if (request->kind == PICTURE)
+		ts_studio_pace_begin(&call->studio->pace);
+	request->run(call);
+	if (request->kind == PICTURE)
+		ts_studio_pace_end(&call->studio->pace);
+}
+
 static enum MHD_Result run_call(struct ts_studio_http *http, struct MHD_Connection *connection,
 				size_t request, const struct state *state)
 {
@@ -211,7 +273,7 @@ static enum MHD_Result run_call(struct ts_studio_http *http, struct MHD_Connecti
 	/* The client may be silent as long as the answer takes. */
 	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 	ts_studio_watch_add(http->watch, &call);
-	requests[request].run(&call);
+	run_request(&requests[request], &call);
 	ts_studio_watch_remove(http->watch, &call);
 	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, TIMEOUT_S);
 	ts_call_end_reader(&call);

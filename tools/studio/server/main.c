@@ -104,7 +104,7 @@ static int serve(struct ts_studio *studio, const struct ts_studio_options *asked
 		return TS_EXIT_BAD;
 	r = ts_studio_http_new(studio, fd, &http);
 	for (unsigned i = 0; !r && i < studio->n_traces; i++)
-		ts_studio_trace_build(&studio->traces[i]);
+		ts_studio_trace_build(&studio->traces[i], &studio->pace);
 	if (r) {
 		ts_complain("cannot start the server: %s", strerror(-r));
 		return TS_EXIT_BAD;

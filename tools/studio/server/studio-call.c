@@ -87,7 +87,8 @@ int ts_call_reader(struct ts_studio_call *call, uint64_t trace)
 		return ts_call_fail(call, 404, "there is no second trace");
 	call->trace = &call->studio->traces[trace];
 	call->tiles = ts_studio_tiles_get(call->trace);
-	call->reader = ts_studio_reader_get(call->trace, ts_call_is_cancelled, call);
+	call->reader =
+		ts_studio_reader_get(call->trace, call->is_question, ts_call_is_cancelled, call);
 	if (!call->reader)
 		return ts_call_fail(call, 500, "the trace cannot be opened");
 	call->session = call->reader->source.session;

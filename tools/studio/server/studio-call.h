@@ -15,6 +15,7 @@ struct ts_studio_call {
 	int socket;	  /* of the client */
 	const char *body; /* of a POST, with an end; "" otherwise */
 	size_t n_body;
+	bool is_question; /* about the trace: it may take long */
 	/* The answer. */
 	unsigned status;	  /* of HTTP */
 	const char *content_type; /* a constant */

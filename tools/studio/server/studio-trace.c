@@ -7,6 +7,7 @@
 #include "tools/studio/server/studio-daemon.h"
 #include "tools/tsctl/tsctl.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -62,7 +63,8 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
 		ts_no_memory();
 	tiles->refs = 1;
 	*trace = (struct ts_studio_trace){.file = file, .session = session};
-	if (pthread_mutex_init(&trace->lock, NULL) || ts_studio_wait_init(&trace->is_free))
+	if (pthread_mutex_init(&trace->lock, NULL) || pthread_mutex_init(&trace->opening, NULL) ||
+	    ts_studio_wait_init(&trace->is_free))
 		ts_no_memory();
 	reader = open_reader(trace);
 	if (!reader) {
@@ -91,6 +93,15 @@ static bool is_closing(void *data)
 	return atomic_load_explicit(&trace->is_closing, memory_order_relaxed);
 }
 
+/* As is_closing(), after a rest while pages ask. */
+static bool rest(void *data)
+{
+	struct ts_studio_trace *trace = data;
+
+	ts_studio_pace_rest(trace->pace, is_closing, trace);
+	return is_closing(trace);
+}
+
 /*
  * Opens a reader for a thread of the trace. tsctl's messages are not for several threads at once.
  */
@@ -98,9 +109,9 @@ static struct ts_studio_reader *open_own(struct ts_studio_trace *trace)
 {
 	struct ts_studio_reader *reader;
 
-	pthread_mutex_lock(&trace->lock);
+	pthread_mutex_lock(&trace->opening);
 	reader = open_reader(trace);
-	pthread_mutex_unlock(&trace->lock);
+	pthread_mutex_unlock(&trace->opening);
 	return reader;
 }
 
@@ -116,9 +127,10 @@ static void *build(void *data)
 	 */
 	(void)setpriority(PRIO_PROCESS, 0, BUILDER_NICE);
 	if (reader)
-		ts_tiles_build(tiles->tiles, reader->source.reader, is_closing, trace);
+		ts_tiles_build(tiles->tiles, reader->source.reader, rest, trace);
 	ts_studio_tiles_put(trace, tiles);
 	free_reader(reader);
+	malloc_trim(0);
 	return NULL;
 }
 
@@ -268,10 +280,11 @@ static void *follow(void *data)
 	return NULL;
 }
 
-void ts_studio_trace_build(struct ts_studio_trace *trace)
+void ts_studio_trace_build(struct ts_studio_trace *trace, struct ts_studio_pace *pace)
 {
 	unsigned n = trace->is_live ? 1 : TS_STUDIO_BUILDERS;
 
+	trace->pace = pace;
 	while (trace->n_builders < n && !pthread_create(&trace->builders[trace->n_builders], NULL,
 							trace->is_live ? follow : build, trace))
 		trace->n_builders++;
@@ -292,6 +305,7 @@ void ts_studio_trace_close(struct ts_studio_trace *trace)
 		ts_studio_tiles_put(trace, trace->tiles);
 	free(trace->path);
 	pthread_mutex_destroy(&trace->lock);
+	pthread_mutex_destroy(&trace->opening);
 	pthread_cond_destroy(&trace->is_free);
 }
 
@@ -313,26 +327,47 @@ static int refresh(struct ts_studio_reader *reader)
 	return 0;
 }
 
-struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace,
+/* Takes a reader that no thread has, or opens one. NULL: there is none now. */
+static struct ts_studio_reader *take_reader(struct ts_studio_trace *trace, bool *ret_has_failed)
+{
+	struct ts_studio_reader *reader = trace->free_readers;
+
+	if (reader) {
+		trace->free_readers = reader->next;
+	} else if (trace->n_readers < TS_STUDIO_MAX_READERS) {
+		/* Other threads may get a reader, or tiles, meanwhile. */
+		trace->n_readers++;
+		pthread_mutex_unlock(&trace->lock);
+		reader = open_own(trace);
+		pthread_mutex_lock(&trace->lock);
+		trace->n_readers -= !reader;
+		*ret_has_failed = !reader;
+	}
+	return reader;
+}
+
+struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace, bool is_question,
 					      bool (*is_cancelled)(void *data), void *data)
 {
 	struct ts_studio_reader *reader = NULL;
 	bool is_given_up = false;
 
 	pthread_mutex_lock(&trace->lock);
-	while (!reader && !is_given_up) {
-		reader = trace->free_readers;
-		if (reader) {
-			trace->free_readers = reader->next;
-		} else if (trace->n_readers < TS_STUDIO_MAX_READERS) {
-			reader = open_reader(trace);
-			trace->n_readers += reader != NULL;
-			is_given_up = !reader;
-		} else {
+	while (!is_given_up) {
+		if (!is_question || trace->n_asked < TS_STUDIO_MAX_QUESTIONS) {
+			trace->n_asked += is_question;
+			reader = take_reader(trace, &is_given_up);
+			if (reader)
+				break;
+			trace->n_asked -= is_question;
+		}
+		if (!is_given_up) {
 			ts_studio_wait(&trace->is_free, &trace->lock, WAIT_NS);
 			is_given_up = is_cancelled(data);
 		}
 	}
+	if (reader)
+		reader->is_asked = is_question;
 	pthread_mutex_unlock(&trace->lock);
 	if (reader && trace->is_live && refresh(reader)) {
 		ts_studio_reader_put(trace, reader);
@@ -344,8 +379,10 @@ struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace,
 void ts_studio_reader_put(struct ts_studio_trace *trace, struct ts_studio_reader *reader)
 {
 	pthread_mutex_lock(&trace->lock);
+	trace->n_asked -= reader->is_asked;
 	reader->next = trace->free_readers;
 	trace->free_readers = reader;
-	pthread_cond_signal(&trace->is_free);
+	/* A question and a request of the timeline may both wait. */
+	pthread_cond_broadcast(&trace->is_free);
 	pthread_mutex_unlock(&trace->lock);
 }

@@ -11,6 +11,7 @@
 #include "replay/report/tiles/tiles.h"
 #include "tools/studio/server/kept/studio-layers.h"
 #include "tools/studio/server/kept/studio-slacks.h"
+#include "tools/studio/server/studio-pace.h"
 #include "tools/tsctl/trace/source.h"
 
 #include <pthread.h>
@@ -22,13 +23,16 @@
 #define TS_STUDIO_TOKEN_BYTES 33u /* 128 bits in hexadecimal, and an end */
 /* Ids of the second trace's lanes begin here. */
 #define TS_STUDIO_SECOND_LANES 1000000u
-#define TS_STUDIO_MAX_READERS  3u
-#define TS_STUDIO_BUILDERS     2u
+#define TS_STUDIO_MAX_READERS  4u
+/* Questions may have all readers but one, which the timeline has for itself. */
+#define TS_STUDIO_MAX_QUESTIONS (TS_STUDIO_MAX_READERS - 1)
+#define TS_STUDIO_BUILDERS	2u
 
 /* A reader and its resolver. One thread has it at a time. */
 struct ts_studio_reader {
 	struct ts_source source;
 	struct ts_resolver *resolver;
+	bool is_asked; /* by a question */
 	struct ts_studio_reader *next;
 };
 
@@ -42,23 +46,25 @@ struct ts_studio_trace {
 	const char *file;    /* as the user gave it; NULL: a session */
 	const char *session; /* NULL: a file */
 	char *path;
-	bool is_live; /* it was growing when it was opened */
+	bool is_live;		 /* it was growing when it was opened */
+	pthread_mutex_t opening; /* held while a reader is opened */
 	/* Readers that no thread has. */
 	pthread_mutex_t lock;
 	pthread_cond_t is_free;
 	struct ts_studio_reader *free_readers;
 	const struct ts_studio_reader *first; /* of a session: has the file */
 	struct ts_studio_tiles *tiles;
-	atomic_int is_ended;   /* a live trace has its last row */
-	atomic_ulong n_rows;   /* of a live trace */
-	atomic_ulong asked_ns; /* the last GET live; of CLOCK_MONOTONIC */
-	atomic_ulong until_ns; /* all rows before it are in the tiles; absolute; 0: unknown */
-	unsigned n_readers;
+	atomic_int is_ended;	     /* a live trace has its last row */
+	atomic_ulong n_rows;	     /* of a live trace */
+	atomic_ulong asked_ns;	     /* the last GET live; of CLOCK_MONOTONIC */
+	atomic_ulong until_ns;	     /* all rows before it are in the tiles; absolute; 0: unknown */
+	unsigned n_readers, n_asked; /* open readers; those that questions have */
 	/*
 	 * Threads that make the index of the tiles, or one thread that follows a growing trace.
 	 */
 	pthread_t builders[TS_STUDIO_BUILDERS];
 	unsigned n_builders;
+	struct ts_studio_pace *pace; /* of the builders */
 	atomic_int is_closing;
 };
 
@@ -70,15 +76,16 @@ struct ts_studio {
 	atomic_int is_ending; /* all work ends */
 	struct ts_studio_layers layers;
 	struct ts_studio_slacks slacks;
+	struct ts_studio_pace pace;
 };
 
 /* Opens a trace and lists its lanes. Returns TS_EXIT_OK, or TS_EXIT_BAD after an error message. */
 int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const char *session);
 /*
  * Starts threads that read the trace for coarse tiles, and follow a growing trace. Without threads,
- * tiles are made as asked.
+ * tiles are made as asked. `pace` outlives the threads.
  */
-void ts_studio_trace_build(struct ts_studio_trace *trace);
+void ts_studio_trace_build(struct ts_studio_trace *trace, struct ts_studio_pace *pace);
 void ts_studio_trace_close(struct ts_studio_trace *trace);
 
 /* Returns the present tiles; ts_studio_tiles_put() gives them back. */
@@ -86,11 +93,11 @@ struct ts_studio_tiles *ts_studio_tiles_get(struct ts_studio_trace *trace);
 void ts_studio_tiles_put(struct ts_studio_trace *trace, struct ts_studio_tiles *tiles);
 
 /*
- * Waits for a reader, which has all blocks of tiles that were got before. Returns NULL if
- * is_cancelled() returned true, or if no reader could be opened. ts_studio_reader_put() gives it
- * back.
+ * Waits for a reader, which has all blocks of tiles that were got before. `is_question`: for a
+ * question, which may take long. Returns NULL if is_cancelled() returned true, or if no reader
+ * could be opened. ts_studio_reader_put() gives it back.
  */
-struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace,
+struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace, bool is_question,
 					      bool (*is_cancelled)(void *data), void *data);
 void ts_studio_reader_put(struct ts_studio_trace *trace, struct ts_studio_reader *reader);
 

@@ -31,6 +31,12 @@ const SWITCHES: ReadonlyArray<string> = ['fold', 'mark', 'colour', 'arrows', 'th
 const ADDRESS_DELAY = 400;
 const MOST_ARROWS = 500;
 const SETTLE_DELAY = 250; // the panels ask when the cursor or the view rests
+const FIRST_MS = 1500;    // the panels wait so long for the first picture
+
+/* "1 gap", "12 gaps". */
+function count(n: number, what: string): string {
+	return formatCount(n) + ' ' + what + (n === 1 ? '' : 's');
+}
 
 export class Studio implements Shell {
 	private readonly timeline: Timeline;
@@ -46,13 +52,15 @@ export class Studio implements Shell {
 	private allArrows = false; // of the view, not of the selected operation alone
 	private readingArrows: AbortController | undefined;
 	private arrowsOf = '';     // the view whose arrows are shown
+	private found = { of: '', gaps: '', arrows: '' }; // in the view `of`
 	private choices = 0;       // what the user chose last: an earlier answer that comes later chooses nothing
 	private stepping = false;  // a step to another row is on its way
+	private isDrawn = false;   // the first picture is complete
 
 	constructor(readonly model: Model, private readonly token: string, readonly fail: (error: unknown) => void) {
 		const two = model.trace.traces > 1;
 		this.gaps = (two ? [0, 1] : [0]).map((trace) => new GapsPanel(this, trace));
-		this.gapMarks = new GapMarks(model);
+		this.gapMarks = new GapMarks(model, (n) => this.note('gaps', count(n, 'gap')));
 		this.live = new LivePanel(this);
 		this.errors = new ErrorsPanel(this);
 		const panels = [new SummaryPanel(this), new SelectionPanel(this), new SpanPanel(this), new StatePanel(this), this.gaps[0],
@@ -76,14 +84,28 @@ export class Studio implements Shell {
 		this.restore(state);
 		this.timeline.start();
 		// The first picture comes before the panels' questions.
-		setTimeout(() => {
-			this.tabs.setSide(state.side || 0);
-			this.tabs.open(state.tab || 'summary');
+		this.whenDrawn(() => {
+			this.isDrawn = true;
+			if (this.model.colour === 'cause')
+				void this.readGaps();
+			// The user may have been faster.
+			if (!this.tabs.current) {
+				this.tabs.setSide(state.side || 0);
+				this.tabs.open(state.tab || 'summary');
+			}
 			this.badge();
-		}, 60);
+		}, performance.now() + FIRST_MS);
 		if (model.trace.live)
 			this.live.start((duration) => this.grow(duration));
 		(window as unknown as { studio: unknown }).studio = { idle: () => this.timeline.idle() && !this.gapMarks.busy };
+	}
+
+	/* Calls `next` when the picture is complete, at a time at the latest. */
+	private whenDrawn(next: () => void, latest: number): void {
+		if (this.timeline.idle() || performance.now() > latest)
+			next();
+		else
+			setTimeout(() => this.whenDrawn(next, latest), 10);
 	}
 
 	/* The timeline's requests failed. The server keeps few emulations: one that is gone is drawn no more. */
@@ -329,9 +351,28 @@ export class Studio implements Shell {
 			if (this.model.colour === 'cause')
 				void this.readGaps();
 		}, change === 'selection' ? 0 : SETTLE_DELAY);
-		const { view } = this.model;
-		byId('corner').textContent = formatDuration(view.span) + ' in view';
+		this.gapMarks.moved();
+		const { view, offset } = this.model;
+		const shown = [view.from, view.to, offset].join('..');
+		if (this.found.of !== shown)
+			this.found = { of: shown, gaps: '', arrows: '' };
+		this.showFound();
 		this.saveAddress();
+	}
+
+	/* Keeps what was found in the view. */
+	private note(what: 'gaps' | 'arrows', text: string): void {
+		if (text && text !== this.found[what])
+			this.announce(text);
+		this.found[what] = text;
+		this.showFound();
+	}
+
+	/* The length of the view, and what was found in it. */
+	private showFound(): void {
+		const corner = byId('corner');
+		corner.textContent = [formatDuration(this.model.view.span) + ' in view', this.found.gaps, this.found.arrows].filter(Boolean).join(', ');
+		corner.title = corner.textContent;
 	}
 
 	private key(event: KeyboardEvent): void {
@@ -414,6 +455,7 @@ export class Studio implements Shell {
 		byId('arrows').setAttribute('aria-pressed', String(this.allArrows));
 		this.model.viewArrows = [];
 		this.arrowsOf = '';
+		this.note('arrows', '');
 		if (this.readingArrows)
 			this.readingArrows.abort();
 		if (this.allArrows)
@@ -434,7 +476,6 @@ export class Studio implements Shell {
 			this.readingArrows.abort();
 		const controller = new AbortController();
 		this.readingArrows = controller;
-		const result = byId('search-result');
 		try {
 			const traces = this.model.trace.traces > 1 ? [0, 1] : [0];
 			const answers = await Promise.all(traces.map((trace) => {
@@ -444,25 +485,25 @@ export class Studio implements Shell {
 			if (controller.signal.aborted)
 				return;
 			this.model.viewArrows = answers.flatMap((answer) => answer.arrows);
-			result.textContent = formatCount(this.model.viewArrows.length) + (this.model.viewArrows.length === 1 ? ' arrow' : ' arrows');
+			this.note('arrows', count(this.model.viewArrows.length, 'arrow'));
 		} catch (error) {
 			if (isAbort(error))
 				return;
 			this.model.viewArrows = [];
-			result.textContent = error instanceof ApiError && error.status === 400 ? 'zoom in to see arrows' : 'no arrows';
+			this.note('arrows', error instanceof ApiError && error.status === 400 ? 'zoom in to see arrows' : 'no arrows');
 		}
 		this.model.emit('overlay');
 	}
 
 	/* The gaps of the view, for colours by cause. */
 	private async readGaps(): Promise<void> {
+		if (!this.isDrawn)
+			return;
 		try {
-			const n = await this.gapMarks.read();
-			if (n !== undefined)
-				byId('search-result').textContent = formatCount(n) + (n === 1 ? ' gap in view' : ' gaps in view');
+			await this.gapMarks.read();
 		} catch (error) {
 			if (!isAbort(error))
-				byId('search-result').textContent = 'no gaps: ' + clean(error instanceof Error ? error.message : error, 120);
+				this.note('gaps', 'no gaps: ' + clean(error instanceof Error ? error.message : error, 120));
 		}
 	}
 
@@ -568,8 +609,12 @@ export class Studio implements Shell {
 	private setColour(mode: ColourMode): void {
 		this.model.colour = mode;
 		byId<HTMLSelectElement>('colour').value = mode;
-		if (mode === 'cause')
+		if (mode === 'cause') {
 			void this.readGaps();
+		} else {
+			this.gapMarks.stop();
+			this.note('gaps', '');
+		}
 		this.model.emit('colour');
 		this.saveAddress();
 	}
@@ -826,6 +871,8 @@ export class Studio implements Shell {
 		this.model.emit('trace');
 		this.model.forgetInfo();
 		this.gapMarks.forget();
+		if (this.model.colour === 'cause')
+			void this.readGaps();
 		this.tabs.grown();
 	}
 }

@@ -36,7 +36,7 @@ static int compare(struct ts_studio_call *call, const struct ts_studio_asking *a
 		return ts_call_fail(call, 400, "diff needs a second trace: `tsctl studio A B`");
 	if (ts_call_reader(call, 0))
 		return -1;
-	other = ts_studio_reader_get(second, ts_call_is_cancelled, call);
+	other = ts_studio_reader_get(second, call->is_question, ts_call_is_cancelled, call);
 	if (!other)
 		return ts_call_fail(call, 500, "the second trace cannot be opened");
 	r = ts_ask_json_diff((struct ts_query_side[2]){{.readers = &call->reader->source.reader,

@@ -5,6 +5,8 @@
 #include "proto/abi/base.h"
 #include "tools/studio/server/requests/studio-rows.h"
 
+#include <math.h>
+
 #define DEFAULT_ROWS 4096u
 #define MAX_ROWS     65536u
 
@@ -50,13 +52,19 @@ static uint64_t get_depth(const struct ts_tile_row *row)
 	return row->depth;
 }
 
+/* JSON has no infinite numbers: they are strings. */
 static void put_values(struct ts_json *json, const struct ts_tile_rows *rows)
 {
 	ts_json_raw(json, ",\n\"value\": [");
 	for (size_t i = 0; i < rows->n; i++) {
+		double value = rows->at[i].value;
+
 		if (i)
 			ts_json_raw(json, ",");
-		ts_json_double(json, rows->at[i].value);
+		if (isinf(value))
+			ts_json_string(json, value > 0 ? "Infinity" : "-Infinity");
+		else
+			ts_json_double(json, value);
 	}
 	ts_json_raw(json, "]");
 }

@@ -7,6 +7,7 @@ export * as frames from './frames';
 export * as json from './json';
 export * as names from './names';
 export * as parameters from './parameters';
+export * as scale from './scale';
 export * as steps from './steps';
 export * as tile from './tile';
 export * as time from './time';

@@ -47,7 +47,7 @@ export interface RowColumns {
 	key: number[];
 	op: Integer[];
 	depth: number[];
-	value?: number[];
+	value?: Array<number | string | null>; // null: no number; infinite values are strings
 	row?: Integer[]; // numbers, if they were asked for
 	more: boolean;
 }

@@ -8,6 +8,7 @@ const LISTED = 2000;    // of an answer: 1 MB
 const MOST_ASKED = 64;  // answers for a view
 const MOST_KEPT = 100000; // between two views: those of a view are kept together
 const MOST_WINDOWS = 32;
+const PAUSE_MS = 250;   // between two readings of a view that moves on
 
 interface Window {
 	trace: number;
@@ -25,10 +26,12 @@ interface Gaps {
 export class GapMarks {
 	private windows: Window[] = [];
 	private readonly marks = new Map<string, GapMark>();
-	private reading: AbortController | undefined;
+	private reading: { windows: Window[]; controller: AbortController } | undefined;
+	private again = false; // the view has moved a little since the reading began
 	private grown = 0; // how often the trace has grown
 
-	constructor(private readonly model: Model) {}
+	/* `counted` is called with the number of gaps in view. */
+	constructor(private readonly model: Model, private readonly counted: (n: number) => void) {}
 
 	get busy(): boolean {
 		return this.reading !== undefined;
@@ -40,25 +43,66 @@ export class GapMarks {
 		this.grown++;
 	}
 
-	/* Reads the gaps of the view. Returns how many are in view; undefined if all were known, or another view is asked for meanwhile. */
-	async read(): Promise<number | undefined> {
+	/* The view has moved: the server stops reading for a view that is gone. */
+	moved(): void {
+		if (this.reading && !this.isNear(this.reading.windows))
+			this.stop();
+	}
+
+	stop(): void {
+		this.reading?.controller.abort();
+		this.reading = undefined;
+		this.again = false;
+	}
+
+	/*
+	 * Reads the gaps of the view. A question about much of the view goes on, and the rest is asked for after it: else the gaps of a trace
+	 * that grows and is followed never came.
+	 */
+	async read(): Promise<void> {
+		if (this.reading && this.isNear(this.reading.windows)) {
+			this.again = true;
+			return;
+		}
+		this.stop();
+		const reading = { windows: this.wanted(), controller: new AbortController() };
+		const { signal } = reading.controller;
+		this.reading = reading;
+		try {
+			do {
+				this.again = false;
+				reading.windows = this.wanted();
+				await this.readMissing(signal);
+			} while (this.again && !signal.aborted);
+		} finally {
+			if (this.reading === reading)
+				this.reading = undefined;
+		}
+	}
+
+	private async readMissing(signal: AbortSignal): Promise<void> {
+		const { grown } = this;
+		const begun = performance.now();
 		let missing = this.missing();
 		if (missing.length && this.marks.size > MOST_KEPT) {
 			this.marks.clear();
 			this.windows = [];
 			missing = this.missing();
 		}
-		this.reading?.abort();
-		const controller = new AbortController();
-		this.reading = missing.length ? controller : undefined;
-		try {
-			for (const window of missing)
-				await this.ask(window, controller.signal);
-		} finally {
-			if (this.reading === controller)
-				this.reading = undefined;
-		}
-		return missing.length && !controller.signal.aborted ? this.inView() : undefined;
+		for (const window of missing)
+			await this.ask(window, signal);
+		if (signal.aborted)
+			return;
+		this.counted(this.inView());
+		// The gaps of a trace that grows are read half of the time at most.
+		if (this.again && grown !== this.grown)
+			await new Promise((resolve) => setTimeout(resolve, Math.max(PAUSE_MS, performance.now() - begun)));
+	}
+
+	/* True if the windows have half of the view or more. */
+	private isNear(windows: Window[]): boolean {
+		return this.wanted().every((wanted) => windows.some((window) => window.trace === wanted.trace && window.least < 2 * wanted.least &&
+			Math.min(window.to, wanted.to) - Math.max(window.from, wanted.from) >= (wanted.to - wanted.from) / 2));
 	}
 
 	private missing(): Window[] {

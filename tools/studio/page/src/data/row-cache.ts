@@ -71,7 +71,8 @@ export class RowCache extends Cache<RowChunk, Wanted> {
 		const chunk: RowChunk = {
 			start: Float64Array.from(rows.start), end: Float64Array.from(rows.end),
 			key: Uint32Array.from(rows.key), depth: Uint8Array.from(rows.depth), op: rows.op,
-			value: rows.value && Float64Array.from(rows.value), more: rows.more === true,
+			value: rows.value && Float64Array.from(rows.value, (value) => (value === null ? NaN : Number(value))),
+			more: rows.more === true,
 		};
 		if (chunk.more && key.endsWith('/all'))
 			this.large.add(lane);

@@ -3,6 +3,7 @@
 // gaps, and the critical path. Asks the caches for what it lacks; the caches ask the server.
 import { colourOf, css, fixedColour, GREY, hashText, muted, pixel, Rgb } from '../core/colours';
 import { elide } from '../core/names';
+import { Scale } from '../core/scale';
 import { firstFrom, Steps } from '../core/steps';
 import { formatDuration, formatInstant, roundStep, ticks } from '../core/time';
 import { CELLS, levelOf, MAX_LEVEL, Tile, valuesOf } from '../core/tile';
@@ -353,31 +354,34 @@ export class Painter {
 		}
 	}
 
-	/* Values of a counter as steps. All chunks have one scale, from the least value to the largest, or from 0. */
+	/* Values of a counter as steps. All chunks have one scale. A value that is no number changes nothing: the last one holds. */
 	private drawCounter(lane: Lane, chunks: RowChunk[], y: number, width: number, offset: number): void {
 		const { context, model } = this;
-		let low = 0;
-		let high = 0;
-		for (const { value } of chunks) {
-			for (const one of value as Float64Array) {
-				low = Math.min(low, one);
-				high = Math.max(high, one);
+		const scale = new Scale();
+		for (const { value } of chunks)
+			(value as Float64Array).forEach((one) => scale.add(one));
+		const height = lane.height - 8;
+		let last: [number, number] | undefined;
+		const draw = (end: number): void => {
+			if (!last)
+				return;
+			const [x, value] = last;
+			const h = Math.max(1, scale.part(value) * height);
+			if (x < width && end > 0)
+				context.fillRect(Math.max(0, x), y + height - h, Math.max(1, Math.min(width, end) - Math.max(0, x)), h);
+		};
+		context.fillStyle = css(colourOf(hashText(lane.info.name)));
+		for (const { start, value } of chunks) {
+			for (let i = 0; i < start.length; i++) {
+				const one = (value as Float64Array)[i];
+				if (Number.isNaN(one))
+					continue;
+				const x = model.view.x(start[i] + offset);
+				draw(x);
+				last = [x, one];
 			}
 		}
-		const height = lane.height - 8;
-		const scale = height / Math.max(1e-30, high - low);
-		context.fillStyle = css(colourOf(hashText(lane.info.name)));
-		chunks.forEach(({ start, value }, at) => {
-			const after = chunks.slice(at + 1).find((chunk) => chunk.start.length);
-			for (let i = 0; i < start.length; i++) {
-				const end = i + 1 < start.length ? start[i + 1] : after && after.start[0];
-				const x = model.view.x(start[i] + offset);
-				const next = end === undefined ? width : model.view.x(end + offset);
-				const h = Math.max(1, ((value as Float64Array)[i] - low) * scale);
-				if (x < width && next > 0)
-					context.fillRect(Math.max(0, x), y + height - h, Math.max(1, Math.min(width, next) - Math.max(0, x)), h);
-			}
-		});
+		draw(width);
 	}
 
 	private laneTiles(lane: Lane, y: number, height: number): void {

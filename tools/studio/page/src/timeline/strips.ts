@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes that are drawn from tiles, as one picture of pixels in each frame: its cost depends on the size of the window alone. A column of
 // a lane shows the cells under it: its height is the busy share, its colour is the busiest kind.
+import { Scale } from '../core/scale';
 import { CELLS, Tile, valuesOf } from '../core/tile';
 
 const LEAST_HEIGHT = 0.25; // of the lane: rows that are far shorter than a cell are seen, too
@@ -100,20 +101,17 @@ export class Strips {
 
 	/*
 	 * A counter: each column is full up to the least value of the cells under it, and soft from there to the largest one. Where no cell
-	 * has a value, the last one holds. The scale is from the least value in view to the largest, or from or to 0.
+	 * has a value, the last one holds. The scale is that of the values in view.
 	 */
 	counter(place: Place, find: (index: number) => Found | undefined, full: number, soft: number): void {
 		const { image, pixels, ratio } = this;
 		const top = Math.round(place.y * ratio);
 		const height = Math.round(place.height * ratio);
 		const ranges = this.ranges(place, find);
-		let [low, high] = [0, 0];
-		for (const range of ranges) {
-			low = Math.min(low, range ? range[0] : 0);
-			high = Math.max(high, range ? range[1] : 0);
-		}
-		const scale = height / Math.max(1e-30, high - low);
-		const row = (value: number): number => top + height - Math.max(1, Math.round((value - low) * scale));
+		const scale = new Scale();
+		for (const range of ranges)
+			range?.forEach((value) => scale.add(value));
+		const row = (value: number): number => top + height - Math.max(1, Math.round(scale.part(value) * height));
 		ranges.forEach((range, x) => {
 			if (!range)
 				return;

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who works first: the timeline's requests. Threads that read the whole trace rest while a page
+ * loads, asks or draws, because it and they share the processors. All functions may be called by
+ * any thread.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Zero is ready to use. */
+struct ts_studio_pace {
+	atomic_uint n_requests;
+	atomic_ulong busy_until_ns; /* of CLOCK_MONOTONIC */
+};
+
+/* A browser loads a file of the page. */
+void ts_studio_pace_load(struct ts_studio_pace *pace);
+/* A request of the timeline begins, and ends. */
+void ts_studio_pace_begin(struct ts_studio_pace *pace);
+void ts_studio_pace_end(struct ts_studio_pace *pace);
+
+/*
+ * Waits until the pages rest or is_over() returns true. The wait is bounded: the caller works on,
+ * slowly, while a page asks without a pause.
+ */
+void ts_studio_pace_rest(struct ts_studio_pace *pace, bool (*is_over)(void *data), void *data);
