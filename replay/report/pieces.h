@@ -34,8 +34,9 @@ struct ts_pieces_kind {
 	int (*format)(void *data, void *state, const uint8_t *items, size_t n_bytes,
 		      struct ts_json *text);
 	/*
-	 * NULL, or formats a piece after all pieces before it, in the caller's thread. Other
-	 * threads may format later pieces meanwhile. Its result is an error or 0.
+	 * NULL, or formats a piece after all pieces before it are written, in the caller's thread.
+	 * Other threads may format later pieces meanwhile, but none writes: so this function may
+	 * write the begin of a long text itself. Its result is an error or 0.
 	 */
 	int (*format_in_order)(void *data, void *state, const uint8_t *items, size_t n_bytes,
 			       struct ts_json *text);

@@ -10,6 +10,7 @@
 #include "replay/report/rows/rowjson.h"
 #include "test/unit/sbt/sbt-test.h"
 #include "tools/export/export.h"
+#include "tools/export/perfetto/tracks.h"
 
 #define N_OPS	 16000u
 #define N_NAMES	 2000u
@@ -206,13 +207,79 @@ TS_TEST(json_is_the_same)
 	ts_sbt_reader_free(reader);
 }
 
-/* The names are new in the first pieces. Threads number no text, and later texts are known. */
+/* The names are new in the first pieces; all texts of later ones are known. */
 TS_TEST(perfetto_is_the_same)
 {
 	struct ts_sbt_reader *reader = open_trace();
 
 	check_same(reader, N_OPS * 40ul, make_perfetto);
 	ts_sbt_reader_free(reader);
+}
+
+/* ---- new texts ------------------------------------------------------------------------------- */
+
+#define N_SLICES  60000u
+#define N_RUN	  4000u /* slices with new texts, then as many without */
+#define NEW_BYTES 4000u
+
+static int new_text(void *user, const struct ts_track_text *what, uint64_t time_ns,
+		    struct ts_buffer *text)
+{
+	char word[40];
+	int r = 0;
+
+	snprintf(word, sizeof(word), "%" PRIu64 " at %" PRIu64, what->value, time_ns);
+	while (!r && text->n < NEW_BYTES)
+		r = ts_buffer_append(text, word, strlen(word));
+	return r;
+}
+
+static void add_slice(struct ts_tracks *tracks, uint32_t track, uint64_t i)
+{
+	const uint64_t run = i / N_RUN;
+	struct ts_track_slice slice = {
+		.track = track,
+		.n_args = 1,
+		.start_ns = 1 + i,
+		.end_ns = 1 + i + i % 3,
+		.name = {.kind = TS_TRACK_TEXT_FIRST, .value = run % 2 ? 0 : i / 10},
+		.args[0] = {.kind = TS_TRACK_ARG_TEXT,
+			    .text = {.kind = TS_TRACK_TEXT_FIRST, .of = 1, .value = run}}};
+
+	ts_check_int(ts_tracks_slice(tracks, &slice), 0);
+}
+
+static void make_slices(struct ts_sbt_reader *reader, struct ts_json *text)
+{
+	static const char *const arg_names[] = {"argument"};
+	struct ts_track_options options = {.arg_names = arg_names,
+					   .n_arg_names = TS_ARRAY_LEN(arg_names),
+					   .text = new_text,
+					   .origin_ns = 1};
+	const struct ts_track track = {.name = "track", .is_flat = true};
+	struct ts_tracks *tracks;
+	uint32_t numbers[3];
+	char *bytes = NULL;
+	size_t n = 0;
+
+	options.file = open_memstream(&bytes, &n);
+	ts_check(options.file);
+	ts_check_int(ts_tracks_new(&options, &tracks), 0);
+	for (size_t i = 0; i < TS_ARRAY_LEN(numbers); i++)
+		ts_check_int(ts_tracks_add(tracks, &track, &numbers[i]), 0);
+	for (uint64_t i = 0; i < N_SLICES; i++)
+		add_slice(tracks, numbers[i % TS_ARRAY_LEN(numbers)], i);
+	ts_check_int(ts_tracks_finish(tracks), 0);
+	ts_tracks_free(tracks);
+	ts_check_int(fclose(options.file), 0);
+	ts_json_bytes(text, bytes, n);
+	free(bytes);
+}
+
+/* Threads number no text: a piece with a new text waits for the pieces before it. */
+TS_TEST(new_texts_have_the_same_numbers)
+{
+	check_same(NULL, N_SLICES / 20 * NEW_BYTES, make_slices);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

@@ -14,8 +14,6 @@
 #include <inttypes.h>
 
 #define STEP_ROWS 8192u
-/* Readers store times as signed numbers. */
-#define MAX_TIME_NS ((uint64_t)INT64_MAX)
 
 #define DEVICE_ROWS \
 	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET))
@@ -786,12 +784,12 @@ static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 	slice.end_ns = ts_row_end_ns(row->schema, row->any);
 	if (slice.start_ns < perfetto->origin_ns)
 		slice.start_ns = perfetto->origin_ns;
-	if (slice.start_ns > MAX_TIME_NS)
-		slice.start_ns = MAX_TIME_NS;
+	if (slice.start_ns > TS_TRACKS_MAX_NS)
+		slice.start_ns = TS_TRACKS_MAX_NS;
 	if (slice.end_ns < slice.start_ns)
 		slice.end_ns = slice.start_ns;
-	if (slice.end_ns > MAX_TIME_NS)
-		slice.end_ns = MAX_TIME_NS;
+	if (slice.end_ns > TS_TRACKS_MAX_NS)
+		slice.end_ns = TS_TRACKS_MAX_NS;
 	switch (row->type) {
 	case TS_ROW_API:
 		return put_call(perfetto, row, &slice);
@@ -934,8 +932,8 @@ static int init(struct ts_perfetto *perfetto, FILE *file)
 			  offsetof(struct ts_call_kind, is_known));
 	perfetto->n_sessions = ts_sbt_reader_n_sessions(perfetto->reader);
 	perfetto->origin_ns = ts_sbt_reader_origin_ns(perfetto->reader);
-	if (perfetto->origin_ns > MAX_TIME_NS)
-		perfetto->origin_ns = MAX_TIME_NS;
+	if (perfetto->origin_ns > TS_TRACKS_MAX_NS)
+		perfetto->origin_ns = TS_TRACKS_MAX_NS;
 	r = ts_frames_init(&perfetto->frames, perfetto->reader, perfetto->options);
 	if (!r)
 		r = ts_epochs_init(&perfetto->epochs, perfetto->reader);
@@ -948,7 +946,8 @@ static int init(struct ts_perfetto *perfetto, FILE *file)
 		memset(&summary, 0, sizeof(summary));
 		r = 0;
 	}
-	perfetto->latest_ns = summary.latest_ns < MAX_TIME_NS ? summary.latest_ns : MAX_TIME_NS;
+	perfetto->latest_ns =
+		summary.latest_ns < TS_TRACKS_MAX_NS ? summary.latest_ns : TS_TRACKS_MAX_NS;
 	ts_sums_init(&perfetto->sums, perfetto->origin_ns, perfetto->latest_ns);
 	tracks.origin_ns = perfetto->origin_ns;
 	session = perfetto->n_sessions ? ts_sbt_reader_session_at(perfetto->reader, 0) : NULL;
