@@ -10,6 +10,7 @@
 #include "tools/export/perfetto/perfetto.h"
 
 #include "replay/report/rows/openranges.h"
+#include "tools/export/export-rows.h"
 
 #include <inttypes.h>
 
@@ -840,21 +841,6 @@ static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 	}
 }
 
-/* Reads the next row. Skips damaged blocks and records the damage in the report. */
-static int next_row(struct ts_perfetto *perfetto, struct ts_sbt_cursor *cursor,
-		    struct ts_sbt_row *ret_row)
-{
-	struct ts_export_report *report = perfetto->report;
-	int r;
-
-	while ((r = ts_sbt_cursor_next(cursor, ret_row)) == TS_SBT_E_CORRUPT) {
-		if (!report->damaged)
-			report->damage = *ts_sbt_reader_error(perfetto->reader);
-		report->damaged = true;
-	}
-	return r;
-}
-
 /* Reads the memory that is live at the beginning of the window. */
 static int read_memory_before(struct ts_perfetto *perfetto)
 {
@@ -871,7 +857,7 @@ static int read_memory_before(struct ts_perfetto *perfetto)
 	if (perfetto->options->from_ns <= perfetto->origin_ns)
 		return 0;
 	r = ts_sbt_cursor_new(perfetto->reader, &options, &cursor);
-	while (!r && !(r = next_row(perfetto, cursor, &row)))
+	while (!r && !(r = ts_export_next_row(perfetto->reader, cursor, perfetto->report, &row)))
 		r = ts_sums_memory(perfetto, &row, false);
 	r = r == TS_SBT_E_END ? 0 : r;
 	for (size_t i = 0; !r && i < sums->n_memories; i++)
@@ -894,7 +880,7 @@ static int read_rows(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges
 	uint64_t n = 0;
 	int r = ts_sbt_cursor_new(perfetto->reader, &of_cursor, &cursor);
 
-	while (!r && !(r = next_row(perfetto, cursor, &row))) {
+	while (!r && !(r = ts_export_next_row(perfetto->reader, cursor, perfetto->report, &row))) {
 		if (++n % STEP_ROWS == 0 && options->step)
 			options->step(options->user, n);
 		r = put_row(perfetto, ranges, &row);
