@@ -23,6 +23,9 @@
 /* Result of `format`: the piece needs format_in_order(). Differs from the codes of sbt/error.h. */
 #define TS_PIECES_IN_ORDER 270
 
+/* Limit of a text that waits to be written: names in a hostile trace are as long as it likes. */
+#define TS_PIECES_TEXT_BYTES (8u << 20)
+
 /* Receives whole lines, in order. A value other than 0 ends the writing. */
 typedef int ts_lines_fn(void *data, const char *lines, size_t n_bytes);
 
@@ -34,8 +37,9 @@ struct ts_pieces_kind {
 	int (*format)(void *data, void *state, const uint8_t *items, size_t n_bytes,
 		      struct ts_json *text);
 	/*
-	 * NULL, or formats a piece after all pieces before it, in the caller's thread. Other
-	 * threads may format later pieces meanwhile. Its result is an error or 0.
+	 * NULL, or formats a piece after all pieces before it are written, in the caller's thread.
+	 * Other threads may format later pieces meanwhile, but none writes: so this function may
+	 * write the begin of a long text itself. Its result is an error or 0.
 	 */
 	int (*format_in_order)(void *data, void *state, const uint8_t *items, size_t n_bytes,
 			       struct ts_json *text);
@@ -52,6 +56,24 @@ struct ts_pieces_kind {
 	int (*state_init)(void *data, void *state);
 	void (*state_deinit)(void *state);
 };
+
+/*
+ * Bounds the text of a piece: `format` and `format_in_order` call it after each item. Returns 0, or
+ * a result that they return. In order, it writes a long text and empties it.
+ */
+static inline int ts_pieces_bound(bool in_order, ts_lines_fn *write, void *data,
+				  struct ts_json *text)
+{
+	int r;
+
+	if (text->n_bytes < TS_PIECES_TEXT_BYTES)
+		return 0;
+	if (!in_order)
+		return TS_PIECES_IN_ORDER;
+	r = write(data, text->data, text->n_bytes);
+	ts_json_clear(text);
+	return r;
+}
 
 struct ts_pieces;
 

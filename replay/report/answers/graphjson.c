@@ -227,22 +227,37 @@ static void put_element(const struct writing *writing, struct ts_resolver *resol
 	}
 }
 
-static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
-		  struct ts_json *text)
-{
-	struct ts_resolver *const *resolver = state;
-	const struct item *item = (const void *)items;
-
-	for (; (const uint8_t *)item < items + n_bytes && !text->error; item++)
-		put_element(data, *resolver, item, text);
-	return text->error;
-}
-
 static int write_text(void *data, const char *text, size_t n_bytes)
 {
 	const struct writing *writing = data;
 
 	return writing->write(writing->data, text, n_bytes);
+}
+
+static int put_elements(void *data, void *state, bool in_order, const uint8_t *items,
+			size_t n_bytes, struct ts_json *text)
+{
+	struct ts_resolver *const *resolver = state;
+	const struct item *item = (const void *)items;
+	int r = 0;
+
+	for (; !r && (const uint8_t *)item < items + n_bytes; item++) {
+		put_element(data, *resolver, item, text);
+		r = text->error ? text->error : ts_pieces_bound(in_order, write_text, data, text);
+	}
+	return r;
+}
+
+static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
+		  struct ts_json *text)
+{
+	return put_elements(data, state, false, items, n_bytes, text);
+}
+
+static int format_in_order(void *data, void *state, const uint8_t *items, size_t n_bytes,
+			   struct ts_json *text)
+{
+	return put_elements(data, state, true, items, n_bytes, text);
 }
 
 static int add(struct writing *writing, enum element element, uint32_t i)
@@ -285,6 +300,7 @@ int ts_graphjson_write(struct ts_resolver *resolver, const struct ts_graph *grap
 				  .write = write,
 				  .data = data};
 	const struct ts_pieces_kind kind = {.format = format,
+					    .format_in_order = format_in_order,
 					    .write = write_text,
 					    .data = &writing,
 					    .state_bytes = sizeof(struct ts_resolver *),

@@ -68,8 +68,15 @@ static int put_row(struct ts_rowjson *rowjson, const struct ts_sbt_row *row, str
 	return r;
 }
 
-static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
-		  struct ts_json *text)
+static int write_text(void *data, const char *text, size_t n_bytes)
+{
+	const struct ts_row_lines *lines = data;
+
+	return lines->write(lines->data, text, n_bytes);
+}
+
+static int put_lines(void *data, void *state, bool in_order, const uint8_t *items, size_t n_bytes,
+		     struct ts_json *text)
 {
 	struct namer *namer = state;
 	int r = 0;
@@ -86,24 +93,31 @@ static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
 		else
 			ts_json_bytes(text, line->bytes, line->n_text);
 		at += line->n_bytes;
+		r = r ? r : ts_pieces_bound(in_order, write_text, data, text);
 	}
 	return r;
 }
 
-/* ---- the caller's thread --------------------------------------------------------------------- */
-
-static int write_text(void *data, const char *text, size_t n_bytes)
+static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
+		  struct ts_json *text)
 {
-	const struct ts_row_lines *lines = data;
-
-	return lines->write(lines->data, text, n_bytes);
+	return put_lines(data, state, false, items, n_bytes, text);
 }
+
+static int format_in_order(void *data, void *state, const uint8_t *items, size_t n_bytes,
+			   struct ts_json *text)
+{
+	return put_lines(data, state, true, items, n_bytes, text);
+}
+
+/* ---- the caller's thread --------------------------------------------------------------------- */
 
 int ts_row_lines_new(struct ts_resolver *resolver, struct ts_rowjson *rowjson, bool is_shared,
 		     ts_lines_fn *write, void *data, struct ts_row_lines **ret_lines)
 {
 	ts_cleanup(ts_row_lines_freep) struct ts_row_lines *lines = calloc(1, sizeof(*lines));
 	const struct ts_pieces_kind kind = {.format = format,
+					    .format_in_order = format_in_order,
 					    .write = write_text,
 					    .data = lines,
 					    .state_bytes = sizeof(struct namer),

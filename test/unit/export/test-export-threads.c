@@ -6,10 +6,12 @@
  */
 #include "test/unit/harness.h"
 
+#include "replay/report/pieces.h"
 #include "replay/report/query-lines.h"
 #include "replay/report/rows/rowjson.h"
 #include "test/unit/sbt/sbt-test.h"
 #include "tools/export/export.h"
+#include "tools/export/perfetto/tracks.h"
 
 #define N_OPS	 16000u
 #define N_NAMES	 2000u
@@ -206,13 +208,79 @@ TS_TEST(json_is_the_same)
 	ts_sbt_reader_free(reader);
 }
 
-/* The names are new in the first pieces. Threads number no text, and later texts are known. */
+/* The names are new in the first pieces; all texts of later ones are known. */
 TS_TEST(perfetto_is_the_same)
 {
 	struct ts_sbt_reader *reader = open_trace();
 
 	check_same(reader, N_OPS * 40ul, make_perfetto);
 	ts_sbt_reader_free(reader);
+}
+
+/* ---- new texts ------------------------------------------------------------------------------- */
+
+#define N_SLICES  60000u
+#define N_RUN	  4000u /* slices with new texts, then as many without */
+#define NEW_BYTES 4000u
+
+static int new_text(void *user, const struct ts_track_text *what, uint64_t time_ns,
+		    struct ts_buffer *text)
+{
+	char word[40];
+	int r = 0;
+
+	snprintf(word, sizeof(word), "%" PRIu64 " at %" PRIu64, what->value, time_ns);
+	while (!r && text->n < NEW_BYTES)
+		r = ts_buffer_append(text, word, strlen(word));
+	return r;
+}
+
+static void add_slice(struct ts_tracks *tracks, uint32_t track, uint64_t i)
+{
+	const uint64_t run = i / N_RUN;
+	struct ts_track_slice slice = {
+		.track = track,
+		.n_args = 1,
+		.start_ns = 1 + i,
+		.end_ns = 1 + i + i % 3,
+		.name = {.kind = TS_TRACK_TEXT_FIRST, .value = run % 2 ? 0 : i / 10},
+		.args[0] = {.kind = TS_TRACK_ARG_TEXT,
+			    .text = {.kind = TS_TRACK_TEXT_FIRST, .of = 1, .value = run}}};
+
+	ts_check_int(ts_tracks_slice(tracks, &slice), 0);
+}
+
+static void make_slices(struct ts_sbt_reader *reader, struct ts_json *text)
+{
+	static const char *const arg_names[] = {"argument"};
+	struct ts_track_options options = {.arg_names = arg_names,
+					   .n_arg_names = TS_ARRAY_LEN(arg_names),
+					   .text = new_text,
+					   .origin_ns = 1};
+	const struct ts_track track = {.name = "track", .is_flat = true};
+	struct ts_tracks *tracks;
+	uint32_t numbers[3];
+	char *bytes = NULL;
+	size_t n = 0;
+
+	options.file = open_memstream(&bytes, &n);
+	ts_check(options.file);
+	ts_check_int(ts_tracks_new(&options, &tracks), 0);
+	for (size_t i = 0; i < TS_ARRAY_LEN(numbers); i++)
+		ts_check_int(ts_tracks_add(tracks, &track, &numbers[i]), 0);
+	for (uint64_t i = 0; i < N_SLICES; i++)
+		add_slice(tracks, numbers[i % TS_ARRAY_LEN(numbers)], i);
+	ts_check_int(ts_tracks_finish(tracks), 0);
+	ts_tracks_free(tracks);
+	ts_check_int(fclose(options.file), 0);
+	ts_json_bytes(text, bytes, n);
+	free(bytes);
+}
+
+/* Threads number no text: a piece with a new text waits for the pieces before it. */
+TS_TEST(new_texts_have_the_same_numbers)
+{
+	check_same(NULL, N_SLICES / 20 * NEW_BYTES, make_slices);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -314,4 +382,98 @@ TS_TEST(rows_are_the_lines_of_their_messages)
 TS_TEST(graphs_are_the_lines_of_their_messages)
 {
 	check_list(true);
+}
+
+/* ---- long names ------------------------------------------------------------------------------ */
+
+#define N_LONG	   40u
+#define LONG_NAME  (1024ul * 1024)
+#define MOST_BYTES (2ul * TS_PIECES_TEXT_BYTES) /* of one text */
+
+struct long_texts {
+	size_t n_written, most;
+};
+
+static struct ts_sbt_reader *make_long_trace(void)
+{
+	struct ts_row_session row = {.pid = 1};
+	struct ts_row_kernel kernel = {.context = 1, .stream = 1};
+	char *name = malloc(LONG_NAME);
+	struct ts_sbt_session_writer *session;
+	struct ts_sbt_writer *writer;
+	struct ts_sbt_reader *reader;
+	int fd = test_file();
+
+	ts_check(name);
+	memset(name, 'k', LONG_NAME);
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	ts_check_int(ts_sbt_writer_string(writer, name, LONG_NAME, &kernel.name), 0);
+	free(name);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	for (uint64_t i = 1; i <= N_LONG; i++) {
+		kernel.op_id = i;
+		kernel.start_ns = i * 1000;
+		kernel.end_ns = i * 1000 + 500;
+		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &kernel), 0);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	close(fd);
+	return reader;
+}
+
+/* The summary of a graph is not counted. */
+static int ignore(void *data, unsigned number, const ProtobufCMessage *body)
+{
+	return 0;
+}
+
+static int count_lines(void *data, const char *lines, size_t n_bytes)
+{
+	struct long_texts *texts = data;
+
+	texts->n_written += n_bytes;
+	texts->most = n_bytes > texts->most ? n_bytes : texts->most;
+	return 0;
+}
+
+static ssize_t count_bytes(void *data, const char *bytes, size_t n_bytes)
+{
+	count_lines(data, bytes, n_bytes);
+	return (ssize_t)n_bytes;
+}
+
+static void check_long(const struct long_texts *texts)
+{
+	ts_check(texts->n_written > N_LONG * LONG_NAME);
+	ts_check(texts->most <= MOST_BYTES);
+}
+
+/* Pieces have hundreds of rows, and each of them may have the longest name. */
+TS_TEST(long_names_are_written_in_parts)
+{
+	struct ts_sbt_reader *reader = make_long_trace();
+	const struct ts_query_options options = {.give = ignore, .no_memory = no_memory};
+	struct long_texts of_json = {0};
+	struct ts_export_report report;
+	struct ts_query_end end;
+	FILE *file = fopencookie(&of_json, "w", (cookie_io_functions_t){.write = count_bytes});
+
+	for (int is_graph = 0; is_graph < 2; is_graph++) {
+		struct long_texts texts = {0};
+		struct ts_query_options own = options;
+
+		own.data = &texts;
+		ts_check_int(ts_query_lines(reader, 0, query_of(is_graph), &own, count_lines, &end),
+			     0);
+		check_long(&texts);
+	}
+	ts_check(file);
+	ts_check_int(ts_export(reader, TS_EXPORT_FORMAT_JSON, NULL, file, &report), 0);
+	ts_check_int(fclose(file), 0);
+	check_long(&of_json);
+	ts_sbt_reader_free(reader);
 }

@@ -150,6 +150,8 @@ TS_TEST(perfetto_is_well_formed)
 
 			if (!event)
 				continue;
+			/* Readers store times as signed numbers. */
+			ts_check(trace->packet[i]->timestamp <= INT64_MAX);
 			n_open += event->type == TS__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN;
 			n_open -= event->type == TS__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END;
 		}

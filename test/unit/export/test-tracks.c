@@ -230,3 +230,69 @@ TS_TEST(more_lanes_than_there_may_be_are_counted)
 	finish(tracks, file, &readout);
 	ts_check_int(readout.n, TS_TRACKS_MAX_LANES);
 }
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+#define LONG_BYTES (64ul * 1024)
+#define N_LONG	   200u
+
+struct long_texts {
+	size_t n_made, n_written, most; /* bytes; `most` were made and not written */
+};
+
+static int long_text(void *user, const struct ts_track_text *what, uint64_t time_ns,
+		     struct ts_buffer *text)
+{
+	struct long_texts *texts = user;
+	uint8_t *at;
+	int r = ts_buffer_reserve(text, LONG_BYTES, &at);
+
+	if (r)
+		return r;
+	memset(at, 'a' + (int)(what->value % 26), LONG_BYTES);
+	text->n += LONG_BYTES;
+	texts->n_made += LONG_BYTES;
+	if (texts->n_made > texts->n_written && texts->n_made - texts->n_written > texts->most)
+		texts->most = texts->n_made - texts->n_written;
+	return 0;
+}
+
+static ssize_t count_bytes(void *user, const char *bytes, size_t n)
+{
+	struct long_texts *texts = user;
+
+	texts->n_written += n;
+	return (ssize_t)n;
+}
+
+/* Slices are encoded in pieces of some hundreds, but their new texts do not wait for each other. */
+TS_TEST(long_new_texts_are_written_at_once)
+{
+	struct long_texts texts = {0};
+	const struct ts_track_options options = {
+		.file = fopencookie(&texts, "w", (cookie_io_functions_t){.write = count_bytes}),
+		.text = long_text,
+		.user = &texts,
+		.origin_ns = ORIGIN_NS};
+	struct ts_tracks *tracks;
+	uint32_t track;
+
+	ts_check(options.file);
+	ts_check_int(ts_tracks_new(&options, &tracks), 0);
+	track = add_track(tracks, false);
+	for (uint64_t i = 0; i < N_LONG; i++) {
+		const struct ts_track_slice slice = {.track = track,
+						     .start_ns = ORIGIN_NS + i,
+						     .end_ns = ORIGIN_NS + i,
+						     .name = {.kind = TS_TRACK_TEXT_FIRST,
+							      .value = i}};
+
+		ts_check_int(ts_tracks_slice(tracks, &slice), 0);
+	}
+	ts_check_int(ts_tracks_finish(tracks), 0);
+	ts_tracks_free(tracks);
+	ts_check_int(fclose(options.file), 0);
+	ts_check_int(texts.n_made, N_LONG * LONG_BYTES);
+	ts_check(texts.n_written > texts.n_made);
+	ts_check(texts.most <= 16 * LONG_BYTES);
+}

@@ -231,26 +231,51 @@ TS_TEST(repair_refuses)
 	close(fds[1]);
 }
 
-static void append_block(struct ts_buffer *file, struct ts_buffer *blocks, uint64_t *sequence,
-			 struct ts_buffer *index)
-{
-	struct ts_sbt_block_header header;
-	struct ts_sbt_block block;
+/* A file that is made block by block. */
+struct crafted {
+	struct ts_buffer file, blocks, index;
+	struct ts_encoder encoder;
+	uint64_t sequence;
+};
 
-	ts_block_number(blocks->bytes, blocks->n, sequence);
-	memcpy(&header, blocks->bytes, sizeof(header));
-	ts_block_describe(&header, file->n, &block);
-	ts_check_int(ts_buffer_append(index, &block, sizeof(block)), 0);
-	ts_check_int(ts_buffer_append(file, blocks->bytes, blocks->n), 0);
-	blocks->n = 0;
-}
-
-static void begin_file(struct ts_buffer *file, struct ts_sbt_file_header header)
+static void begin_file(struct crafted *crafted, struct ts_sbt_file_header header)
 {
 	header.n_bytes = sizeof(header);
 	memcpy(header.magic, TS_SBT_FILE_MAGIC, 8);
 	header.checksum = ts_crc32c(&header, 60);
-	ts_check_int(ts_buffer_append(file, &header, sizeof(header)), 0);
+	ts_check_int(ts_buffer_append(&crafted->file, &header, sizeof(header)), 0);
+}
+
+/* Ends the block in the encoder, and adds it to the file. */
+static void end_block(struct crafted *crafted, struct ts_sbt_block_header *header)
+{
+	struct ts_buffer *blocks = &crafted->blocks;
+	struct ts_sbt_block block;
+
+	ts_check_int(ts_encoder_end(&crafted->encoder, header, blocks), 0);
+	ts_block_number(blocks->bytes, blocks->n, &crafted->sequence);
+	memcpy(header, blocks->bytes, sizeof(*header));
+	ts_block_describe(header, crafted->file.n, &block);
+	ts_check_int(ts_buffer_append(&crafted->index, &block, sizeof(block)), 0);
+	ts_check_int(ts_buffer_append(&crafted->file, blocks->bytes, blocks->n), 0);
+	blocks->n = 0;
+}
+
+/* Adds the index. Returns the open file, and frees the rest. */
+static int end_file(struct crafted *crafted)
+{
+	int fd;
+
+	ts_check_int(ts_index_encode((void *)crafted->index.bytes,
+				     crafted->index.n / sizeof(struct ts_sbt_block),
+				     crafted->file.n, false, &crafted->file),
+		     0);
+	fd = test_file_of(crafted->file.bytes, crafted->file.n);
+	ts_encoder_deinit(&crafted->encoder);
+	ts_buffer_deinit(&crafted->file);
+	ts_buffer_deinit(&crafted->blocks);
+	ts_buffer_deinit(&crafted->index);
+	return fd;
 }
 
 /* Makes a file of a newer version, with an unknown type and an unknown column. */
@@ -260,40 +285,29 @@ static int newer_file(uint16_t flags, uint16_t major, uint64_t incompatible)
 						  .minor = TS_SBT_MINOR + 1,
 						  .compatible_flags = UINT64_MAX,
 						  .incompatible_flags = incompatible};
-	struct ts_buffer file = {0}, blocks = {0}, index = {0};
-	uint64_t sequence = 0, starts[] = {10, 20, 30}, future[] = {7, UINT64_MAX, 8};
+	uint64_t starts[] = {10, 20, 30}, future[] = {7, UINT64_MAX, 8};
 	struct ts_sbt_block_header block;
-	struct ts_encoder encoder = {0};
-	int fd;
+	struct crafted crafted = {0};
 
-	begin_file(&file, header);
+	begin_file(&crafted, header);
 	block = (struct ts_sbt_block_header){.type = 999,
 					     .flags = flags,
 					     .n_rows = 3,
 					     .n_columns = 1};
-	ts_check_int(ts_encoder_begin(&encoder, 1), 0);
-	ts_check_int(ts_encoder_column(&encoder, 0, 1, future, 3, 8, false), 0);
-	ts_check_int(ts_encoder_end(&encoder, &block, &blocks), 0);
-	append_block(&file, &blocks, &sequence, &index);
+	ts_check_int(ts_encoder_begin(&crafted.encoder, 1), 0);
+	ts_check_int(ts_encoder_column(&crafted.encoder, 0, 1, future, 3, 8, false), 0);
+	end_block(&crafted, &block);
 
 	block = (struct ts_sbt_block_header){.type = TS_ROW_MARK,
 					     .n_rows = 3,
 					     .n_columns = 2,
 					     .earliest_ns = 10,
 					     .latest_ns = 30};
-	ts_check_int(ts_encoder_begin(&encoder, 2), 0);
-	ts_check_int(ts_encoder_column(&encoder, 0, 1, starts, 3, 8, false), 0);
-	ts_check_int(ts_encoder_column(&encoder, 1, 5000, future, 3, 8, true), 0);
-	ts_check_int(ts_encoder_end(&encoder, &block, &blocks), 0);
-	append_block(&file, &blocks, &sequence, &index);
-
-	ts_check_int(ts_index_encode((void *)index.bytes, 2, file.n, false, &file), 0);
-	fd = test_file_of(file.bytes, file.n);
-	ts_encoder_deinit(&encoder);
-	ts_buffer_deinit(&file);
-	ts_buffer_deinit(&blocks);
-	ts_buffer_deinit(&index);
-	return fd;
+	ts_check_int(ts_encoder_begin(&crafted.encoder, 2), 0);
+	ts_check_int(ts_encoder_column(&crafted.encoder, 0, 1, starts, 3, 8, false), 0);
+	ts_check_int(ts_encoder_column(&crafted.encoder, 1, 5000, future, 3, 8, true), 0);
+	end_block(&crafted, &block);
+	return end_file(&crafted);
 }
 
 TS_TEST(newer_files)
@@ -346,35 +360,25 @@ static int blob_file(bool has_flags)
 					    .first_id = 1,
 					    .n_rows = 1,
 					    .n_columns = has_flags ? 4 : 3};
-	struct ts_buffer file = {0}, blocks = {0}, index = {0};
-	struct ts_encoder encoder = {0};
-	uint64_t sequence = 0;
+	struct crafted crafted = {0};
+	struct ts_encoder *encoder = &crafted.encoder;
 	unsigned column = 0;
-	int fd;
 
-	begin_file(&file, header);
-	ts_check_int(ts_encoder_begin(&encoder, block.n_columns), 0);
-	ts_check_int(ts_encoder_column(&encoder, column++, TS_SBT_BLOB_LENGTH, &length, 1, 4,
-				       false),
+	begin_file(&crafted, header);
+	ts_check_int(ts_encoder_begin(encoder, block.n_columns), 0);
+	ts_check_int(ts_encoder_column(encoder, column++, TS_SBT_BLOB_LENGTH, &length, 1, 4, false),
 		     0);
 	if (has_flags)
-		ts_check_int(ts_encoder_column(&encoder, column++, TS_SBT_BLOB_FLAGS, &flags, 1, 4,
+		ts_check_int(ts_encoder_column(encoder, column++, TS_SBT_BLOB_FLAGS, &flags, 1, 4,
 					       false),
 			     0);
-	ts_check_int(ts_encoder_column(&encoder, column++, TS_SBT_BLOB_HASH, hashes, 2, 8, false),
+	ts_check_int(ts_encoder_column(encoder, column++, TS_SBT_BLOB_HASH, hashes, 2, 8, false),
 		     0);
-	ts_check_int(ts_encoder_column(&encoder, column++, TS_SBT_BLOB_BYTES, bytes, sizeof(bytes),
+	ts_check_int(ts_encoder_column(encoder, column++, TS_SBT_BLOB_BYTES, bytes, sizeof(bytes),
 				       1, false),
 		     0);
-	ts_check_int(ts_encoder_end(&encoder, &block, &blocks), 0);
-	append_block(&file, &blocks, &sequence, &index);
-	ts_check_int(ts_index_encode((void *)index.bytes, 1, file.n, false, &file), 0);
-	fd = test_file_of(file.bytes, file.n);
-	ts_encoder_deinit(&encoder);
-	ts_buffer_deinit(&file);
-	ts_buffer_deinit(&blocks);
-	ts_buffer_deinit(&index);
-	return fd;
+	end_block(&crafted, &block);
+	return end_file(&crafted);
 }
 
 /* Verify finds a block of blobs that the reader cannot decode. */

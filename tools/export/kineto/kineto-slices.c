@@ -210,8 +210,26 @@ static void put_item(struct ts_events *events, const struct ts_kineto_slices *sl
 	}
 }
 
-static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
-		  struct ts_json *text)
+/* The owner of the file checks its errors. */
+static int write_text(void *data, const char *text, size_t n_bytes)
+{
+	const struct ts_kineto_slices *slices = data;
+
+	fwrite(text, 1, n_bytes, slices->file);
+	return 0;
+}
+
+/* Bounds the text after an item. */
+static int bound(struct ts_events *events, void *data, bool in_order, struct ts_json *text)
+{
+	int r = ts_events_close(events);
+
+	r = r ? r : ts_pieces_bound(in_order, write_text, data, text);
+	return r ? r : ts_events_open(events, text);
+}
+
+static int put_items(void *data, bool in_order, const uint8_t *items, size_t n_bytes,
+		     struct ts_json *text)
 {
 	/* The track of a slice is introduced before it, so a slice is never the first event. */
 	struct ts_events events = {.has_event = true};
@@ -222,24 +240,30 @@ static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
 
 		put_item(&events, data, slice);
 		at += slice->n_bytes;
+		if ((size_t)(events.at - text->data) >= TS_PIECES_TEXT_BYTES)
+			r = bound(&events, data, in_order, text);
 	}
 	r = r ? r : ts_events_close(&events);
 	ts_events_deinit(&events);
 	return r;
 }
 
-/* The owner of the file checks its errors. */
-static int write_text(void *data, const char *text, size_t n_bytes)
+static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
+		  struct ts_json *text)
 {
-	const struct ts_kineto_slices *slices = data;
+	return put_items(data, false, items, n_bytes, text);
+}
 
-	fwrite(text, 1, n_bytes, slices->file);
-	return 0;
+static int format_in_order(void *data, void *state, const uint8_t *items, size_t n_bytes,
+			   struct ts_json *text)
+{
+	return put_items(data, true, items, n_bytes, text);
 }
 
 int ts_kineto_slices_new(struct ts_kineto_slices *slices, struct ts_pieces **ret_pieces)
 {
 	const struct ts_pieces_kind kind = {.format = format,
+					    .format_in_order = format_in_order,
 					    .write = write_text,
 					    .writes_anywhere = true,
 					    .data = slices};

@@ -8,6 +8,7 @@
  */
 #include "replay/report/rows/openranges.h"
 #include "replay/state/memory/state-memory.h"
+#include "tools/export/export-rows.h"
 #include "tools/export/kineto/annotated.h"
 #include "tools/export/kineto/kineto-lines.h"
 #include "tools/export/kineto/kineto-slices.h"
@@ -678,19 +679,6 @@ static int put_tail(struct kineto *kineto)
 	return pass_text(kineto);
 }
 
-static int next_row(struct kineto *kineto, struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
-{
-	struct ts_export_report *report = kineto->report;
-	int r;
-
-	while ((r = ts_sbt_cursor_next(cursor, ret_row)) == TS_SBT_E_CORRUPT) {
-		if (!report->damaged)
-			report->damage = *ts_sbt_reader_error(kineto->reader);
-		report->damaged = true;
-	}
-	return r;
-}
-
 static int put_rows(struct kineto *kineto, struct ts_open_ranges *ranges)
 {
 	const struct ts_export_options *options = kineto->options;
@@ -705,7 +693,7 @@ static int put_rows(struct kineto *kineto, struct ts_open_ranges *ranges)
 	uint64_t n = 0;
 	int r = ts_sbt_cursor_new(kineto->reader, &of_cursor, &cursor);
 
-	while (!r && !(r = next_row(kineto, cursor, &row))) {
+	while (!r && !(r = ts_export_next_row(kineto->reader, cursor, kineto->report, &row))) {
 		if (++n % STEP_ROWS == 0 && options->step)
 			options->step(options->user, n);
 		r = put_waits(kineto, ts_row_start_ns(row.any));

@@ -437,35 +437,6 @@ static int put_item(struct ts_packets *packets, struct maker *maker, bool in_ord
 	}
 }
 
-static int make(struct ts_packets *packets, struct maker *maker, bool in_order,
-		const uint8_t *items, size_t n_bytes, struct ts_json *text)
-{
-	int r = 0;
-
-	maker->out.n = 0;
-	for (size_t at = 0; !r && at < n_bytes;) {
-		const struct item *item = (const void *)(items + at);
-
-		r = put_item(packets, maker, in_order, item);
-		at += item->n_bytes;
-	}
-	if (maker->out.n)
-		ts_json_bytes(text, maker->out.bytes, maker->out.n);
-	return r;
-}
-
-static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
-		  struct ts_json *text)
-{
-	return make(data, state, false, items, n_bytes, text);
-}
-
-static int format_in_order(void *data, void *state, const uint8_t *items, size_t n_bytes,
-			   struct ts_json *text)
-{
-	return make(data, state, true, items, n_bytes, text);
-}
-
 /* The owner of the file checks its errors. */
 static void flush(struct ts_packets *packets)
 {
@@ -482,6 +453,43 @@ static int write_bytes(void *data, const char *bytes, size_t n_bytes)
 	if (packets->unwritten.n >= WRITE_BYTES)
 		flush(packets);
 	return r;
+}
+
+/*
+ * Encodes the items of a piece. In order, the piece may have a long new text in each item, so the
+ * packets are written as soon as they are many.
+ */
+static int make(struct ts_packets *packets, struct maker *maker, bool in_order,
+		const uint8_t *items, size_t n_bytes, struct ts_json *text)
+{
+	int r = 0;
+
+	maker->out.n = 0;
+	for (size_t at = 0; !r && at < n_bytes;) {
+		const struct item *item = (const void *)(items + at);
+
+		r = put_item(packets, maker, in_order, item);
+		at += item->n_bytes;
+		if (r || !in_order || maker->out.n < WRITE_BYTES)
+			continue;
+		r = write_bytes(packets, (const char *)maker->out.bytes, maker->out.n);
+		maker->out.n = 0;
+	}
+	if (maker->out.n)
+		ts_json_bytes(text, maker->out.bytes, maker->out.n);
+	return r;
+}
+
+static int format(void *data, void *state, const uint8_t *items, size_t n_bytes,
+		  struct ts_json *text)
+{
+	return make(data, state, false, items, n_bytes, text);
+}
+
+static int format_in_order(void *data, void *state, const uint8_t *items, size_t n_bytes,
+			   struct ts_json *text)
+{
+	return make(data, state, true, items, n_bytes, text);
 }
 
 static void deinit_maker(void *state)

@@ -10,12 +10,11 @@
 #include "tools/export/perfetto/perfetto.h"
 
 #include "replay/report/rows/openranges.h"
+#include "tools/export/export-rows.h"
 
 #include <inttypes.h>
 
 #define STEP_ROWS 8192u
-/* Readers store times as signed numbers. */
-#define MAX_TIME_NS ((uint64_t)INT64_MAX)
 
 #define DEVICE_ROWS \
 	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET))
@@ -786,12 +785,12 @@ static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 	slice.end_ns = ts_row_end_ns(row->schema, row->any);
 	if (slice.start_ns < perfetto->origin_ns)
 		slice.start_ns = perfetto->origin_ns;
-	if (slice.start_ns > MAX_TIME_NS)
-		slice.start_ns = MAX_TIME_NS;
+	if (slice.start_ns > TS_TRACKS_MAX_NS)
+		slice.start_ns = TS_TRACKS_MAX_NS;
 	if (slice.end_ns < slice.start_ns)
 		slice.end_ns = slice.start_ns;
-	if (slice.end_ns > MAX_TIME_NS)
-		slice.end_ns = MAX_TIME_NS;
+	if (slice.end_ns > TS_TRACKS_MAX_NS)
+		slice.end_ns = TS_TRACKS_MAX_NS;
 	switch (row->type) {
 	case TS_ROW_API:
 		return put_call(perfetto, row, &slice);
@@ -842,21 +841,6 @@ static int put_row(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges,
 	}
 }
 
-/* Reads the next row. Skips damaged blocks and records the damage in the report. */
-static int next_row(struct ts_perfetto *perfetto, struct ts_sbt_cursor *cursor,
-		    struct ts_sbt_row *ret_row)
-{
-	struct ts_export_report *report = perfetto->report;
-	int r;
-
-	while ((r = ts_sbt_cursor_next(cursor, ret_row)) == TS_SBT_E_CORRUPT) {
-		if (!report->damaged)
-			report->damage = *ts_sbt_reader_error(perfetto->reader);
-		report->damaged = true;
-	}
-	return r;
-}
-
 /* Reads the memory that is live at the beginning of the window. */
 static int read_memory_before(struct ts_perfetto *perfetto)
 {
@@ -873,7 +857,7 @@ static int read_memory_before(struct ts_perfetto *perfetto)
 	if (perfetto->options->from_ns <= perfetto->origin_ns)
 		return 0;
 	r = ts_sbt_cursor_new(perfetto->reader, &options, &cursor);
-	while (!r && !(r = next_row(perfetto, cursor, &row)))
+	while (!r && !(r = ts_export_next_row(perfetto->reader, cursor, perfetto->report, &row)))
 		r = ts_sums_memory(perfetto, &row, false);
 	r = r == TS_SBT_E_END ? 0 : r;
 	for (size_t i = 0; !r && i < sums->n_memories; i++)
@@ -896,7 +880,7 @@ static int read_rows(struct ts_perfetto *perfetto, struct ts_open_ranges *ranges
 	uint64_t n = 0;
 	int r = ts_sbt_cursor_new(perfetto->reader, &of_cursor, &cursor);
 
-	while (!r && !(r = next_row(perfetto, cursor, &row))) {
+	while (!r && !(r = ts_export_next_row(perfetto->reader, cursor, perfetto->report, &row))) {
 		if (++n % STEP_ROWS == 0 && options->step)
 			options->step(options->user, n);
 		r = put_row(perfetto, ranges, &row);
@@ -934,8 +918,8 @@ static int init(struct ts_perfetto *perfetto, FILE *file)
 			  offsetof(struct ts_call_kind, is_known));
 	perfetto->n_sessions = ts_sbt_reader_n_sessions(perfetto->reader);
 	perfetto->origin_ns = ts_sbt_reader_origin_ns(perfetto->reader);
-	if (perfetto->origin_ns > MAX_TIME_NS)
-		perfetto->origin_ns = MAX_TIME_NS;
+	if (perfetto->origin_ns > TS_TRACKS_MAX_NS)
+		perfetto->origin_ns = TS_TRACKS_MAX_NS;
 	r = ts_frames_init(&perfetto->frames, perfetto->reader, perfetto->options);
 	if (!r)
 		r = ts_epochs_init(&perfetto->epochs, perfetto->reader);
@@ -948,7 +932,8 @@ static int init(struct ts_perfetto *perfetto, FILE *file)
 		memset(&summary, 0, sizeof(summary));
 		r = 0;
 	}
-	perfetto->latest_ns = summary.latest_ns < MAX_TIME_NS ? summary.latest_ns : MAX_TIME_NS;
+	perfetto->latest_ns =
+		summary.latest_ns < TS_TRACKS_MAX_NS ? summary.latest_ns : TS_TRACKS_MAX_NS;
 	ts_sums_init(&perfetto->sums, perfetto->origin_ns, perfetto->latest_ns);
 	tracks.origin_ns = perfetto->origin_ns;
 	session = perfetto->n_sessions ? ts_sbt_reader_session_at(perfetto->reader, 0) : NULL;

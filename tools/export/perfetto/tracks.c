@@ -372,7 +372,7 @@ static int put_count(struct ts_tracks *tracks, uint32_t track, uint64_t time_ns,
 	event->type = TS__PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER;
 	event->track_uuid = tracks->tracks[track - 1].uuid;
 	packet.has_timestamp = true;
-	packet.timestamp = time_ns;
+	packet.timestamp = time_ns < TS_TRACKS_MAX_NS ? time_ns : TS_TRACKS_MAX_NS;
 	packet.track_event = event;
 	return ts_packets_add(tracks->packets, TS_PACKETS_SEQUENCE_OF_ALL, &packet);
 }

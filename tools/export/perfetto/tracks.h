@@ -37,7 +37,8 @@ static inline struct ts_track_text ts_track_static(const char *text)
 
 /*
  * Appends the text to *text, which may contain anything except control characters. time_ns is the
- * start of a slice that uses the text. Called by the thread that adds slices.
+ * start of a slice that uses the text. Called by the thread that adds slices, in the call
+ * that adds the slice or in any later one.
  */
 typedef int ts_track_text_fn(void *user, const struct ts_track_text *what, uint64_t time_ns,
 			     struct ts_buffer *text);
@@ -89,6 +90,9 @@ static inline void ts_track_slice_copy(struct ts_track_slice *to, const struct t
 		memcpy(&to->args[2], &from->args[2], (from->n_args - 2u) * sizeof(from->args[0]));
 }
 
+/* Readers store times as signed numbers. */
+#define TS_TRACKS_MAX_NS ((uint64_t)INT64_MAX)
+
 struct ts_track_options {
 	FILE *file; /* the caller checks its errors */
 	const char *const *arg_names;
@@ -123,8 +127,12 @@ struct ts_track {
 /* Adds a track, numbered from 1. Returns 0, -ENOMEM or -EOVERFLOW. */
 int ts_tracks_add(struct ts_tracks *tracks, const struct ts_track *track, uint32_t *ret_track);
 
-/* Adds a slice. start_ns must not be less than that of earlier slices. */
+/*
+ * Adds a slice. start_ns must not be less than that of earlier slices, and end_ns not above
+ * TS_TRACKS_MAX_NS.
+ */
 int ts_tracks_slice(struct ts_tracks *tracks, const struct ts_track_slice *slice);
+/* Adds a value of a counter. A time above TS_TRACKS_MAX_NS counts as that time. */
 int ts_tracks_count(struct ts_tracks *tracks, uint32_t track, uint64_t time_ns, int64_t value);
 int ts_tracks_count_real(struct ts_tracks *tracks, uint32_t track, uint64_t time_ns, double value);
 

@@ -6,6 +6,7 @@
 #include "tools/export/profile/collect.h"
 
 #include "tools/export/epochs.h"
+#include "tools/export/export-rows.h"
 
 #define STEP_ROWS 8192u
 
@@ -96,25 +97,17 @@ static int start(struct collector *collector, bool all)
 
 static int run(struct collector *collector)
 {
-	struct ts_export_report *report = &collector->to->report;
 	struct ts_sbt_row row;
 	uint64_t n = 0;
-	int r;
+	int r = 0;
 
-	while ((r = ts_sbt_cursor_next(collector->rows, &row)) != TS_SBT_E_END) {
-		if (r == TS_SBT_E_CORRUPT) {
-			if (!report->damaged)
-				report->damage = *ts_sbt_reader_error(collector->reader);
-			report->damaged = true;
-			continue;
-		}
-		r = r ? r : take_row(collector, &row);
-		if (r)
-			return r;
-		if (++n % STEP_ROWS == 0 && collector->options->step)
+	while (!r && !(r = ts_export_next_row(collector->reader, collector->rows,
+					      &collector->to->report, &row))) {
+		r = take_row(collector, &row);
+		if (!r && ++n % STEP_ROWS == 0 && collector->options->step)
 			collector->options->step(collector->options->user, n);
 	}
-	return 0;
+	return r == TS_SBT_E_END ? 0 : r;
 }
 
 int ts_collect_host(struct ts_sbt_reader *reader, const struct ts_export_options *options, bool all,

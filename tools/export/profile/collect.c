@@ -8,6 +8,7 @@
 #include "tools/export/profile/collect.h"
 
 #include "tools/export/epochs.h"
+#include "tools/export/export-rows.h"
 
 #define STEP_ROWS 8192u
 
@@ -113,21 +114,12 @@ static int note_call(struct collector *collector, uint32_t session, uint64_t op_
 	return r;
 }
 
-/*
- * Reads the next row. Returns 0, TS_SBT_E_END, or an error that ends the pass. A damaged block is
- * skipped and recorded in the report.
- */
+/* Reads the next row as ts_export_next_row(), and reports progress. */
 static int next_row(struct collector *collector, struct ts_sbt_cursor *cursor,
 		    struct ts_sbt_row *ret_row)
 {
-	struct ts_export_report *report = &collector->to->report;
-	int r;
+	int r = ts_export_next_row(collector->reader, cursor, &collector->to->report, ret_row);
 
-	while ((r = ts_sbt_cursor_next(cursor, ret_row)) == TS_SBT_E_CORRUPT) {
-		if (!report->damaged)
-			report->damage = *ts_sbt_reader_error(collector->reader);
-		report->damaged = true;
-	}
 	if (!r && ++collector->n_read % STEP_ROWS == 0 && collector->options->step)
 		collector->options->step(collector->options->user, collector->n_read);
 	return r;
