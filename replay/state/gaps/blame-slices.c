@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds slices of a trace in threads: see blame-slices.h. blame.c calls this file; blamer.c sums the
- * time of each slice.
+ * Feeds slices of a trace in threads: see blame-slices.h. blame.c calls this file; blamer.c sums
+ * the time of each slice.
  *
  * A thread of the program has one activity at a time if the trace has calls only. So its first call
  * in a slice depends on the slices before in one way: the time up to this call belongs to the
- * activity before it. The slice notes the call (struct ts_blamer_first), and this time is added when
+ * activity before it. The slice notes the call (struct ts_blamer_first). This time is added when
  * the slices are joined. With kernel events, threads wake each other, and several activities last
  * over a border: such a trace has no slices.
  *
