@@ -18,6 +18,7 @@
 #include "replay/report/pieces.h"
 #include "replay/report/rows/rowjson.h"
 #include "replay/report/rows/rowwalk.h"
+#include "sbt/reader-threads.h"
 #include "tools/export/arrow/arrow-part.h"
 #include "tools/export/arrow/file-writer.h"
 
@@ -395,7 +396,7 @@ static int export_type(struct export_arrow *export, unsigned int type, uint64_t 
 	export->table.n_columns = 0;
 	export->table.n_rows = 0;
 	/* The name of a sample is a place in the code: it needs a stack and modules. */
-	if (type != TS_ROW_SAMPLE && n_rows >= MIN_ROWS)
+	if (type != TS_ROW_SAMPLE && n_rows >= MIN_ROWS && ts_sbt_max_threads() > 1)
 		r = new_pieces(export);
 	r = r ? r : ts_row_walk_init(&walk, export->resolver, &rows, NULL, all_begins);
 	while (!r) {
