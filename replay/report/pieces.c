@@ -13,7 +13,6 @@
  */
 #include "replay/report/pieces.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 #include "proto/abi/base.h"
@@ -136,15 +135,14 @@ static void write_oldest(struct ts_pieces *pieces)
 	pthread_cond_signal(&pieces->done);
 }
 
-/* A write to a closed pipe ends the process, as if the caller's thread wrote. */
-static void accept_signals(const struct ts_pieces *pieces)
+void ts_pieces_accept_signals(const sigset_t *signals)
 {
 	static const int numbers[] = {SIGPIPE, SIGXFSZ};
 	sigset_t accepted;
 
 	sigemptyset(&accepted);
 	for (size_t i = 0; i < TS_ARRAY_LEN(numbers); i++)
-		if (!sigismember(&pieces->signals, numbers[i]))
+		if (!sigismember(signals, numbers[i]))
 			sigaddset(&accepted, numbers[i]);
 	pthread_sigmask(SIG_UNBLOCK, &accepted, NULL);
 }
@@ -155,7 +153,7 @@ static void *run(void *data)
 	struct ts_pieces *pieces = worker->pieces;
 
 	if (pieces->kind.writes_anywhere)
-		accept_signals(pieces);
+		ts_pieces_accept_signals(&pieces->signals);
 	pthread_mutex_lock(&pieces->lock);
 	while (!pieces->stop) {
 		if (is_ready(pieces, false))

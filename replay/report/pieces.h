@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -90,3 +91,9 @@ int ts_pieces_add(struct ts_pieces *pieces, size_t n_bytes, void **ret_item);
 
 /* Formats and writes all items. */
 int ts_pieces_end(struct ts_pieces *pieces);
+
+/*
+ * For a thread that writes files: it gets SIGPIPE and SIGXFSZ as the caller's thread, which blocks
+ * `signals`. So a write to a closed pipe ends the process, as if the caller's thread wrote.
+ */
+void ts_pieces_accept_signals(const sigset_t *signals);

@@ -12,12 +12,13 @@ import argparse
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
-# The arguments of tsctl; TRACE stands for the trace, and OUT for a file.
+# The arguments of tsctl; TRACE stands for the trace, and OUT for a file or a folder.
 ANALYSES = {
     'rows': ['view', '--json', '--type', 'range', 'TRACE'],
     'view': ['view', '--json', 'TRACE'],
@@ -31,6 +32,7 @@ ANALYSES = {
     'analyze': ['analyze', '--json', 'TRACE'],
     'json': ['export', '--format', 'json', '-o', 'OUT', 'TRACE'],
     'perfetto': ['export', '--format', 'perfetto', '-o', 'OUT', 'TRACE'],
+    'arrow': ['export', '--format', 'arrow', '-o', 'OUT', 'TRACE'],
     'verify': ['verify', '--json', 'TRACE'],
 }
 
@@ -40,7 +42,9 @@ def run(build, argv, threads, out):
     with tempfile.NamedTemporaryFile() as times, tempfile.TemporaryFile() as output:
         env = dict(os.environ, TRACESMITH_THREADS=str(threads), TS_BENCH_THREADS=times.name,
                    LD_PRELOAD=os.path.join(build, 'test/bench/libbench-threads.so'))
-        if os.path.exists(out):
+        if os.path.isdir(out):
+            shutil.rmtree(out)
+        elif os.path.exists(out):
             os.remove(out)
         start_s = time.monotonic()
         subprocess.run([os.path.join(build, 'tools/tsctl/tsctl')] + argv, env=env, check=True, stdout=output, timeout=3600)
@@ -48,8 +52,10 @@ def run(build, argv, threads, out):
         result = json.load(open(times.name, encoding='utf-8'))
         digest = hashlib.sha256()
         output.seek(0)
-        for file in [output] + ([open(out, 'rb')] if os.path.exists(out) else []):
-            with file:
+        paths = sorted(os.path.join(at, name) for at, _, names in os.walk(out) for name in names) or [out]
+        for path in [None] + [path for path in paths if os.path.exists(path)]:
+            digest.update(os.path.relpath(path or out, out).encode())
+            with open(path, 'rb') if path else output as file:
                 while chunk := file.read(1 << 20):
                     digest.update(chunk)
         result['digest'] = digest.hexdigest()

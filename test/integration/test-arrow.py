@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`export --format arrow`: every table has the values of `view --json`, by a reader from the specification, by npm's apache-arrow and by
 DuckDB; no file is there before it is whole, and no name of a trace leads out of the folder."""
+import filecmp
 import glob
 import json
 import os
@@ -218,6 +219,12 @@ for i in range(9):
         path = self.make(FILE + BATCH + 3)
         self.export(path, '--type', 'kernel')
         first, second = [file for _, _, file in self.files()]
+        # One thread writes the same files.
+        result = harness.run([harness.TSCTL, 'export', '--format', 'arrow', '-o', self.path('alone'), '--type', 'kernel', path],
+                             harness.environment(TRACESMITH_THREADS='1'))
+        self.assertEqual(result.status, 0, result)
+        for place, _, _ in self.files():
+            self.assertTrue(filecmp.cmp(self.path('data/' + place), self.path('alone/' + place), shallow=False), place)
         self.assertEqual((first.batches, second.batches), ([BATCH] * 4, [BATCH, 3]))
         totals = json.loads(harness.tsctl('view', '--stats', '--json', '--type', 'kernel', path).out)['kernels']
         columns = [(file.columns['start_ns'], file.columns['end_ns']) for file in (first, second)]

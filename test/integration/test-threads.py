@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exports and lists that threads write: the output is that of one thread, and so are errors and ends.
+"""Exports and lists that threads make: the output is that of one thread, and so are errors and ends.
 
 The traces are long enough for threads, and have many of one thing: streams, names, ranges, threads, allocations, graphs of waits.
 """
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import unittest
@@ -13,9 +14,10 @@ import unittest
 import harness
 
 MAKE = os.path.join(harness.BUILD, 'test', 'unit', 'tools', 'make-many')
-N = 20000
+# A sanitizer makes each command seven times slower. Half of the rows are enough for threads, too.
+N = 10000 if harness.SANITIZER else 20000
 # One, as many as the caller's thread helps, and more.
-THREADS = ('1', '2', '16')
+THREADS = ('1', '2', '16') if harness.SANITIZER else ('1', '2', '3', '16')
 # A command of each kind of text, and further options of these.
 TEXTS = (
     ('export', '--format', 'json'),
@@ -27,10 +29,11 @@ TEXTS = (
 COMMANDS = TEXTS + (
     ('export', '--format', 'json', '--type', 'memcpy,kernel', '--from', '1ms'),
     ('view', '--json', '--limit', '19999'),
-    ('view', '--json', '--mangled', '--type', 'kernel,range,sample', '--to', '12ms'),
+    ('view', '--json', '--mangled', '--type', 'kernel,range,sample', '--to', '9ms'),
     ('view', '--json', '--sort', 'duration', '--limit', '9000'),
     ('graph', '--json', '--critical-path'),
 )
+API = 1  # type of rows
 KINDS = ('launches', 'streams', 'names', 'ranges', 'threads', 'allocations', 'sessions')
 
 
@@ -59,12 +62,34 @@ class Threads(harness.Case):
 
     def test_same_output(self):
         for kind in KINDS:
-            # A sanitizer makes each command seven times slower: it sees each text of each kind, and all options and threads of one.
+            # A sanitizer sees each text of each kind, and all options and threads of one.
             is_whole = kind == KINDS[0] or not harness.SANITIZER
             results = self.check_same(COMMANDS if is_whole else TEXTS, self.make(kind), THREADS[1:] if is_whole else THREADS[-1:])
             self.assertEqual({status for status, _, _ in results.values()}, {0}, results)
             # Long enough for threads: more than the pieces that one thread writes alone.
             self.assertGreater(results['view', '--json'][2], 1 << 22)
+
+    def arrow(self, threads, path):
+        """Exports a trace to Arrow; returns the status, the messages and all files."""
+        folder = self.path('arrow')
+        result = harness.run([harness.TSCTL, 'export', '--format', 'arrow', '-o', folder, path],
+                             harness.environment(TRACESMITH_THREADS=threads))
+        files = {}
+        for at, _, names in os.walk(folder):
+            for name in names:
+                with open(os.path.join(at, name), 'rb') as stream:
+                    files[os.path.relpath(os.path.join(at, name), folder)] = stream.read()
+        shutil.rmtree(folder)
+        return result.status, result.err, files
+
+    def test_arrow(self):
+        for kind in ('names',) if harness.SANITIZER else ('launches', 'names', 'ranges', 'allocations'):
+            path = self.make(kind)
+            alone = self.arrow('1', path)
+            self.assertEqual(alone[:2], (0, ''))
+            self.assertGreater(sum(map(len, alone[2].values())), N * 100)
+            for threads in THREADS[1:]:
+                self.assertTrue(alone == self.arrow(threads, path), (kind, threads))
 
     def test_stacks(self):
         path = self.make('stacks', 3000)
@@ -81,11 +106,19 @@ class Threads(harness.Case):
                 stream.write(b'\xff' * 64)
         results = self.check_same(COMMANDS, path)
         self.assertNotEqual(results['view', '--json'][:2], (0, ''))
+        with open(path, 'rb') as stream:
+            data = stream.read()
+        with open(path, 'wb') as stream:
+            stream.write(harness.damage_blocks(data, API))
+        alone = self.arrow('1', path)
+        self.assertEqual((alone[0], len(alone[1].splitlines())), (2, 1), alone[1])
+        self.assertTrue(alone == self.arrow('16', path))
 
     def test_write_fails(self):
         """A full disk, and a file that reaches its limit in the middle: the errno, and no half a file."""
         path = self.make('launches')
-        for arguments in COMMANDS:
+        # Options change the rows and not the writing.
+        for arguments in TEXTS if harness.SANITIZER else COMMANDS:
             for threads in THREADS:
                 with open('/dev/full', 'w', encoding='utf-8') as stream:
                     full = subprocess.run([harness.TSCTL, *arguments, path], stdout=stream, stderr=subprocess.PIPE, text=True,
@@ -105,7 +138,7 @@ class Threads(harness.Case):
     def test_pipe_is_closed(self):
         """`| head` ends the command without a message."""
         path = self.make('launches')
-        for arguments in COMMANDS:
+        for arguments in TEXTS if harness.SANITIZER else COMMANDS:
             for threads in ('1', '16'):
                 process = subprocess.Popen([harness.TSCTL, *arguments, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                            env=harness.environment(TRACESMITH_THREADS=threads))

@@ -48,6 +48,9 @@ struct ts_resolver {
 	const struct ts_column *stream_columns[TS_ROW_EVENT_END];
 	const struct ts_column *context_columns[TS_ROW_EVENT_END];
 	struct strings strings[TS_ROW_EVENT_END];
+	/* Of ts_resolver_prepare(): most rows have the strings and the thread of recent rows. */
+	uint32_t prepared[N_KERNELS]; /* strings that were read, indexed by the ids' low bits */
+	uint32_t prepared_session, prepared_thread;
 };
 
 static const struct ts_column *column_of_role(const struct ts_row_schema *schema, enum ts_role role)
@@ -305,17 +308,31 @@ void ts_resolver_prepare_thread(struct ts_resolver *resolver, uint32_t session, 
 		ts_resolver_thread_name(resolver, session, row);
 }
 
+/* As ts_resolver_prepare_thread(), but once for rows of one thread. */
+static void prepare_thread(struct ts_resolver *resolver, uint32_t session, uint32_t thread)
+{
+	if (session == resolver->prepared_session && thread == resolver->prepared_thread)
+		return;
+	ts_resolver_prepare_thread(resolver, session, thread);
+	resolver->prepared_session = session;
+	resolver->prepared_thread = thread;
+}
+
 void ts_resolver_prepare(struct ts_resolver *resolver, const struct ts_sbt_row *row)
 {
 	const struct strings *strings = &resolver->strings[row->type];
 	const struct ts_column *thread = resolver->thread_columns[row->type];
 
-	for (unsigned int i = 0; i < strings->n; i++)
-		ts_resolver_string(resolver,
-				   (uint32_t)ts_column_get(strings->columns[i], row->any));
+	for (unsigned int i = 0; i < strings->n; i++) {
+		const uint32_t id = (uint32_t)ts_column_get(strings->columns[i], row->any);
+
+		if (resolver->prepared[id % N_KERNELS] == id)
+			continue;
+		ts_resolver_string(resolver, id);
+		resolver->prepared[id % N_KERNELS] = id;
+	}
 	if (thread)
-		ts_resolver_prepare_thread(resolver, row->session,
-					   (uint32_t)ts_column_get(thread, row->any));
+		prepare_thread(resolver, row->session, (uint32_t)ts_column_get(thread, row->any));
 	if (!resolver->labels)
 		return;
 	ts_resolver_stream_name(resolver, row);

@@ -29,8 +29,10 @@ struct ts_blame {
 	struct ts_blame_gap *gaps; /* in any order */
 	size_t n_gaps;
 	struct ts_gap_stream *streams;
+	size_t n_streams;
 	struct ts_gap *listed;
 	struct ts_parts *parts; /* one per entry of `listed` */
+	size_t n_listed;
 	struct ts_parts total;
 	bool is_damaged;
 };

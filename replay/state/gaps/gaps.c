@@ -791,7 +791,9 @@ static int blame(struct finder *finder, struct ts_sbt_reader *reader)
 		.gaps = finder->found,
 		.n_gaps = finder->n_found,
 		.streams = gaps->streams,
+		.n_streams = gaps->n_streams,
 		.listed = gaps->longest,
+		.n_listed = n,
 		.parts = calloc(n + 1, sizeof(*blame.parts)),
 		.total.max = TS_GAPS_MAX_PARTS,
 	};

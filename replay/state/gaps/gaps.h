@@ -35,9 +35,10 @@
  *
  * The module reads the trace twice. For a window it reads from the trace's start, because
  * dependencies may be that old, and up to the operations that end the window's last gaps. The first
- * time it reads a long trace, or a long way to a window, in segments (segments/). Memory is bounded
- * by the number of gaps, at most TS_GAPS_MAX; of more gaps the longest are explained. Not
- * thread-safe; prints nothing.
+ * time it reads a long trace, or a long way to a window, in segments (segments/). The second time
+ * it reads a long trace of calls, without kernel events and samples, in slices. Both work in
+ * threads. Memory is bounded by the number of gaps, at most TS_GAPS_MAX; of more gaps the longest
+ * are explained. Not thread-safe; prints nothing.
  */
 #pragma once
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arrow files from messages of rows. test/integration/arrow.py reads whole files; here are the
- * limits, texts that are not UTF-8, and the layout of FlatBuffers.
+ * limits, texts that are not UTF-8, tables from parts, and the layout of FlatBuffers.
  */
 #include "proto/rpc/tracesmith.pb-c.h"
 #include "test/unit/harness.h"
+#include "tools/export/arrow/arrow-part.h"
 #include "tools/export/arrow/flat.h"
 #include "tools/export/arrow/message.h"
 
@@ -131,6 +132,135 @@ TS_TEST(long_texts_fill_a_table)
 	ts_check(!ts_arrow_table_is_full(&table));
 	free(text);
 }
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+#define N_ROWS 3001u
+
+/* Adds row `i` of a list in which texts repeat, and any field may be missing. */
+static void add_call(struct ts_arrow_table *table, uint32_t i)
+{
+	Ts__Rpc__ApiRow row = TS__RPC__API_ROW__INIT;
+	char name[32], error[32];
+
+	snprintf(name, sizeof(name), "call %u", i * 7 % 97);
+	snprintf(error, sizeof(error), "\xff%u", i);
+	row.name = i % 5 ? name : NULL;
+	row.error = i % 3 ? NULL : error;
+	row.has_start_ns = 1;
+	row.start_ns = i * UINT64_C(1000003);
+	row.has_result = i % 4 != 1;
+	row.result = -(int32_t)i;
+	row.has_expects_device = i % 7 != 2;
+	row.expects_device = i % 2;
+	ts_check_int(ts_arrow_table_add(table, &row.base), 0);
+}
+
+static void check_buffers(const struct ts_buffer *a, const struct ts_buffer *b)
+{
+	ts_check_int(a->n, b->n);
+	ts_check(!a->n || !memcmp(a->bytes, b->bytes, a->n));
+}
+
+static void check_same(const struct ts_arrow_table *a, const struct ts_arrow_table *b)
+{
+	ts_check_int(a->n_rows, b->n_rows);
+	ts_check_int(a->n_columns, b->n_columns);
+	ts_check_int(a->n_text_bytes, b->n_text_bytes);
+	for (unsigned int i = 0; i < a->n_columns; i++) {
+		check_buffers(&a->columns[i].values, &b->columns[i].values);
+		check_buffers(&a->columns[i].validity, &b->columns[i].validity);
+		check_buffers(&a->columns[i].text_ends, &b->columns[i].text_ends);
+		check_buffers(&a->columns[i].texts.bytes, &b->columns[i].texts.bytes);
+	}
+}
+
+/* Puts the rows into parts, whose lengths are no multiples of 8. */
+static void put_parts(struct ts_arrow_table *part, uint32_t n_least, struct ts_json *text)
+{
+	uint32_t i = 0;
+
+	for (uint32_t n = n_least; i < N_ROWS; n = n * 3 % 29 + n_least) {
+		ts_check_int(ts_arrow_table_clear(part), 0);
+		for (uint32_t j = 0; j < n && i < N_ROWS; j++)
+			add_call(part, i++);
+		ts_check_int(ts_arrow_part_put(part, i, text), 0);
+	}
+}
+
+TS_TEST(parts_make_the_same_table)
+{
+	ts_cleanup(ts_arrow_table_deinit) struct ts_arrow_table whole = {0};
+	ts_cleanup(ts_arrow_table_deinit) struct ts_arrow_table part = {0};
+
+	ts_check_int(ts_arrow_table_init(&whole, &ts__rpc__api_row__descriptor), 0);
+	ts_check_int(ts_arrow_table_init(&part, &ts__rpc__api_row__descriptor), 0);
+	for (uint32_t i = 0; i < N_ROWS; i++)
+		add_call(&whole, i);
+	for (uint32_t n_least = 1; n_least < 2000; n_least = n_least * 3 + 2) {
+		ts_cleanup(ts_arrow_table_deinit) struct ts_arrow_table joined = {0};
+		struct ts_json text = {0};
+		uint64_t slice = 0;
+
+		put_parts(&part, n_least, &text);
+		for (size_t at = 0; at < text.n_bytes;) {
+			const struct ts_arrow_part *it = (const void *)(text.data + at);
+			uint32_t from = 0;
+
+			ts_check_int(ts_arrow_part_add(&joined, it, &from), 0);
+			ts_check_int(from, it->n_rows);
+			ts_check_int(it->slice, slice + from);
+			slice = it->slice;
+			at += it->n_bytes;
+		}
+		check_same(&joined, &whole);
+		ts_json_deinit(&text);
+	}
+}
+
+/* Texts fill the first table at a row within a part; the rest of the part goes to the next one. */
+TS_TEST(parts_end_where_a_table_is_full)
+{
+	const uint32_t n_bytes = 1024 * 1024, n_rows = 70;
+	ts_cleanup(ts_arrow_table_deinit) struct ts_arrow_table whole = {0};
+	ts_cleanup(ts_arrow_table_deinit) struct ts_arrow_table part = {0};
+	ts_cleanup(ts_arrow_table_deinit) struct ts_arrow_table joined = {0};
+	char *text = malloc(n_bytes + 1);
+	struct ts_json parts = {0};
+	const struct ts_arrow_part *it;
+	uint32_t from = 0, first;
+
+	ts_check(text != NULL);
+	memset(text, 'x', n_bytes);
+	text[n_bytes] = '\0';
+	ts_check_int(ts_arrow_table_init(&whole, &ts__rpc__kernel_row__descriptor), 0);
+	ts_check_int(ts_arrow_table_init(&part, &ts__rpc__kernel_row__descriptor), 0);
+	for (uint32_t i = 0; i < n_rows; i++) {
+		text[0] = (char)i + 1;
+		if (!ts_arrow_table_is_full(&whole))
+			add(&whole, text, 0);
+		add(&part, text, 0);
+	}
+	first = whole.n_rows;
+	ts_check(first > 1 && first < n_rows);
+	ts_check_int(ts_arrow_part_put(&part, 0, &parts), 0);
+	it = (const void *)parts.data;
+	ts_check_int(ts_arrow_part_add(&joined, it, &from), 0);
+	ts_check_int(from, first);
+	check_same(&joined, &whole);
+	ts_check_int(ts_arrow_part_add(&joined, it, &from), 0);
+	ts_check_int(from, first);
+	ts_check_int(ts_arrow_table_clear(&joined), 0);
+	ts_check_int(ts_arrow_part_add(&joined, it, &from), 0);
+	ts_check_int(from, n_rows);
+	ts_check_int(joined.n_rows, n_rows - first);
+	text[0] = (char)first + 1;
+	check_text(&joined, 0, text);
+	ts_json_deinit(&parts);
+	free(text);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
 
 TS_TEST(file_is_complete)
 {

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exports and lists of a long trace have the same bytes with any number of threads, and lists have
- * the lines that their messages make. The trace has two sessions, calls, kernels, copies, sets,
- * ranges, waits, samples, and names that are missing.
+ * the lines that their messages make. Files of Arrow are the same, too. The trace has two sessions,
+ * calls, kernels, copies, sets, ranges, waits, samples, and names that are missing.
  */
 #include "test/unit/harness.h"
+
+#include <pthread.h>
+#include <unistd.h>
 
 #include "replay/report/pieces.h"
 #include "replay/report/query-lines.h"
 #include "replay/report/rows/rowjson.h"
 #include "test/unit/sbt/sbt-test.h"
+#include "tools/export/arrow/dataset.h"
 #include "tools/export/export.h"
 #include "tools/export/perfetto/tracks.h"
 
@@ -150,7 +154,7 @@ static struct ts_sbt_reader *open_trace(void)
 	return reader;
 }
 
-static const char *const threads[] = {"1", "2", "16"};
+static const char *const threads[] = {"1", "2", "3", "16"};
 
 /* Calls make() with each number of threads, and compares the texts. */
 static void check_same(struct ts_sbt_reader *reader, size_t least,
@@ -281,6 +285,127 @@ static void make_slices(struct ts_sbt_reader *reader, struct ts_json *text)
 TS_TEST(new_texts_have_the_same_numbers)
 {
 	check_same(NULL, N_SLICES / 20 * NEW_BYTES, make_slices);
+}
+
+/* ---- Arrow: files of a folder ---------------------------------------------------------------- */
+
+#define N_RANGES    20000u
+#define LONG_NAME   (N_RANGES * 3 / 4) /* a range whose name is too long for a part of a table */
+#define LONG_BYTES  (1100u * 1024)
+#define N_FILES	    8u
+#define FIRST_NS    UINT64_C(1000000000)
+#define RANGES_STEP (N_FILES * TS_ARROW_SLICE_UNIT_NS / N_RANGES)
+
+static int make_ranges(void)
+{
+	const struct ts_row_session row = {.pid = 1};
+	char *text = calloc(1, LONG_BYTES + 1);
+	struct ts_sbt_session_writer *session;
+	struct ts_sbt_writer *writer;
+	int fd = test_file();
+
+	ts_check(text);
+	memset(text, 'x', LONG_BYTES);
+	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
+	for (uint32_t i = 0; i < N_RANGES; i++) {
+		struct ts_row_range range = {.start_ns = FIRST_NS + i * RANGES_STEP,
+					     .end_ns = FIRST_NS + i * RANGES_STEP + 500};
+
+		if (i == LONG_NAME)
+			ts_check_int(ts_sbt_writer_string(writer, text, LONG_BYTES, &range.name),
+				     0);
+		else
+			range.name = string(writer, i % 2 ? "step %u" : "\xfe%u", i * 11 % 3001);
+		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_RANGE, &range), 0);
+	}
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	free(text);
+	return fd;
+}
+
+struct folder {
+	struct ts_json *text; /* the paths and contents of all files */
+	FILE *file;
+	char *bytes;
+	size_t n_bytes;
+	unsigned n_files, fails_at; /* 0: none fails */
+	pthread_t thread;
+};
+
+static int open_file(void *user, const char *path, FILE **ret_file)
+{
+	struct folder *folder = user;
+
+	ts_check(!folder->file && pthread_equal(pthread_self(), folder->thread));
+	if (++folder->n_files == folder->fails_at)
+		return -EDQUOT;
+	ts_json_raw(folder->text, path);
+	folder->file = open_memstream(&folder->bytes, &folder->n_bytes);
+	ts_check(folder->file);
+	*ret_file = folder->file;
+	return 0;
+}
+
+static int finish_file(void *user)
+{
+	struct folder *folder = user;
+
+	ts_check(folder->file && pthread_equal(pthread_self(), folder->thread));
+	ts_check_int(fclose(folder->file), 0);
+	ts_json_bytes(folder->text, folder->bytes, folder->n_bytes);
+	free(folder->bytes);
+	folder->file = NULL;
+	return 0;
+}
+
+static int export_folder(struct ts_sbt_reader *reader, struct folder *folder)
+{
+	const struct ts_export_arrow_options options = {.path = "ranges.sbt",
+							.slice_ns = TS_ARROW_SLICE_UNIT_NS,
+							.open = open_file,
+							.finish = finish_file,
+							.user = folder};
+	struct ts_export_report report;
+	int r;
+
+	folder->thread = pthread_self();
+	r = ts_export_arrow(reader, NULL, &options, false, &report);
+	ts_check(!folder->file);
+	if (!r)
+		ts_check_int(report.n_rows, N_RANGES);
+	return r;
+}
+
+static void make_arrow(struct ts_sbt_reader *reader, struct ts_json *text)
+{
+	struct folder folder = {.text = text};
+
+	ts_check_int(export_folder(reader, &folder), 0);
+	ts_check_int(folder.n_files, N_FILES);
+}
+
+/* The files before the one that fails are whole. */
+static void make_few_files(struct ts_sbt_reader *reader, struct ts_json *text)
+{
+	struct folder folder = {.text = text, .fails_at = N_FILES - 1};
+
+	ts_check_int(export_folder(reader, &folder), -EDQUOT);
+}
+
+TS_TEST(arrow_is_the_same)
+{
+	struct ts_sbt_reader *reader;
+	int fd = make_ranges();
+
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	check_same(reader, N_RANGES * 40ul, make_arrow);
+	check_same(reader, N_RANGES * 20ul, make_few_files);
+	ts_sbt_reader_free(reader);
+	close(fd);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

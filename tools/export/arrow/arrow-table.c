@@ -80,6 +80,7 @@ int ts_arrow_table_init(struct ts_arrow_table *table, const ProtobufCMessageDesc
 		table->columns[n++].bits = bits_of(field);
 	}
 	table->n_columns = n;
+	table->descriptor = descriptor;
 	return ts_arrow_table_clear(table);
 }
 
@@ -94,6 +95,7 @@ void ts_arrow_table_deinit(struct ts_arrow_table *table)
 		ts_intern_deinit(&column->texts);
 	}
 	ts_buffer_deinit(&table->clean);
+	ts_buffer_deinit(&table->numbers);
 }
 
 bool ts_arrow_table_is_full(const struct ts_arrow_table *table)
@@ -147,33 +149,41 @@ static bool is_last(const struct ts_arrow_column *column, const char *text, size
 	       !memcmp(column->texts.bytes.bytes + string->off, text, n_bytes);
 }
 
-static int add_text(struct ts_arrow_table *table, struct ts_arrow_column *column, const char *text)
+int ts_arrow_table_number(struct ts_arrow_table *table, struct ts_arrow_column *column,
+			  const void *text, uint32_t n_bytes, uint32_t *ret_number)
 {
-	size_t n_bytes = strlen(text);
 	int32_t end;
 	uint8_t *space;
 	uint32_t id;
 	bool is_new;
-	int r;
+	int r = ts_buffer_reserve(&column->text_ends, sizeof(end), &space);
 
-	if (is_last(column, text, n_bytes))
-		return ts_buffer_append(&column->values, &column->last, sizeof(column->last));
-	r = clean_text(&table->clean, text);
-	r = r ? r : ts_buffer_reserve(&column->text_ends, sizeof(end), &space);
-	if (!r && table->clean.n > TS_ARROW_FILE_TEXT_BYTES)
-		r = -E2BIG;
-	r = r ? r
-	      : ts_intern(&column->texts, table->clean.bytes, (uint32_t)table->clean.n, &id,
-			  &is_new);
+	r = r ? r : ts_intern(&column->texts, text, n_bytes, &id, &is_new);
 	if (r)
 		return r == -EOVERFLOW ? -ENOMEM : r;
 	if (is_new) {
 		end = (int32_t)column->texts.bytes.n;
 		ts_buffer_append(&column->text_ends, &end, sizeof(end));
-		table->n_text_bytes += table->clean.n + sizeof(end);
+		table->n_text_bytes += n_bytes + sizeof(end);
 	}
-	column->last = id - 1;
-	return ts_buffer_append(&column->values, &column->last, sizeof(column->last));
+	*ret_number = id - 1;
+	return 0;
+}
+
+static int add_text(struct ts_arrow_table *table, struct ts_arrow_column *column, const char *text)
+{
+	size_t n_bytes = strlen(text);
+	int r;
+
+	if (is_last(column, text, n_bytes))
+		return ts_buffer_append(&column->values, &column->last, sizeof(column->last));
+	r = clean_text(&table->clean, text);
+	if (!r && table->clean.n > TS_ARROW_FILE_TEXT_BYTES)
+		r = -E2BIG;
+	r = r ? r
+	      : ts_arrow_table_number(table, column, table->clean.bytes, (uint32_t)table->clean.n,
+				      &column->last);
+	return r ? r : ts_buffer_append(&column->values, &column->last, sizeof(column->last));
 }
 
 static bool is_present(const struct ts_arrow_column *column, const void *row)

@@ -35,7 +35,9 @@ struct ts_arrow_table {
 	unsigned int n_columns;
 	uint32_t n_rows;
 	uint64_t n_text_bytes;
-	struct ts_buffer clean; /* the current text */
+	const ProtobufCMessageDescriptor *descriptor;
+	struct ts_buffer clean;	  /* the current text */
+	struct ts_buffer numbers; /* of the texts of a part (arrow-part.c) */
 };
 
 /*
@@ -56,6 +58,13 @@ bool ts_arrow_table_is_full(const struct ts_arrow_table *table);
  * TS_ARROW_FILE_TEXT_BYTES.
  */
 int ts_arrow_table_add(struct ts_arrow_table *table, const ProtobufCMessage *row);
+
+/*
+ * Returns the index of a text in the column's dictionary; adds a text that is new. The text is
+ * UTF-8. Returns 0 or -ENOMEM.
+ */
+int ts_arrow_table_number(struct ts_arrow_table *table, struct ts_arrow_column *column,
+			  const void *text, uint32_t n_bytes, uint32_t *ret_number);
 
 /* Return the nulls in rows [from, from + n), and whether the column has a dictionary. */
 uint32_t ts_arrow_column_nulls(const struct ts_arrow_column *column, uint32_t from, uint32_t n);

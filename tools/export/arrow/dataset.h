@@ -41,9 +41,11 @@ struct ts_export_arrow_options {
 /*
  * Writes the data set. The used options are window, session, types, generator, step and cancel;
  * types 0 means all types; NULL: the whole trace. `mangled`: names of kernels as the compiler made
- * them. Memory: one file of at most 256 Ki rows. *ret_report is filled if the result is 0. Returns
- * 0; the values of ts_export(); -EINVAL (a callback or the path is NULL, or a bad slice); -E2BIG: a
- * text has more than 64 MiB. Errors of open() and finish() are returned unchanged.
+ * them. Threads make the columns of a long trace; the callbacks are called by the caller's thread.
+ * Memory: one file of at most 256 Ki rows; with threads two, and 1 MiB for each thread. *ret_report
+ * is filled if the result is 0. Returns 0; the values of ts_export(); -EINVAL (a callback or the
+ * path is NULL, or a bad slice); -E2BIG: a text has more than 64 MiB. Errors of open() and finish()
+ * are returned unchanged.
  */
 int ts_export_arrow(struct ts_sbt_reader *reader, const struct ts_export_options *options,
 		    const struct ts_export_arrow_options *arrow, bool mangled,
