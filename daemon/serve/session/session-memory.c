@@ -24,6 +24,8 @@
 #define MEMORY_RESERVE_BYTES (UINT64_C(1) << 20)
 /* A shard's header in shared memory: one page, and one page of the page table that maps it. */
 #define MEMORY_HEADER_BYTES UINT64_C(8192)
+/* Bytes of the page table for each byte of a ring that is mapped. */
+#define MEMORY_MAP_SHARE UINT64_C(512)
 /* A session that drains less than REST_LEAST_BYTES in REST_NS is idle. */
 #define REST_NS		 (2000 * MS_NS)
 #define REST_LEAST_BYTES (UINT64_C(256) << 10)
@@ -48,6 +50,7 @@ static uint64_t held_bytes(const struct ts_session *s)
 {
 	return fixed_bytes(s) - sizeof(*s->halves) + ts_halves_memory(s->halves) +
 	       working_bytes(s) + ts_arena_reader_memory(&s->arena) + ts_session_kernel_memory(s) +
+	       s->mapped_bytes / MEMORY_MAP_SHARE +
 	       (s->kernel_facts ? ts_kernel_facts_memory(s->kernel_facts) : 0);
 }
 

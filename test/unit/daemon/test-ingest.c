@@ -281,17 +281,15 @@ static int drain_all(struct producer *p, uint64_t *position)
 		r = -EBADMSG;
 	while (!r && *position != head) {
 		const struct ts_record *record;
-		size_t n_bytes, off = 0;
-		uint64_t n_passed;
+		size_t n_bytes, off;
 
-		r = ts_drain_copy(&drain, &ring, *position, head, &n_bytes, &n_passed);
+		r = ts_drain_copy(&drain, &ring, *position, head, &n_bytes, &off);
 		if (r)
 			break;
-		ts_check(n_passed > 0);
 		while (!ts_record_next(drain.buffer, n_bytes, &off, &record))
 			n++;
-		ts_check_int(off, n_bytes);
-		*position += n_passed;
+		ts_check(off > 0);
+		*position += off;
 	}
 	ts_drain_deinit(&drain);
 	return r < 0 ? r : n;
