@@ -6,7 +6,10 @@
  */
 #include "daemon/ingest/drain.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
+
+#define PAGE_BYTES 4096u
 
 static int prepare(struct ts_drain *drain)
 {
@@ -118,4 +121,13 @@ uint64_t ts_drain_map(const struct ts_drain_ring *ring, uint64_t position, uint6
 		n_mapped += FAULT_AROUND;
 	}
 	return n_mapped;
+}
+
+void ts_drain_unmap(const struct ts_drain_ring *ring)
+{
+	uintptr_t from = ts_align_up((uintptr_t)ring->mapped, PAGE_BYTES);
+	uintptr_t to = ((uintptr_t)ring->mapped + ring->n_bytes) & ~(uintptr_t)(PAGE_BYTES - 1);
+
+	/* The pages are the peer's file, which keeps their content. */
+	(void)madvise((void *)from, to - from, MADV_DONTNEED);
 }

@@ -57,6 +57,8 @@ int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint
  * that were mapped at most.
  */
 uint64_t ts_drain_map(const struct ts_drain_ring *ring, uint64_t position, uint64_t n_bytes);
+/* Removes the ring's pages from the page table. They count in the process's resident memory. */
+void ts_drain_unmap(const struct ts_drain_ring *ring);
 
 /* Bytes that are prefetched while the bytes before them become rows. */
 #define TS_DRAIN_AHEAD TS_DRAIN_CHUNK_BYTES

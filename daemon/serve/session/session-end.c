@@ -69,8 +69,7 @@ static int drain_to_end(struct ts_session *s, bool *ret_bad)
  */
 static uint64_t count_ring(struct ts_session *s, uint32_t i)
 {
-	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
-					   s->memory.ring_bytes};
+	const struct ts_drain_ring ring = ts_session_ring(s, i);
 	const struct session_shard *shard = &s->shards[i];
 	uint64_t position = shard->position, n = 0;
 	/* Pairs with ts_ring_commit(), (A). */

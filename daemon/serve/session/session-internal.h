@@ -142,6 +142,17 @@ struct ts_session {
 	const char *why; /* BAD_DATA: the rule that the peer broke */
 };
 
+/* Returns the ring of a shard. */
+static inline struct ts_drain_ring ts_session_ring(const struct ts_session *s, uint32_t i)
+{
+	return (struct ts_drain_ring){
+		.fd = s->memory.fd,
+		.off = ts_memory_ring_off(&s->memory, i),
+		.n_bytes = s->memory.ring_bytes,
+		.mapped = (const uint8_t *)(ts_memory_shard(&s->memory, i) + 1),
+	};
+}
+
 /* Runs the session's thread. The argument is the session. */
 void *ts_session_thread(void *session);
 

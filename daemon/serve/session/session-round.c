@@ -113,8 +113,7 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 {
 	const struct ts_shard *memory = ts_memory_shard(&s->memory, i);
 	struct session_shard *shard = &s->shards[i];
-	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
-					   s->memory.ring_bytes, (const uint8_t *)(memory + 1)};
+	const struct ts_drain_ring ring = ts_session_ring(s, i);
 	/*
 	 * Limit the bytes of one round, so that no other shard fills up while this one is drained.
 	 */
