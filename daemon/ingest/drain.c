@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies records from one shard's ring into private memory. serve/session (session-round.c,
- * session-lane.c, session-end.c) calls this module. A chunk ends at the end of a record, so the
- * position in a checkpoint is always the begin of a record.
+ * session-lane.c, session-end.c) calls this module. Their
+ * positions move from record to record, so the position in a checkpoint is always the begin of one.
  */
 #include "daemon/ingest/drain.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
+
+#define PAGE_BYTES 4096u
 
 static int prepare(struct ts_drain *drain)
 {
@@ -28,19 +31,16 @@ void ts_drain_deinit(struct ts_drain *drain)
 }
 
 /*
- * Finds the length of the whole records in bytes[0, n_bytes). If a malformed record follows whole
- * ones, this is not an error yet.
+ * Checks the begin of bytes[0, n_bytes): *ret_is_whole is true if a whole record is there. If a
+ * malformed record follows padding, this is not an error yet.
  */
-static int whole_bytes(const uint8_t *bytes, size_t n_bytes, size_t *ret_n_whole)
+static int check_first(const uint8_t *bytes, size_t n_bytes, bool *ret_is_whole)
 {
 	const struct ts_record *record;
 	size_t off = 0;
-	int r;
+	int r = ts_record_next(bytes, n_bytes, &off, &record);
 
-	do
-		r = ts_record_next(bytes, n_bytes, &off, &record);
-	while (!r);
-	*ret_n_whole = off;
+	*ret_is_whole = off;
 	return r < 0 && !off ? r : 0;
 }
 
@@ -64,10 +64,10 @@ static ssize_t read_ring(struct ts_drain *drain, const struct ts_drain_ring *rin
 }
 
 int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint64_t position,
-		  uint64_t head, size_t *ret_n_bytes, uint64_t *ret_n_passed)
+		  uint64_t head, size_t *ret_n_bytes, size_t *ret_off)
 {
 	const struct ts_record *first;
-	size_t n_whole;
+	bool is_whole;
 	ssize_t n;
 	int r = prepare(drain);
 
@@ -77,10 +77,11 @@ int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint
 	n = read_ring(drain, ring, position, head, TS_DRAIN_CHUNK_BYTES);
 	if (n < 0)
 		return (int)n;
-	r = whole_bytes(drain->buffer, (size_t)n, &n_whole);
+	r = check_first(drain->buffer, (size_t)n, &is_whole);
 	if (r < 0)
 		return r;
-	if (!n_whole) {
+	*ret_off = 0;
+	if (!is_whole) {
 		uint64_t n_first = first->n_words * UINT64_C(8);
 		uint64_t n_on = ring->n_bytes - (position & (ring->n_bytes - 1));
 
@@ -89,19 +90,44 @@ int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint
 			return -EBADMSG;
 		if (first->type == TS_RECORD_PAD) {
 			*ret_n_bytes = 0;
-			*ret_n_passed = n_first;
+			*ret_off = n_first;
 			return 0;
 		}
 		n = read_ring(drain, ring, position, head, TS_RECORD_MAX_BYTES);
 		if (n < 0)
 			return (int)n;
-		r = whole_bytes(drain->buffer, (size_t)n, &n_whole);
+		r = check_first(drain->buffer, (size_t)n, &is_whole);
 		if (r < 0)
 			return r;
-		if (!n_whole)
+		if (!is_whole)
 			return -EBADMSG;
 	}
-	*ret_n_bytes = n_whole;
-	*ret_n_passed = n_whole;
+	*ret_n_bytes = (size_t)n;
 	return 0;
+}
+
+/* A fault maps all pages of this many bytes, aligned, that are in memory (fault_around_bytes). */
+#define FAULT_AROUND UINT64_C(65536)
+
+uint64_t ts_drain_map(const struct ts_drain_ring *ring, uint64_t position, uint64_t n_bytes)
+{
+	uintptr_t from = (uintptr_t)ring->mapped + (position & (ring->n_bytes - 1));
+	uint64_t n_mapped = 0;
+
+	/* The last byte of each part: the producer has then written all of the part's pages. */
+	for (uintptr_t end = (from | (FAULT_AROUND - 1)) + 1; end <= from + n_bytes;
+	     end += FAULT_AROUND) {
+		(void)*(const volatile uint8_t *)(end - 1);
+		n_mapped += FAULT_AROUND;
+	}
+	return n_mapped;
+}
+
+void ts_drain_unmap(const struct ts_drain_ring *ring)
+{
+	uintptr_t from = ts_align_up((uintptr_t)ring->mapped, PAGE_BYTES);
+	uintptr_t to = ((uintptr_t)ring->mapped + ring->n_bytes) & ~(uintptr_t)(PAGE_BYTES - 1);
+
+	/* The pages are the peer's file, which keeps their content. */
+	(void)madvise((void *)from, to - from, MADV_DONTNEED);
 }

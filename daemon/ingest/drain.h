@@ -35,18 +35,48 @@ struct ts_drain_ring {
 	int fd;
 	uint64_t off; /* offset of the ring's first byte in the file */
 	uint64_t n_bytes;
+	const uint8_t *mapped; /* the ring in the mapping of the file, for prefetches only */
 };
 
 /*
- * Copies the next whole records of [position, head) into the buffer. *ret_n_bytes: their size. The
- * position advances by *ret_n_passed, which is not 0. If padding is longer than a chunk, only its
- * first word is read. The caller checked head with ts_ring_consumer_check(), and position < head.
+ * Copies the next records of [position, head) into the buffer. The caller walks over them from
+ * *ret_off with ts_record_next() until that does not return 0. The position then advances by the
+ * offset, which is above 0. The last record in the *ret_n_bytes bytes may be cut or malformed: the
+ * next copy begins with it. If padding is longer than a chunk, only its first word is read, and the
+ * walk ends at once. The caller checked head with ts_ring_consumer_check(), and position < head.
  *
  * -EBADMSG: the bytes are no record, or the record's length exceeds the committed bytes or the rest
  * of the ring. -EIO: the ring cannot be read. -ENOMEM: no memory.
  */
 int ts_drain_copy(struct ts_drain *drain, const struct ts_drain_ring *ring, uint64_t position,
-		  uint64_t head, size_t *ret_n_bytes, uint64_t *ret_n_passed);
+		  uint64_t head, size_t *ret_n_bytes, size_t *ret_off);
+
+/*
+ * Maps the written pages of [position, position + n_bytes), which was just copied, so that later
+ * laps of the ring can be prefetched. The caller maps each part of a ring once. Returns the bytes
+ * that were mapped at most.
+ */
+uint64_t ts_drain_map(const struct ts_drain_ring *ring, uint64_t position, uint64_t n_bytes);
+/* Removes the ring's pages from the page table. They count in the process's resident memory. */
+void ts_drain_unmap(const struct ts_drain_ring *ring);
+
+/* Bytes that are prefetched while the bytes before them become rows. */
+#define TS_DRAIN_AHEAD TS_DRAIN_CHUNK_BYTES
+
+/*
+ * Prefetches committed bytes up to TS_DRAIN_AHEAD after `position`, from *ahead on, and advances
+ * *ahead. The producer's processor has just written these bytes, and fetching them from there is a
+ * large part of a copy's time. A prefetch of a page that is not mapped does nothing: it allocates
+ * no memory.
+ */
+static inline void ts_drain_prefetch(const struct ts_drain_ring *ring, uint64_t position,
+				     uint64_t head, uint64_t *ahead)
+{
+	uint64_t to = head - position < TS_DRAIN_AHEAD ? head : position + TS_DRAIN_AHEAD;
+
+	for (; *ahead < to; *ahead += TS_CACHE_LINE)
+		__builtin_prefetch(ring->mapped + (*ahead & (ring->n_bytes - 1)), 0, 2);
+}
 
 /* Results of ts_record_next(). */
 #define TS_RECORD_E_END	    1 /* exactly at the end */

@@ -7,7 +7,8 @@
  * One mapping covers the whole memory, but the daemon touches only the control page and the headers
  * of shards and arena there. A read of a page that the peer never wrote allocates the page, and the
  * daemon is charged for it. So the daemon reads rings and definitions from the descriptor. For a
- * page that was never written, this read returns zeros and allocates nothing.
+ * page that was never written, this read returns zeros and allocates nothing. Exception: of each
+ * 64 KiB of a ring, one byte is read once (ts_drain_map()), to map the pages for prefetches.
  *
  * Not thread-safe, but different threads may use different objects.
  */

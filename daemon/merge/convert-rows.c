@@ -177,10 +177,7 @@ static void rows_count_halves(struct ts_rows *rows, unsigned type, union ts_row_
 	}
 }
 
-/* Converts a record of any type and length. */
-static __attribute__((noinline)) int convert_any(struct ts_rows *rows,
-						 const struct ts_record *record,
-						 union ts_row_any *ret_row)
+int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union ts_row_any *ret_row)
 {
 	int r = rows_fill(rows, record, ret_row);
 
@@ -193,34 +190,71 @@ static __attribute__((noinline)) int convert_any(struct ts_rows *rows,
 	return r;
 }
 
-/*
- * Calls and kernels are nearly all records. Their path here has no switch and no copy of the
- * record.
- */
-int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record, union ts_row_any *ret_row)
+/* Converts a call. Returns false if it is not whole or its time is bad. */
+static inline bool take_api(struct ts_rows *rows, const struct ts_record *record,
+			    struct ts_row_api *row)
 {
-	size_t n_fixed = record->n_fixed_words * (size_t)8;
-	int r;
+	if (ts_unlikely(record->n_fixed_words * sizeof(uint64_t) < sizeof(struct ts_record_api)))
+		return false;
+	rows_api(rows, (const void *)record, row);
+	if (ts_unlikely(rows_check_times(rows, row->start_ns, row->end_ns)))
+		return false;
+	ts_halves_api(rows->halves, row->op_id, row->nested_op_id,
+		      row->flags & TS_API_EXPECTS_DEVICE);
+	return true;
+}
 
-	if (ts_unlikely(!rows_clock_usable(rows, record->clock)))
-		return convert_any(rows, record, ret_row);
-	if (record->type == TS_RECORD_API && n_fixed >= sizeof(struct ts_record_api)) {
-		rows_api(rows, (const void *)record, &ret_row->api);
-		r = rows_check_times(rows, ret_row->api.start_ns, ret_row->api.end_ns);
-		if (ts_likely(!r))
-			ts_halves_api(rows->halves, ret_row->api.op_id, ret_row->api.nested_op_id,
-				      ret_row->api.flags & TS_API_EXPECTS_DEVICE);
-		return r;
+/* Converts a kernel, as take_api(). A kernel with a function has more fields to fill in. */
+static inline bool take_kernel(struct ts_rows *rows, const struct ts_record *record,
+			       struct ts_row_kernel *row)
+{
+	const struct ts_record_kernel *from = (const void *)record;
+
+	if (ts_unlikely(record->n_fixed_words * sizeof(uint64_t) < sizeof(*from) || from->function))
+		return false;
+	rows_kernel(rows, from, row);
+	if (ts_unlikely(rows_check_times(rows, row->start_ns, row->end_ns)))
+		return false;
+	row->op_id = ts_halves_device(rows->halves, row->op_id);
+	return true;
+}
+
+/*
+ * Calls and kernels are nearly all records. Their path has no call for each record, and no copy of
+ * the record.
+ */
+void ts_rows_convert_frequent(struct ts_rows *rows, const uint8_t *bytes, size_t n_bytes, size_t to,
+			      size_t *off, struct ts_rows_frequent *frequent)
+{
+	uint32_t n_api = frequent->n_api, n_kernel = frequent->n_kernel;
+	size_t at = *off;
+
+	if (to > n_bytes)
+		to = n_bytes;
+	while (at < to) {
+		const struct ts_record *record = (const void *)(bytes + at);
+		size_t n_record = record->n_words * sizeof(uint64_t);
+
+		if (ts_unlikely(n_record > n_bytes - at ||
+				record->n_fixed_words > record->n_words ||
+				!rows_clock_usable(rows, record->clock)))
+			break;
+		if (record->type == TS_RECORD_API && n_api < frequent->n_most) {
+			if (!take_api(rows, record, &frequent->api[n_api]))
+				break;
+			n_api++;
+		} else if (record->type == TS_RECORD_KERNEL && n_kernel < frequent->n_most) {
+			if (!take_kernel(rows, record, &frequent->kernel[n_kernel]))
+				break;
+			n_kernel++;
+		} else {
+			break;
+		}
+		at += n_record;
 	}
-	if (record->type == TS_RECORD_KERNEL && n_fixed >= sizeof(struct ts_record_kernel)) {
-		rows_kernel(rows, (const void *)record, &ret_row->kernel);
-		r = rows_check_times(rows, ret_row->kernel.start_ns, ret_row->kernel.end_ns);
-		if (ts_likely(!r))
-			ret_row->kernel.op_id =
-				ts_halves_device(rows->halves, ret_row->kernel.op_id);
-		return r;
-	}
-	return convert_any(rows, record, ret_row);
+	frequent->n_api = n_api;
+	frequent->n_kernel = n_kernel;
+	*off = at;
 }
 
 int ts_rows_operation(struct ts_rows *rows, const struct ts_record_operation *from,

@@ -66,6 +66,24 @@ union ts_row_any {
 int ts_rows_convert(struct ts_rows *rows, const struct ts_record *record,
 		    union ts_row_any *ret_row);
 
+/* Rows of the two most frequent types, and how many of each there are and may be. */
+struct ts_rows_frequent {
+	struct ts_row_api *api;
+	struct ts_row_kernel *kernel;
+	uint32_t n_api;
+	uint32_t n_kernel;
+	uint32_t n_most;
+};
+
+/*
+ * Converts the records of bytes[*off, n_bytes) that begin before `to`, as ts_rows_convert() does.
+ * *off moves behind them. The first record that is cut, malformed, no call or kernel, without room
+ * for its row, or one for which ts_rows_convert() or its caller has more to do, ends the
+ * conversion.
+ */
+void ts_rows_convert_frequent(struct ts_rows *rows, const uint8_t *bytes, size_t n_bytes, size_t to,
+			      size_t *off, struct ts_rows_frequent *frequent);
+
 /*
  * Converts a record of the lane. If its time is implausible, the row gets the session's latest
  * time; the order of operations is still right. Returns 0 or TS_ROWS_E_BAD.

@@ -16,14 +16,7 @@
 
 #include "proto/abi/record.h"
 
-#define HALVES_WORDS  (TS_HALVES_CHUNK_IDS / 64)
 #define HALVES_BEHIND 4 /* minimum distance of a settled chunk from the newest, in chunks */
-
-struct ts_halves_chunk {
-	uint64_t api[HALVES_WORDS];
-	uint64_t expects[HALVES_WORDS];
-	uint64_t device[HALVES_WORDS];
-};
 
 static struct ts_halves_chunk halves_settled;
 
@@ -48,7 +41,7 @@ void ts_halves_free(struct ts_halves *halves)
 
 static void chunk_count(const struct ts_halves_chunk *chunk, uint64_t *n_api, uint64_t *n_device)
 {
-	for (uint32_t i = 0; i < HALVES_WORDS; i++) {
+	for (uint32_t i = 0; i < TS_HALVES_WORDS; i++) {
 		*n_api += (uint64_t)__builtin_popcountll(chunk->expects[i] & ~chunk->device[i]);
 		*n_device += (uint64_t)__builtin_popcountll(chunk->device[i] & ~chunk->api[i]);
 	}
@@ -229,9 +222,8 @@ static void add_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op
 		chunk->device[word] |= bit;
 }
 
-/* Any call; ts_halves_api() has a shorter path for most. */
-static __attribute__((noinline)) void take_api(struct ts_halves *halves, uint64_t op_id,
-					       uint64_t nested_op_id, bool expects_device)
+void ts_halves_any_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
+		       bool expects_device)
 {
 	struct ts_halves *window;
 
@@ -243,31 +235,6 @@ static __attribute__((noinline)) void take_api(struct ts_halves *halves, uint64_
 	/* A nested call is of the same vendor. */
 	add_api(window, op_id, nested_op_id, expects_device);
 	take_no_memory(halves, window);
-}
-
-/*
- * Returns true if an id lies in the chunk that was used last. Ids of the second window never do:
- * that chunk is one of the first window.
- */
-static inline bool is_recent(const struct ts_halves *halves, uint64_t op_id)
-{
-	return op_id && halves->recent && op_id / TS_HALVES_CHUNK_IDS == halves->recent_number;
-}
-
-void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
-		   bool expects_device)
-{
-	uint32_t word = op_id % TS_HALVES_CHUNK_IDS / 64;
-	uint64_t bit = UINT64_C(1) << op_id % 64;
-
-	if (ts_unlikely(!is_recent(halves, op_id) || op_id >= TS_OP_ID_SHARED ||
-			(nested_op_id && nested_op_id != op_id))) {
-		take_api(halves, op_id, nested_op_id, expects_device);
-		return;
-	}
-	halves->recent->api[word] |= bit;
-	if (expects_device)
-		halves->recent->expects[word] |= bit;
 }
 
 static uint64_t add_device(struct ts_halves *halves, uint64_t op_id)
@@ -285,8 +252,7 @@ static uint64_t add_device(struct ts_halves *halves, uint64_t op_id)
 	return op_id;
 }
 
-/* Any row; ts_halves_device() has a shorter path for most. */
-static __attribute__((noinline)) uint64_t take_device(struct ts_halves *halves, uint64_t op_id)
+uint64_t ts_halves_any_device(struct ts_halves *halves, uint64_t op_id)
 {
 	struct ts_halves *window = op_id ? window_of(halves, op_id) : NULL;
 
@@ -296,14 +262,6 @@ static __attribute__((noinline)) uint64_t take_device(struct ts_halves *halves, 
 	}
 	op_id = add_device(window, op_id);
 	take_no_memory(halves, window);
-	return op_id;
-}
-
-uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id)
-{
-	if (ts_unlikely(halves->nested_seen || !is_recent(halves, op_id)))
-		return take_device(halves, op_id);
-	halves->recent->device[op_id % TS_HALVES_CHUNK_IDS / 64] |= UINT64_C(1) << op_id % 64;
 	return op_id;
 }
 

@@ -12,12 +12,20 @@
 #pragma once
 
 #include "proto/abi/base.h"
+#include "proto/abi/record.h"
 
 #define TS_HALVES_CHUNK_IDS  65536u
 #define TS_HALVES_MAX_CHUNKS 512u /* 32 Mi ids, at most 12 MiB */
 #define TS_HALVES_NESTED     4096u
 
-struct ts_halves_chunk;
+#define TS_HALVES_WORDS	     (TS_HALVES_CHUNK_IDS / 64)
+
+/* Bits of the ids of a chunk. */
+struct ts_halves_chunk {
+	uint64_t api[TS_HALVES_WORDS];
+	uint64_t expects[TS_HALVES_WORDS];
+	uint64_t device[TS_HALVES_WORDS];
+};
 
 struct ts_halves {
 	struct ts_halves_chunk *chunks[TS_HALVES_MAX_CHUNKS]; /* chunk n is at n % MAX */
@@ -52,17 +60,50 @@ void ts_halves_trim(struct ts_halves *halves);
 /* Returns the bytes of memory that the object holds. */
 uint64_t ts_halves_memory(const struct ts_halves *halves);
 
+/* Slow parts of the two functions below: they accept any ids. */
+void ts_halves_any_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
+		       bool expects_device);
+uint64_t ts_halves_any_device(struct ts_halves *halves, uint64_t op_id);
+
+/*
+ * Returns true if an id lies in the chunk that was used last. Ids of the second window never do:
+ * that chunk is one of the first window.
+ */
+static inline bool ts_halves_is_recent(const struct ts_halves *halves, uint64_t op_id)
+{
+	return op_id && halves->recent && op_id / TS_HALVES_CHUNK_IDS == halves->recent_number;
+}
+
 /*
  * Adds an API row: its id, the id of the nested call (0: none), and whether it expects device rows.
  */
-void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
-		   bool expects_device);
+static inline void ts_halves_api(struct ts_halves *halves, uint64_t op_id, uint64_t nested_op_id,
+				 bool expects_device)
+{
+	uint32_t word = op_id % TS_HALVES_CHUNK_IDS / 64;
+	uint64_t bit = UINT64_C(1) << op_id % 64;
+
+	if (ts_unlikely(!ts_halves_is_recent(halves, op_id) || op_id >= TS_OP_ID_SHARED ||
+			(nested_op_id && nested_op_id != op_id))) {
+		ts_halves_any_api(halves, op_id, nested_op_id, expects_device);
+		return;
+	}
+	halves->recent->api[word] |= bit;
+	if (expects_device)
+		halves->recent->expects[word] |= bit;
+}
 
 /*
  * Adds a device row. Returns the operation id for the row: if `op_id` is that of a nested call, the
  * id of the outer call.
  */
-uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id);
+static inline uint64_t ts_halves_device(struct ts_halves *halves, uint64_t op_id)
+{
+	if (ts_unlikely(halves->nested_seen || !ts_halves_is_recent(halves, op_id)))
+		return ts_halves_any_device(halves, op_id);
+	halves->recent->device[op_id % TS_HALVES_CHUNK_IDS / 64] |= UINT64_C(1) << op_id % 64;
+	return op_id;
+}
 
 /*
  * Counts the operations that left the window with a missing half. With `all`, also counts

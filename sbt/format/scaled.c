@@ -130,7 +130,7 @@ struct item {
 struct low {
 	uint8_t *at;
 	uint64_t bits;	 /* that are not stored yet */
-	uint64_t n_bits; /* below 32 */
+	uint64_t n_bits; /* below 8 */
 };
 
 /* The state of a writer. */
@@ -172,64 +172,90 @@ static int put_exception(struct writing *writing, uint32_t row, uint64_t shift, 
 	return 0;
 }
 
+/* The most low bits that are stored at once. */
+#define MAX_LOW_BITS 56u
+
 /*
- * Splits n <= SOME_ROWS numbers into the plane and the low bits. Afterwards the numbers are
- * relative to their items; ret_above is not 0 where a number does not fit.
+ * Stores n <= MAX_LOW_BITS low bits. There is no branch, because whole bytes are full at
+ * irregular distances.
+ */
+static TS_ALWAYS_INLINE void put_low(struct low *low, uint64_t bits, uint64_t n)
+{
+	uint64_t all = low->bits | bits << low->n_bits, n_all = low->n_bits + n;
+
+	memcpy(low->at, &all, sizeof(all));
+	low->at += n_all / 8;
+	low->bits = all >> n_all / 8 * 8;
+	low->n_bits = n_all % 8;
+}
+
+/* Splits one number, and returns its low bits. */
+static TS_ALWAYS_INLINE uint64_t split_one(const struct item *item, uint64_t number,
+					   uint8_t *restrict plane, uint8_t *restrict ret_above)
+{
+	uint64_t byte;
+
+	number += item->added;
+	byte = number >> item->shift;
+	*plane = (uint8_t)byte;
+	*ret_above = byte > UINT8_MAX;
+	return number & ((UINT64_C(1) << item->shift) - 1);
+}
+
+/*
+ * Splits n <= SOME_ROWS numbers into the plane and the low bits. ret_above is not 0 where a number
+ * does not fit.
  */
 static TS_ALWAYS_INLINE void split(const struct item *restrict items,
-				   const uint16_t *restrict context, uint64_t *restrict numbers,
-				   uint32_t n, uint8_t *restrict plane, uint8_t *restrict ret_above,
-				   struct low *restrict low)
+				   const uint16_t *restrict context,
+				   const uint64_t *restrict numbers, uint32_t n,
+				   uint8_t *restrict plane, uint8_t *restrict ret_above,
+				   struct low *restrict ret_low)
 {
-	uint64_t bits = low->bits, n_bits = low->n_bits;
-	uint8_t *at = low->at;
+	struct low low = *ret_low;
+	uint32_t i;
 
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t shift = items[context[i]].shift;
-		uint64_t number = numbers[i] + items[context[i]].added, byte = number >> shift;
+	for (i = 0; i + 2 <= n; i += 2) {
+		const struct item *a = &items[context[i]], *b = &items[context[i + 1]];
+		uint64_t first = split_one(a, numbers[i], plane + i, ret_above + i);
+		uint64_t second = split_one(b, numbers[i + 1], plane + i + 1, ret_above + i + 1);
+		uint64_t shift = a->shift, n_bits = shift + b->shift;
 
-		numbers[i] = number;
-		plane[i] = (uint8_t)byte;
-		ret_above[i] = byte > UINT8_MAX;
-		bits |= (number & ((UINT64_C(1) << shift) - 1)) << n_bits;
-		n_bits += shift;
-		if (n_bits >= 32) {
-			uint32_t word = (uint32_t)bits;
-
-			memcpy(at, &word, sizeof(word));
-			at += sizeof(word);
-			bits >>= 32;
-			n_bits -= 32;
+		if (ts_likely(n_bits <= MAX_LOW_BITS)) {
+			put_low(&low, first | second << shift, n_bits);
+		} else {
+			put_low(&low, first, shift);
+			put_low(&low, second, b->shift);
 		}
 	}
-	low->bits = bits;
-	low->n_bits = n_bits;
-	low->at = at;
+	if (i < n)
+		put_low(&low, split_one(&items[context[i]], numbers[i], plane + i, ret_above + i),
+			items[context[i]].shift);
+	*ret_low = low;
 }
 
 TS_WIDE_OR_NOT(split,
-	       (const struct item *items, const uint16_t *context, uint64_t *numbers, uint32_t n,
-		uint8_t *plane, uint8_t *ret_above, struct low *low),
-	       (items, context, numbers, n, plane, ret_above, low))
+	       (const struct item *items, const uint16_t *context, const uint64_t *numbers,
+		uint32_t n, uint8_t *plane, uint8_t *ret_above, struct low *ret_low),
+	       (items, context, numbers, n, plane, ret_above, ret_low))
 
 /* As split(), if no item has low bits. */
 static TS_ALWAYS_INLINE void subtract(const struct item *restrict items,
-				      const uint16_t *restrict context, uint64_t *restrict numbers,
-				      uint32_t n, uint8_t *restrict plane,
-				      uint8_t *restrict ret_above)
+				      const uint16_t *restrict context,
+				      const uint64_t *restrict numbers, uint32_t n,
+				      uint8_t *restrict plane, uint8_t *restrict ret_above)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t number = numbers[i] + items[context[i]].added;
 
-		numbers[i] = number;
 		plane[i] = (uint8_t)number;
 		ret_above[i] = number > UINT8_MAX;
 	}
 }
 
 TS_WIDE_OR_NOT(subtract,
-	       (const struct item *items, const uint16_t *context, uint64_t *numbers, uint32_t n,
-		uint8_t *plane, uint8_t *ret_above),
+	       (const struct item *items, const uint16_t *context, const uint64_t *numbers,
+		uint32_t n, uint8_t *plane, uint8_t *ret_above),
 	       (items, context, numbers, n, plane, ret_above))
 
 /*
@@ -284,16 +310,17 @@ static int put_some(struct writing *writing, const uint64_t *residuals, uint32_t
 	static const uint16_t no_context[SOME_ROWS];
 	const struct ts_scaled *scaled = writing->scaled;
 	const uint16_t *context = scaled->context ? scaled->context + row : no_context;
-	uint64_t numbers[SOME_ROWS];
+	const uint64_t *numbers = residuals;
+	uint64_t quotients[SOME_ROWS];
 	int32_t remainders[SOME_ROWS];
 	uint8_t are_above[SOME_ROWS + 8];
 	bool has_divided = scaled->quantum > 1 || scaled->has_remainders;
 	int r = 0;
 
-	if (has_divided)
-		divide_some(&writing->divider, residuals, n, numbers, remainders);
-	else
-		memcpy(numbers, residuals, n * sizeof(*numbers));
+	if (has_divided) {
+		divide_some(&writing->divider, residuals, n, quotients, remainders);
+		numbers = quotients;
+	}
 	if (writing->max_shift)
 		split_fast(writing->items, context, numbers, n, writing->plane + row, are_above,
 			   &writing->low);
@@ -310,9 +337,10 @@ static int put_some(struct writing *writing, const uint64_t *residuals, uint32_t
 		memcpy(&above, are_above + from, sizeof(above));
 		for (; !r && above; above &= above - 1) {
 			uint32_t i = from + (uint32_t)__builtin_ctzll(above) / 8;
+			const struct item *item = &writing->items[context[i]];
 
-			r = put_exception(writing, row + i, writing->items[context[i]].shift,
-					  numbers[i], has_divided ? remainders[i] : 0);
+			r = put_exception(writing, row + i, item->shift, numbers[i] + item->added,
+					  has_divided ? remainders[i] : 0);
 		}
 	}
 	return r;

@@ -69,10 +69,9 @@ static int drain_to_end(struct ts_session *s, bool *ret_bad)
  */
 static uint64_t count_ring(struct ts_session *s, uint32_t i)
 {
-	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
-					   s->memory.ring_bytes};
+	const struct ts_drain_ring ring = ts_session_ring(s, i);
 	const struct session_shard *shard = &s->shards[i];
-	uint64_t position = shard->position, n = 0, n_passed;
+	uint64_t position = shard->position, n = 0;
 	/* Pairs with ts_ring_commit(), (A). */
 	uint64_t head = ts_ring_consumer_head(ts_memory_shard(&s->memory, i));
 
@@ -81,13 +80,13 @@ static uint64_t count_ring(struct ts_session *s, uint32_t i)
 		return 0;
 	while (position != head) {
 		const struct ts_record *record;
-		size_t n_bytes, off = 0;
+		size_t n_bytes, off;
 
-		if (ts_drain_copy(&s->drain, &ring, position, head, &n_bytes, &n_passed))
+		if (ts_drain_copy(&s->drain, &ring, position, head, &n_bytes, &off))
 			return n + 1;
 		while (!ts_record_next(s->drain.buffer, n_bytes, &off, &record))
 			n++;
-		position += n_passed;
+		position += off;
 	}
 	return n;
 }

@@ -19,6 +19,8 @@ struct session_shard {
 	uint64_t position;    /* records before this position have rows */
 	uint64_t released;    /* records before this position are written */
 	uint64_t head;	      /* loaded in this round */
+	uint64_t ahead;	      /* bytes before this position were prefetched */
+	uint64_t map_to;      /* up to this position, copied pages are mapped for prefetches */
 	uint64_t seal_target; /* a requested seal is done when `position` has reached this value */
 	bool has_device_rows;
 	bool bad; /* the producer of this shard wrote malformed data */
@@ -102,6 +104,7 @@ struct ts_session {
 	uint64_t bad_definitions;
 	uint64_t definition_bytes; /* charged to the recording */
 	uint64_t memory_bytes;	   /* charged to the user */
+	uint64_t mapped_bytes;	   /* of rings */
 	uint64_t rest_ns;	   /* time of the last ts_session_rest() */
 	uint64_t drained_bytes;	   /* since rest_ns */
 	/*
@@ -138,6 +141,17 @@ struct ts_session {
 	uint64_t lost_written[TS_LOSS_COUNT];
 	const char *why; /* BAD_DATA: the rule that the peer broke */
 };
+
+/* Returns the ring of a shard. */
+static inline struct ts_drain_ring ts_session_ring(const struct ts_session *s, uint32_t i)
+{
+	return (struct ts_drain_ring){
+		.fd = s->memory.fd,
+		.off = ts_memory_ring_off(&s->memory, i),
+		.n_bytes = s->memory.ring_bytes,
+		.mapped = (const uint8_t *)(ts_memory_shard(&s->memory, i) + 1),
+	};
+}
 
 /* Runs the session's thread. The argument is the session. */
 void *ts_session_thread(void *session);
@@ -217,15 +231,14 @@ bool ts_session_flushed(struct ts_session *s);
 int ts_session_look_for_losses(struct ts_session *s);
 
 /*
- * session-records.c: makes rows of a shard's records. ts_session_take_record() takes the record at
- * the position `at`; its row may wait in a batch. ts_session_put_batches() adds the waiting rows:
- * before the records of another shard, and before shard->position moves on. After an error the rows
- * in the batches are forgotten; their records are still in the ring.
+ * session-records.c: makes rows of the records in n_bytes bytes of s->drain, from *off on; the
+ * buffer's first byte has the position `begin` in the shard's ring. *off is then the end of the
+ * last whole record. After an error the rows that are in no block are forgotten; their records are
+ * still in the ring.
  */
-int ts_session_take_record(struct ts_session *s, struct session_shard *shard,
-			   const struct ts_record *record, uint64_t at);
-int ts_session_put_batches(struct ts_session *s);
-void ts_session_forget_batches(struct ts_session *s);
+int ts_session_take_records(struct ts_session *s, struct session_shard *shard,
+			    const struct ts_drain_ring *ring, uint64_t begin, size_t n_bytes,
+			    size_t *off);
 /* Wakes the main thread through options.notify_fd. */
 void ts_session_notify(struct ts_session *s);
 

@@ -134,11 +134,11 @@ int ts_session_lane_drain(struct ts_session *s)
 
 	while (!lane->closed && lane->position != lane->head &&
 	       lane->position - round_begin < ring.n_bytes / LANE_ROUND_PART) {
-		uint64_t begin = lane->position, n_passed;
+		uint64_t begin = lane->position;
 		const struct ts_record *record;
-		size_t n_bytes, off = 0;
+		size_t n_bytes, off;
 
-		r = ts_drain_copy(&s->drain, &ring, begin, lane->head, &n_bytes, &n_passed);
+		r = ts_drain_copy(&s->drain, &ring, begin, lane->head, &n_bytes, &off);
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0)
@@ -156,8 +156,8 @@ int ts_session_lane_drain(struct ts_session *s)
 			if (r)
 				return r;
 		}
-		lane->position = begin + n_passed;
-		s->drained_bytes += n_passed;
+		lane->position = begin + off;
+		s->drained_bytes += off;
 		r = ts_session_account(s);
 		if (r)
 			return r;

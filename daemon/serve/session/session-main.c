@@ -46,6 +46,7 @@ static int init_shards(struct ts_session *s)
 		if (released % 8)
 			return ts_error_origin(-EBADMSG);
 		s->shards[i].position = s->shards[i].released = s->shards[i].head = released;
+		s->shards[i].map_to = released + s->memory.ring_bytes;
 		ts_loss_resume(&s->shards[i].lost, shard->reported, shard->lost);
 	}
 	ts_loss_resume(&s->lost_control, s->memory.control->reported, s->memory.control->lost);

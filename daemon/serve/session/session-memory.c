@@ -24,6 +24,8 @@
 #define MEMORY_RESERVE_BYTES (UINT64_C(1) << 20)
 /* A shard's header in shared memory: one page, and one page of the page table that maps it. */
 #define MEMORY_HEADER_BYTES UINT64_C(8192)
+/* Bytes of the page table for each byte of a ring that is mapped. */
+#define MEMORY_MAP_SHARE UINT64_C(512)
 /* A session that drains less than REST_LEAST_BYTES in REST_NS is idle. */
 #define REST_NS		 (2000 * MS_NS)
 #define REST_LEAST_BYTES (UINT64_C(256) << 10)
@@ -44,10 +46,19 @@ static uint64_t working_bytes(const struct ts_session *s)
 	return ts_sbt_session_writer_memory(s->writer) + ts_drain_memory(&s->drain);
 }
 
+/* Returns the bytes of rings for which there are page tables, also if the pages were unmapped. */
+static uint64_t mapped_bytes(const struct ts_session *s)
+{
+	uint64_t all = s->n_claimed * s->memory.ring_bytes;
+
+	return s->mapped_bytes < all ? s->mapped_bytes : all;
+}
+
 static uint64_t held_bytes(const struct ts_session *s)
 {
 	return fixed_bytes(s) - sizeof(*s->halves) + ts_halves_memory(s->halves) +
 	       working_bytes(s) + ts_arena_reader_memory(&s->arena) + ts_session_kernel_memory(s) +
+	       mapped_bytes(s) / MEMORY_MAP_SHARE +
 	       (s->kernel_facts ? ts_kernel_facts_memory(s->kernel_facts) : 0);
 }
 
@@ -123,6 +134,17 @@ int ts_session_account(struct ts_session *s)
 		"it needs more memory than its limits allow (see --max-session-memory, --max-memory)");
 }
 
+/* Unmaps the rings. The next lap maps them again. */
+static void unmap_rings(struct ts_session *s)
+{
+	for (uint32_t i = 0; s->mapped_bytes && i < s->n_claimed; i++) {
+		const struct ts_drain_ring ring = ts_session_ring(s, i);
+
+		ts_drain_unmap(&ring);
+		s->shards[i].map_to = s->shards[i].position + ring.n_bytes;
+	}
+}
+
 void ts_session_rest(struct ts_session *s)
 {
 	uint64_t now = ts_clock_monotonic_ns();
@@ -132,6 +154,7 @@ void ts_session_rest(struct ts_session *s)
 	if (s->drained_bytes < REST_LEAST_BYTES && !ts_session_kernel_flows(s) &&
 	    working_bytes(s) > REST_KEPT_BYTES) {
 		ts_session_trim(s);
+		unmap_rings(s);
 		ts_drain_deinit(&s->drain);
 		ts_arena_reader_trim(&s->arena);
 		malloc_trim(0);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes the rows of a shard's records. session-round.c calls this module for each record, and at
- * the end of each copy of the ring. Rows of the frequent types gather in batches, one for each
+ * Makes the rows of a shard's records. session-round.c calls this module for each copy of a part of
+ * the ring. Rows of the frequent types gather in batches, one for each
  * type: adding many rows to a block costs less than adding each. While a batch has rows, the
  * position of the shard stays at the first of their records, because a write releases the ring
  * space up to the position. A write therefore never has a part of the batches.
  */
 #include "daemon/serve/session/session-internal.h"
+
+/* Bytes of frequent records that are taken together: as many as are prefetched at once. */
+#define STEP_BYTES 1024u
 
 #define BATCH(field_)                                                  \
 	{                                                              \
@@ -81,7 +84,7 @@ static void *row_at(struct ts_session *s, unsigned type, uint32_t i)
 	return (uint8_t *)&s->batches + batches[type].off + i * batches[type].row_bytes;
 }
 
-/* Adds the rows of a batch. They fit, because ts_session_put_batches() has made room. */
+/* Adds the rows of a batch. They fit, because put_batches() has made room. */
 static int put(struct ts_session *s, unsigned type)
 {
 	size_t n_added;
@@ -93,7 +96,8 @@ static int put(struct ts_session *s, unsigned type)
 	return r ? ts_session_write_failed(s, r) : 0;
 }
 
-int ts_session_put_batches(struct ts_session *s)
+/* Adds the waiting rows: before a record without a batch, and before shard->position moves on. */
+static int put_batches(struct ts_session *s)
 {
 	int r = 0;
 
@@ -114,7 +118,7 @@ int ts_session_put_batches(struct ts_session *s)
 	return r;
 }
 
-void ts_session_forget_batches(struct ts_session *s)
+static void forget_batches(struct ts_session *s)
 {
 	s->batches.n_all = 0;
 	memset(s->batches.n, 0, sizeof(s->batches.n));
@@ -159,27 +163,18 @@ static __attribute__((noinline)) int take_alone(struct ts_session *s,
 static __attribute__((noinline)) int take_bad(struct ts_session *s, struct session_shard *shard,
 					      int error, uint64_t at)
 {
-	int r = ts_session_put_batches(s);
+	int r = put_batches(s);
 
 	shard->position = at;
 	return r ?: lose_record(s, error);
 }
 
-/* Takes a record of a type without a batch, or whose batch is full. */
-static __attribute__((noinline)) int take_slowly(struct ts_session *s, struct session_shard *shard,
-						 const struct ts_record *record, uint64_t at)
-{
-	int r = ts_session_put_batches(s);
+static int take_slowly(struct ts_session *s, struct session_shard *shard,
+		       const struct ts_record *record, uint64_t at);
 
-	if (r)
-		return r;
-	shard->position = at;
-	return has_batch(record->type) ? ts_session_take_record(s, shard, record, at)
-				       : take_alone(s, record);
-}
-
-int ts_session_take_record(struct ts_session *s, struct session_shard *shard,
-			   const struct ts_record *record, uint64_t at)
+/* Takes the record at the position `at`. Its row may wait in a batch. */
+static inline int take(struct ts_session *s, struct session_shard *shard,
+		       const struct ts_record *record, uint64_t at)
 {
 	const unsigned type = record->type;
 	union ts_row_any *row;
@@ -202,4 +197,70 @@ int ts_session_take_record(struct ts_session *s, struct session_shard *shard,
 	s->batches.n[type]++;
 	s->batches.n_all++;
 	return 0;
+}
+
+/* Takes a record of a type without a batch, or whose batch is full. */
+static __attribute__((noinline)) int take_slowly(struct ts_session *s, struct session_shard *shard,
+						 const struct ts_record *record, uint64_t at)
+{
+	int r = put_batches(s);
+
+	if (r)
+		return r;
+	shard->position = at;
+	return has_batch(record->type) ? take(s, shard, record, at) : take_alone(s, record);
+}
+
+/*
+ * Takes the calls and kernels in the buffer that begin before `to`, up to the first record for
+ * take().
+ */
+static void take_frequent(struct ts_session *s, struct session_shard *shard, uint64_t begin,
+			  size_t n_bytes, size_t to, size_t *off)
+{
+	struct session_batches *waiting = &s->batches;
+	struct ts_rows_frequent frequent = {
+		.api = waiting->api,
+		.kernel = waiting->kernel,
+		.n_api = waiting->n[TS_RECORD_API],
+		.n_kernel = waiting->n[TS_RECORD_KERNEL],
+		.n_most = SESSION_BATCH_ROWS,
+	};
+	uint32_t n_before = frequent.n_api + frequent.n_kernel;
+
+	if (!waiting->n_all)
+		shard->position = begin + *off;
+	ts_rows_convert_frequent(&s->rows, s->drain.buffer, n_bytes, to, off, &frequent);
+	waiting->n_all += frequent.n_api + frequent.n_kernel - n_before;
+	waiting->n[TS_RECORD_API] = frequent.n_api;
+	waiting->n[TS_RECORD_KERNEL] = frequent.n_kernel;
+	shard->has_device_rows |= frequent.n_kernel > 0;
+}
+
+int ts_session_take_records(struct ts_session *s, struct session_shard *shard,
+			    const struct ts_drain_ring *ring, uint64_t begin, size_t n_bytes,
+			    size_t *off)
+{
+	const struct ts_record *record;
+	int r;
+
+	forget_batches(s);
+	if (shard->ahead < begin + n_bytes)
+		shard->ahead = begin + n_bytes;
+	for (;;) {
+		size_t to = *off + STEP_BYTES;
+		uint64_t at;
+
+		ts_drain_prefetch(ring, begin + *off, shard->head, &shard->ahead);
+		take_frequent(s, shard, begin, n_bytes, to, off);
+		if (*off >= to && *off < n_bytes)
+			continue;
+		at = begin + *off;
+		/* The next copy begins with a record that is cut or malformed. */
+		if (ts_record_next(s->drain.buffer, n_bytes, off, &record))
+			return put_batches(s);
+		r = take(s, shard, record, at);
+		if (r)
+			return r;
+	}
 }

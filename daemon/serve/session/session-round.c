@@ -113,8 +113,7 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 {
 	const struct ts_shard *memory = ts_memory_shard(&s->memory, i);
 	struct session_shard *shard = &s->shards[i];
-	const struct ts_drain_ring ring = {s->memory.fd, ts_memory_ring_off(&s->memory, i),
-					   s->memory.ring_bytes};
+	const struct ts_drain_ring ring = ts_session_ring(s, i);
 	/*
 	 * Limit the bytes of one round, so that no other shard fills up while this one is drained.
 	 */
@@ -129,36 +128,23 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 	 */
 	thread = __atomic_load_n(&memory->thread, __ATOMIC_RELAXED);
 	s->rows.thread = ts_id_map_get(&s->arena.threads, thread);
-	ts_session_forget_batches(s);
 	while (shard->position != shard->head && shard->position - round_begin < round_bytes) {
-		uint64_t begin = shard->position, n_passed;
-		const struct ts_record *record;
-		size_t n_bytes, off = 0;
+		uint64_t begin = shard->position;
+		size_t n_bytes, off;
 		int r;
 
-		r = ts_drain_copy(&s->drain, &ring, begin, shard->head, &n_bytes, &n_passed);
+		r = ts_drain_copy(&s->drain, &ring, begin, shard->head, &n_bytes, &off);
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0)
 			return fail_shard(s, shard, "a record in its ring is malformed");
-		for (;;) {
-			const uint64_t at = begin + off;
-
-			/*
-			 * A failure here always means the end of the buffer: ts_drain_copy()
-			 * returns whole records.
-			 */
-			if (ts_record_next(s->drain.buffer, n_bytes, &off, &record))
-				break;
-			r = ts_session_take_record(s, shard, record, at);
-			if (r)
-				return r;
-		}
-		r = ts_session_put_batches(s);
+		if (begin < shard->map_to)
+			s->mapped_bytes += ts_drain_map(&ring, begin, n_bytes);
+		r = ts_session_take_records(s, shard, &ring, begin, n_bytes, &off);
 		if (r)
 			return r;
-		shard->position = begin + n_passed;
-		s->drained_bytes += n_passed;
+		shard->position = begin + off;
+		s->drained_bytes += off;
 		r = ts_session_account(s);
 		if (r)
 			return r;

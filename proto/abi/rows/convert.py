@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that convert records and definitions to rows. One C file of the daemon includes each output."""
+import re
+
 import ctext
 
 TIMES = ('time', 'time_or_0', 'plausible', 'time_or_latest')
+# Bytes of fields that are copied at once.
+LONG_RUN = 24
 # Members of union ts_row_any whose rows have the name of a C library function.
 ANY = {'memcpy': 'memcpy_', 'memset': 'memset_'}
 
@@ -30,6 +34,43 @@ def value(field):
     return 'rows_%s(rows, %sfrom->%s)' % (field.conversion, 'clock, ' if field.conversion in TIMES else '', field.source)
 
 
+def record_offset(row, field):
+    """The offset of the field in the record, if it is copied from there as it is; else None."""
+    match = re.match(r'(\w+)(?:\[(\d+)\])?$', field.source or '')
+    if not match or field.conversion:
+        return None
+    for member in row.record.members:
+        if member.name != match.group(1):
+            continue
+        if not match.group(2) and member.kind == field.kind:
+            return member.offset
+        if match.group(2) and member.kind.startswith(field.kind + '['):
+            return member.offset + int(match.group(2)) * field.width
+    return None
+
+
+def runs(row):
+    """Lists of fields that follow each other in the row and in the record alike."""
+    out = []
+    for field in row.fields:
+        offset, last = record_offset(row, field), out[-1][-1] if out else None
+        if last and offset is not None and record_offset(row, last) is not None and \
+                offset - record_offset(row, last) == field.offset - last.offset == last.width:
+            out[-1].append(field)
+        else:
+            out.append([field])
+    return out
+
+
+def run_lines(row, fields):
+    """A long run is copied at once: the compiler would take it apart."""
+    n_bytes = sum(field.width for field in fields)
+    if n_bytes < LONG_RUN:
+        return ['\tto->%s = %s;' % (field.name, value(field) or '0') for field in fields]
+    return ['\tmemcpy((uint8_t *)to + offsetof(struct ts_row_%s, %s),' % (row.name, fields[0].name),
+            '\t       (const uint8_t *)from + %d, %d);' % (record_offset(row, fields[0]), n_bytes)]
+
+
 def record_lines(row):
     # Field by field: a compound literal with padding costs a clearing of the whole row.
     lines = signature('static inline void rows_%s(' % row.name,
@@ -37,7 +78,8 @@ def record_lines(row):
                        'struct ts_row_%s *restrict to' % row.name])
     start = row.fields[0].source
     lines += ['{', '\tunsigned clock = from->%s;' % start.replace('time', 'clock'), '']
-    lines += ['\tto->%s = %s;' % (field.name, value(field) or '0') for field in row.fields]
+    for fields in runs(row):
+        lines += run_lines(row, fields)
     return lines + ['}', '']
 
 

@@ -5,6 +5,7 @@
  */
 #include "test/unit/harness.h"
 
+#include "daemon/ingest/drain.h"
 #include "daemon/merge/convert-rows.h"
 #include "daemon/merge/loss.h"
 
@@ -256,6 +257,177 @@ TS_TEST(impossible_times)
 	record.record.time = record.end = 0;
 	ts_check_int(ts_rows_convert(&f.rows, &record.record, &f.row), 0);
 	fixture_deinit(&f);
+}
+
+/* A buffer of calls and kernels, and a copy of its rows as ts_rows_convert() makes them. */
+struct mixed {
+	uint8_t bytes[64 * sizeof(struct ts_record_kernel)];
+	size_t n_bytes;
+	struct ts_row_api api[64];
+	struct ts_row_kernel kernel[64];
+	struct ts_rows_frequent frequent;
+};
+
+static void put_record(struct mixed *mixed, const struct ts_record *record)
+{
+	memcpy(mixed->bytes + mixed->n_bytes, record, record->n_words * 8ul);
+	mixed->n_bytes += record->n_words * 8ul;
+}
+
+/* Appends the i-th of two calls and a kernel, each with other values. */
+static void put_mixed(struct mixed *mixed, uint32_t i)
+{
+	struct ts_record_api api = {
+		.record = HEADER(sizeof(api), TS_RECORD_API, TS_CLOCK_TSC, 2200 + i),
+		.end = 2400 + 2 * i,
+		.op_id = 5 + i,
+		.nested_op_id = i % 3 ? 0 : 6 + i,
+		.stack = i % 2,
+		.domain = 2,
+		.cbid = (uint16_t)i,
+		.result = -3,
+		.context = 4,
+	};
+	struct ts_record_kernel kernel = {
+		.record = HEADER(sizeof(kernel), TS_RECORD_KERNEL, TS_CLOCK_MONOTONIC, 1000 + i),
+		.end = 1100 + i,
+		.op_id = 6 + i,
+		.place = {1, 2, 3, 4, i},
+		.queued = i % 4 ? 0 : 900,
+		.name = i % 5,
+		.grid = {i, 2, 3},
+		.block = {4, i, 6},
+		.cluster = {7, 8, i},
+		.static_shared_bytes = i,
+		.local_bytes_per_thread = 9,
+		.registers_per_thread = 10,
+		.launch_type = 1,
+		.channel_type = 2,
+		.channel = i,
+	};
+
+	api.record.flags = i % 2 ? TS_API_EXPECTS_DEVICE : 0;
+	put_record(mixed, i % 3 == 2 ? &kernel.record : &api.record);
+}
+
+static void convert_mixed(struct fixture *f, struct mixed *mixed, size_t n_bytes, size_t to,
+			  size_t *off)
+{
+	mixed->frequent = (struct ts_rows_frequent){mixed->api, mixed->kernel, 0, 0, 64};
+	ts_rows_convert_frequent(&f->rows, mixed->bytes, n_bytes, to, off, &mixed->frequent);
+}
+
+/* The path for frequent records makes the same rows and counts the same halves. */
+TS_TEST(frequent)
+{
+	struct mixed *mixed = calloc(1, sizeof(*mixed));
+	uint64_t n_api, n_device, n_api_alone, n_device_alone;
+	uint32_t n_calls = 0, n_kernels = 0;
+	const struct ts_record *record;
+	struct fixture f, alone;
+	size_t off = 0, begin = 0;
+
+	fixture_init(&f);
+	fixture_init(&alone);
+	for (uint32_t i = 0; i < 60; i++)
+		put_mixed(mixed, i);
+	/* Records that begin before `to` are converted whole. */
+	convert_mixed(&f, mixed, mixed->n_bytes, 1, &off);
+	ts_check_int(off, sizeof(struct ts_record_api));
+	ts_check_int(mixed->frequent.n_api, 1);
+	ts_rows_convert_frequent(&f.rows, mixed->bytes, mixed->n_bytes, mixed->n_bytes, &off,
+				 &mixed->frequent);
+	ts_check_int(off, mixed->n_bytes);
+	ts_check_int(mixed->frequent.n_api, 40);
+	ts_check_int(mixed->frequent.n_kernel, 20);
+	while (!ts_record_next(mixed->bytes, mixed->n_bytes, &begin, &record)) {
+		ts_check_int(ts_rows_convert(&alone.rows, record, &alone.row), 0);
+		if (record->type == TS_RECORD_API)
+			ts_check(!memcmp(&alone.row.api, &mixed->api[n_calls++],
+					 sizeof(struct ts_row_api)));
+		else
+			ts_check(!memcmp(&alone.row.kernel, &mixed->kernel[n_kernels++],
+					 offsetof(struct ts_row_kernel, reserved)));
+	}
+	ts_halves_count(f.rows.halves, true, &n_api, &n_device);
+	ts_halves_count(alone.rows.halves, true, &n_api_alone, &n_device_alone);
+	ts_check(n_api && n_device);
+	ts_check_int(n_api, n_api_alone);
+	ts_check_int(n_device, n_device_alone);
+	fixture_deinit(&f);
+	fixture_deinit(&alone);
+	free(mixed);
+}
+
+/* Everything else ends this path: the record is left for ts_rows_convert(). */
+TS_TEST(not_frequent)
+{
+	const size_t n_call = sizeof(struct ts_record_api);
+	struct mixed *mixed = calloc(1, sizeof(*mixed));
+	struct ts_record_api *second;
+	struct ts_record_kernel *third;
+	struct fixture f;
+	size_t off;
+
+	fixture_init(&f);
+	f.rows.latest_ns = 5000;
+	for (uint32_t i = 0; i < 3; i++)
+		put_mixed(mixed, i);
+	second = (void *)(mixed->bytes + n_call);
+	third = (void *)(second + 1);
+	for (unsigned fault = 0; fault < 9; fault++) {
+		struct ts_record_api call = *second;
+		struct ts_record_kernel kernel = *third;
+		size_t n_bytes = mixed->n_bytes, expected = n_call;
+
+		off = 0;
+		switch (fault) {
+		case 0:
+			second->record.n_fixed_words--;
+			break;
+		case 1:
+			second->record.n_words = second->record.n_fixed_words - 1u;
+			break;
+		case 2:
+			second->record.type = TS_RECORD_SYNC;
+			break;
+		case 3:
+			second->record.clock = TS_CLOCK_CUPTI; /* no pair yet */
+			break;
+		case 4:
+			second->end = 1; /* before the start */
+			break;
+		case 5:
+			second->record.n_words = 0;
+			break;
+		case 6:
+			n_bytes -= 8; /* the kernel is cut */
+			expected = 2 * n_call;
+			break;
+		case 7:
+			third->function = 1;
+			expected = 2 * n_call;
+			break;
+		default:
+			third->record.time = 5001;
+			third->end = 5002;
+			expected = 2 * n_call;
+		}
+		convert_mixed(&f, mixed, n_bytes, n_bytes, &off);
+		ts_check_int(off, expected);
+		ts_check_int(mixed->frequent.n_api, expected / n_call);
+		ts_check_int(mixed->frequent.n_kernel, 0);
+		*second = call;
+		*third = kernel;
+	}
+	/* Without room for a row. */
+	off = 0;
+	mixed->frequent = (struct ts_rows_frequent){mixed->api, mixed->kernel, 0, 0, 1};
+	ts_rows_convert_frequent(&f.rows, mixed->bytes, mixed->n_bytes, mixed->n_bytes, &off,
+				 &mixed->frequent);
+	ts_check_int(off, n_call);
+	fixture_deinit(&f);
+	free(mixed);
 }
 
 TS_TEST(unknown_and_bad)
