@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes the parameters of the simulation from recorded times: see ts_emulate_calibrate().
+ * Computes the parameters of the simulation from recorded times: see struct ts_emulate_calibration.
  * emulate-layout.c calls this file. For each operation, this file finds its cause (the operation,
  * call or engine that delayed it) and the time from the cause to the operation's start. For each
- * call, this file finds the cost without waiting, and the wake-up time. This file visits calls in
+ * call, this file finds the cost without waiting, and the wake-up time. The caller passes calls in
  * the order of their start, so that, at each call, the streams hold the same items as in the trace.
  */
 #include "replay/emulate/emulate-program.h"
@@ -37,7 +37,14 @@ enum wait_samples {
 	WAIT_KINDS
 };
 
-struct calibration {
+/* The recent operations of an engine. */
+struct ring {
+	uint64_t ends_ns[ENGINE_RING];
+	uint32_t at[ENGINE_RING];
+	uint64_t n;
+};
+
+struct ts_emulate_calibration {
 	struct ts_emulate_program *program;
 	uint32_t *tails;
 	uint64_t over_ns; /* latest end of the visited predecessors */
@@ -50,14 +57,13 @@ struct calibration {
 	uint32_t *eventful; /* calls that record an event or wait for one */
 	size_t n_eventful, n_eventful_allocated;
 	int error; /* set while sampling */
-	struct {
-		uint32_t at[ENGINE_RING];
-		uint64_t n;
-	} * rings; /* one per engine */
+	struct ring *rings;
 };
 
-static void calibration_deinit(struct calibration *calibration)
+void ts_emulate_calibration_free(struct ts_emulate_calibration *calibration)
 {
+	if (!calibration)
+		return;
 	free(calibration->tails);
 	free(calibration->rings);
 	free(calibration->eventful);
@@ -71,11 +77,12 @@ static void calibration_deinit(struct calibration *calibration)
 	}
 	free(calibration->graph.at);
 	free(calibration->kernel.at);
+	free(calibration);
 }
 
 /* ---- medians --------------------------------------------------------------------------------- */
 
-static void sample(struct calibration *calibration, struct samples *samples, uint64_t ns)
+static void sample(struct ts_emulate_calibration *calibration, struct samples *samples, uint64_t ns)
 {
 	int r;
 
@@ -139,7 +146,7 @@ static unsigned int wait_of(const struct ts_emulate_call *call)
 
 static void take_end(void *user, uint32_t before)
 {
-	struct calibration *calibration = user;
+	struct ts_emulate_calibration *calibration = user;
 	const struct ts_emulate_program *program = calibration->program;
 	uint64_t end_ns = program->recorded_items[before].end_ns;
 
@@ -156,7 +163,7 @@ static void take_end(void *user, uint32_t before)
  * Puts the call's items into their streams, and finds the end of each item's predecessors. Returns
  * true if the call records an event.
  */
-static bool follow_items(struct calibration *calibration, size_t at)
+static bool follow_items(struct ts_emulate_calibration *calibration, size_t at)
 {
 	struct ts_emulate_program *program = calibration->program;
 	const struct ts_emulate_call *call = &program->calls[at];
@@ -196,7 +203,8 @@ static bool follow_items(struct calibration *calibration, size_t at)
 	return has_record;
 }
 
-static void sample_wait(struct calibration *calibration, const struct ts_emulate_call *call,
+static void sample_wait(struct ts_emulate_calibration *calibration,
+			const struct ts_emulate_call *call,
 			const struct ts_emulate_recorded_call *recorded, uint64_t over_ns)
 {
 	if (over_ns > recorded->end_ns || call->flags & TS_EMULATE_CALL_GUESSED)
@@ -208,7 +216,7 @@ static void sample_wait(struct calibration *calibration, const struct ts_emulate
 		       recorded->end_ns - recorded->start_ns);
 }
 
-static void follow_wait(struct calibration *calibration, size_t i)
+static void follow_wait(struct ts_emulate_calibration *calibration, size_t i)
 {
 	struct ts_emulate_call *call = &calibration->program->calls[i];
 
@@ -232,36 +240,29 @@ static void follow_wait(struct calibration *calibration, size_t i)
 		calibration->program->doubts.n_not_waited++;
 }
 
-static int follow(struct calibration *calibration)
+int ts_emulate_calibrate_call(struct ts_emulate_calibration *calibration, uint32_t call)
 {
-	struct ts_emulate_program *program = calibration->program;
-	int r = 0;
+	bool has_record = follow_items(calibration, call);
+	int r;
 
-	for (size_t i = 0; i < program->n_queues; i++)
-		calibration->tails[i] = NONE;
-	for (size_t i = 0; !r && i < program->n_calls; i++) {
-		bool has_record = follow_items(calibration, i);
-
-		if (program->calls[i].wait != TS_EMULATE_WAIT_ITEM)
-			follow_wait(calibration, i);
-		else
-			has_record = true;
-		if (!has_record)
-			continue;
-		r = ts_largearray_grow(&calibration->eventful, calibration->n_eventful,
-				       &calibration->n_eventful_allocated,
-				       sizeof(*calibration->eventful));
-		if (!r)
-			calibration->eventful[calibration->n_eventful++] = (uint32_t)i;
-	}
+	if (calibration->program->calls[call].wait != TS_EMULATE_WAIT_ITEM)
+		follow_wait(calibration, call);
+	else
+		has_record = true;
+	if (!has_record)
+		return 0;
+	r = ts_largearray_grow(&calibration->eventful, calibration->n_eventful,
+			       &calibration->n_eventful_allocated, sizeof(*calibration->eventful));
+	if (!r)
+		calibration->eventful[calibration->n_eventful++] = call;
 	return r;
 }
 
 /*
- * Finds the event that each call waited for, and samples the waits. follow() must have found the
- * ends of all event records.
+ * Finds the event that each call waited for, and samples the waits. The ends of all event records
+ * are known.
  */
-static int follow_events(struct calibration *calibration)
+static int follow_events(struct ts_emulate_calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
 	int r = ts_emulate_find_events(program, calibration->eventful, calibration->n_eventful);
@@ -278,27 +279,30 @@ static int follow_events(struct calibration *calibration)
  * Returns the time when the busy engine got room for the operation; 0: the engine had room at once.
  * *ret_full_ns: the time since which the engine had no room.
  */
-static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_emulate_item *item,
-			       uint64_t start_ns, uint64_t *ret_full_ns)
+static uint64_t engine_free_ns(struct ts_emulate_calibration *calibration,
+			       const struct ts_emulate_item *item, uint64_t start_ns,
+			       uint64_t *ret_full_ns)
 {
 	const struct ts_emulate_program *program = calibration->program;
 	const struct ts_emulate_recorded_item *recorded = program->recorded_items;
 	const struct ts_emulate_engine *engine = &program->engines[item->engine];
-	const uint32_t *ring = calibration->rings[item->engine].at;
-	uint64_t n = ts_emulate_less(calibration->rings[item->engine].n, ENGINE_RING);
+	const struct ring *ring = &calibration->rings[item->engine];
+	uint64_t n = ts_emulate_less(ring->n, ENGINE_RING);
 	uint64_t free_ns = 0, demand = item->demand;
 
+	if (!engine->capacity)
+		return 0;
 	for (uint64_t i = 0; i < n; i++)
-		if (recorded[ring[i]].end_ns <= start_ns)
-			free_ns = ts_emulate_more(free_ns, recorded[ring[i]].end_ns);
-	if (!free_ns || !engine->capacity)
+		if (ring->ends_ns[i] <= start_ns)
+			free_ns = ts_emulate_more(free_ns, ring->ends_ns[i]);
+	if (!free_ns)
 		return 0;
 	for (uint64_t i = 0; i < n; i++) {
-		const struct ts_emulate_recorded_item *other = &recorded[ring[i]];
+		const struct ts_emulate_recorded_item *other = &recorded[ring->at[i]];
 
 		if (other->start_ns >= free_ns || other->end_ns < free_ns)
 			continue;
-		demand += program->items[ring[i]].demand;
+		demand += program->items[ring->at[i]].demand;
 		*ret_full_ns = ts_emulate_more(*ret_full_ns, other->start_ns);
 	}
 	return demand > engine->capacity ? free_ns : 0;
@@ -319,7 +323,7 @@ static bool is_plain(const struct ts_emulate_item *item, uint64_t start_ns, uint
  * Finds the operations that waited for an engine. Samples the launch latency of operations that
  * waited neither for an engine nor for a predecessor.
  */
-static void follow_engines(struct calibration *calibration)
+static void follow_engines(struct ts_emulate_calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
 
@@ -327,13 +331,15 @@ static void follow_engines(struct calibration *calibration)
 		uint32_t at = program->by_start[i];
 		struct ts_emulate_item *item = &program->items[at];
 		uint64_t start_ns = program->recorded_items[at].start_ns;
-		uint64_t call_ns = program->recorded_calls[item->call].start_ns;
+		uint64_t call_ns = program->recorded_calls[item->call].start_ns, slot;
+		struct ring *ring = &calibration->rings[item->engine];
 
 		/* Until the cause is known, these fields hold times and not delays. */
 		item->launch_ns = 0;
 		item->engine_ns = engine_free_ns(calibration, item, start_ns, &item->launch_ns);
-		calibration->rings[item->engine]
-			.at[calibration->rings[item->engine].n++ % ENGINE_RING] = at;
+		slot = ring->n++ % ENGINE_RING;
+		ring->ends_ns[slot] = program->recorded_items[at].end_ns;
+		ring->at[slot] = at;
 		if (is_plain(item, start_ns, call_ns) && item->lag_ns <= call_ns)
 			sample(calibration, &calibration->launch[type_of(item)],
 			       start_ns - call_ns);
@@ -346,7 +352,7 @@ static void follow_engines(struct calibration *calibration)
  * Samples the lag (from the predecessors' end to the start) of operations that only predecessors
  * can have delayed.
  */
-static void sample_lags(struct calibration *calibration)
+static void sample_lags(struct ts_emulate_calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
 	size_t n = ts_emulate_less(program->n_ops, MAX_LOOKED_AT);
@@ -373,7 +379,7 @@ static void sample_lags(struct calibration *calibration)
  * that the trace shows. Every other cause gets the trace's median delay, or less if the operation
  * would otherwise start later than in the trace.
  */
-static void set_op(struct calibration *calibration, uint32_t at)
+static void set_op(struct ts_emulate_calibration *calibration, uint32_t at)
 {
 	struct ts_emulate_program *program = calibration->program;
 	struct ts_emulate_item *item = &program->items[at];
@@ -432,7 +438,7 @@ static void set_op(struct calibration *calibration, uint32_t at)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static void set_call(const struct calibration *calibration, struct ts_emulate_call *call,
+static void set_call(const struct ts_emulate_calibration *calibration, struct ts_emulate_call *call,
 		     const struct ts_emulate_recorded_call *recorded)
 {
 	uint64_t took_ns = recorded->end_ns - recorded->start_ns, over_ns = call->wake_ns;
@@ -458,7 +464,7 @@ static void set_call(const struct calibration *calibration, struct ts_emulate_ca
 	}
 }
 
-static void find_medians(struct calibration *calibration)
+static void find_medians(struct ts_emulate_calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
 
@@ -474,7 +480,7 @@ static void find_medians(struct calibration *calibration)
 		calibration->graph.n ? calibration->graph.median_ns : calibration->kernel.median_ns;
 }
 
-static void set(struct calibration *calibration)
+static void set(struct ts_emulate_calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
 
@@ -488,25 +494,32 @@ static void set(struct calibration *calibration)
 	}
 }
 
-int ts_emulate_calibrate(struct ts_emulate_program *program)
+struct ts_emulate_calibration *ts_emulate_calibration_new(struct ts_emulate_program *program)
 {
-	ts_cleanup(calibration_deinit) struct calibration calibration = {.program = program};
-	int r;
+	ts_cleanup(ts_emulate_calibration_freep) struct ts_emulate_calibration *calibration =
+		calloc(1, sizeof(*calibration));
 
-	calibration.tails = calloc(program->n_queues + 1, sizeof(*calibration.tails));
-	calibration.rings = calloc(program->n_engines + 1, sizeof(*calibration.rings));
-	if (!calibration.tails || !calibration.rings)
-		return -ENOMEM;
-	r = follow(&calibration);
-	if (!r)
-		r = follow_events(&calibration);
-	if (!r)
-		r = ts_emulate_find_engines(program);
+	if (!calibration)
+		return NULL;
+	calibration->program = program;
+	calibration->tails = malloc((program->n_queues + 1) * sizeof(*calibration->tails));
+	calibration->rings = calloc(program->n_engines + 1, sizeof(*calibration->rings));
+	if (!calibration->tails || !calibration->rings)
+		return NULL;
+	for (size_t i = 0; i < program->n_queues; i++)
+		calibration->tails[i] = NONE;
+	return ts_take_ptr(calibration);
+}
+
+int ts_emulate_calibrate_finish(struct ts_emulate_calibration *calibration)
+{
+	int r = follow_events(calibration);
+
 	if (r)
 		return r;
-	follow_engines(&calibration);
-	sample_lags(&calibration);
-	find_medians(&calibration);
-	set(&calibration);
-	return calibration.error;
+	follow_engines(calibration);
+	sample_lags(calibration);
+	find_medians(calibration);
+	set(calibration);
+	return calibration->error;
 }

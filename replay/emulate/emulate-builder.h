@@ -35,6 +35,8 @@ struct ts_emulate_ids {
 };
 
 void ts_emulate_ids_deinit(struct ts_emulate_ids *ids);
+/* Allocates the pages of n consecutive ids. If this fails, they are allocated later. */
+void ts_emulate_ids_reserve(struct ts_emulate_ids *ids, size_t n);
 /* Returns the call with this id, or TS_EMULATE_NONE. */
 uint32_t ts_emulate_ids_find(struct ts_emulate_ids *ids, uint32_t session, uint64_t id);
 int ts_emulate_ids_set(struct ts_emulate_ids *ids, uint32_t session, uint64_t id, uint32_t call);
@@ -46,6 +48,23 @@ struct ts_emulate_found {
 	uint32_t at; /* index + 1; 0: none */
 };
 
+struct ts_emulate_running {
+	uint64_t end_ns;
+	uint32_t demand;
+};
+
+/* The running operations of an engine, earliest end on top. */
+struct ts_emulate_crowd {
+	struct ts_emulate_running *heap;
+	size_t n, n_allocated;
+	uint64_t demand, peak;
+	uint64_t n_ops; /* all operations of the engine */
+};
+
+/* Flags of an entry of `by_start` until emulate-layout.c completes it. */
+#define TS_EMULATE_START_TIED (1u << 31) /* began together with the previous operation */
+#define TS_EMULATE_START_COPY (1u << 30) /* not a kernel */
+
 struct ts_emulate_builder {
 	struct ts_emulate_program *program;
 	struct ts_emulate_options options;
@@ -56,10 +75,19 @@ struct ts_emulate_builder {
 	struct ts_emulate_found queue_found, thread_found, engine_found;
 	size_t n_calls_allocated, n_recorded_calls_allocated;
 	/*
-	 * Until emulate-layout.c moves them, the program's items have the order of their rows.
-	 * `other` links the items of one call.
+	 * Until emulate-layout.c moves them, items have these places: a call that starts device
+	 * work reserves one for its first item, and every other item takes the next place when its
+	 * row is read. So most items never move. `other` links the items of one call.
 	 */
-	size_t n_rows, n_items_allocated, n_recorded_items_allocated;
+	size_t n_places, n_items_allocated, n_recorded_items_allocated;
+	size_t n_items;	      /* items that were added */
+	uint32_t last_placed; /* the last call that has a place */
+	bool is_scattered;    /* the places are not in the order of calls */
+	size_t n_by_start_allocated;
+	struct ts_emulate_crowd *crowds; /* one per engine */
+	size_t n_crowds, n_crowds_allocated;
+	bool is_empty_run;	  /* an operation that began at last_op_ns took no time */
+	bool has_empty_ties;	  /* such an operation began together with another one */
 	size_t n_opens;		  /* graph launches */
 	size_t n_seeds;		  /* calls and items of earlier windows */
 	uint64_t base_ns, end_ns; /* first start and latest end of all calls and operations */
@@ -94,6 +122,17 @@ int ts_emulate_builder_add_call(struct ts_emulate_builder *builder,
 				const struct ts_emulate_recorded_call *recorded);
 int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
 				struct ts_emulate_row_item *item);
+
+/* Adds an operation to the crowd of its engine. Returns 0 or -ENOMEM. */
+int ts_emulate_crowd_join(struct ts_emulate_crowd *crowd, uint64_t start_ns, uint64_t end_ns,
+			  uint32_t demand);
+/*
+ * Infers the capacities of engines, and engines that are one. `lag_ns` of each operation holds the
+ * end of its predecessors. `copies` lists the places in `by_start` that copies and sets may have;
+ * with has_late_ops, they may have any place. Returns 0 or -ENOMEM.
+ */
+int ts_emulate_find_engines(struct ts_emulate_builder *builder, const uint32_t *copies,
+			    size_t n_copies);
 
 /* Orders calls by start, then by id. */
 static inline int ts_emulate_compare_calls(const struct ts_emulate_recorded_call *a,

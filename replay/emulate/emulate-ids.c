@@ -16,6 +16,13 @@ void ts_emulate_ids_deinit(struct ts_emulate_ids *ids)
 	free(ids->pages);
 }
 
+void ts_emulate_ids_reserve(struct ts_emulate_ids *ids, size_t n)
+{
+	if (!ids->n_allocated)
+		(void)ts_largearray_resize(&ids->pages, n / TS_EMULATE_PAGE_IDS + 2,
+					   &ids->n_allocated, sizeof(*ids->pages));
+}
+
 /* Returns the page of an id, or NONE. */
 static uint32_t find_page(struct ts_emulate_ids *ids, uint32_t session, uint64_t number)
 {

@@ -14,10 +14,12 @@
 
 #define NONE	 TS_EMULATE_NONE
 #define LEFT_OUT (NONE - 1) /* a call outside of the options' selection */
+/* Most places that wait for their items. */
+#define MAX_RESERVED 65536u
 /* Row types that become items. */
-#define ITEM_ROWS                                                                            \
-	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET) | \
-	 TS_ROW_BIT(TS_ROW_EVENT) | TS_ROW_BIT(TS_ROW_STREAM_WAIT) |                         \
+#define OP_ROWS (TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET))
+#define ITEM_ROWS                                                              \
+	(OP_ROWS | TS_ROW_BIT(TS_ROW_EVENT) | TS_ROW_BIT(TS_ROW_STREAM_WAIT) | \
 	 TS_ROW_BIT(TS_ROW_GRAPH_LAUNCH))
 
 void ts_emulate_builder_free(struct ts_emulate_builder *builder)
@@ -31,6 +33,9 @@ void ts_emulate_builder_free(struct ts_emulate_builder *builder)
 	ts_state_map_deinit(&builder->thread_by_id);
 	ts_state_map_deinit(&builder->engine_by_id);
 	ts_same_devices_deinit(&builder->same);
+	for (size_t i = 0; i < builder->n_crowds; i++)
+		free(builder->crowds[i].heap);
+	free(builder->crowds);
 	free(builder->waits);
 	free(builder->last_calls);
 	free(builder);
@@ -74,6 +79,8 @@ void ts_emulate_program_free(struct ts_emulate_program *program)
 		free(program->recorded_calls);
 		free(program->recorded_items);
 	}
+	free(program->durations_ns);
+	free(program->gaps_ns);
 	free(program->joins);
 	free(program->queues);
 	free(program->threads);
@@ -255,8 +262,13 @@ int ts_emulate_builder_engine(struct ts_emulate_builder *builder, uint32_t sessi
 						 &program->n_engines_allocated,
 						 sizeof(*program->engines))
 			    : TS_E_STREAMS;
+		if (!r)
+			r = ts_largearray_grow(&builder->crowds, builder->n_crowds,
+					       &builder->n_crowds_allocated,
+					       sizeof(*builder->crowds));
 		if (r)
 			return r;
+		builder->crowds[builder->n_crowds++] = (struct ts_emulate_crowd){0};
 		found = (uint32_t)program->n_engines++;
 		program->engines[found] = (struct ts_emulate_engine){.session = its_session,
 								     .device = its_device,
@@ -274,7 +286,7 @@ int ts_emulate_builder_engine(struct ts_emulate_builder *builder, uint32_t sessi
 
 static bool is_full(const struct ts_emulate_builder *builder)
 {
-	return builder->program->n_calls + builder->n_rows >= TS_EMULATE_MAX_ITEMS;
+	return builder->program->n_calls + builder->n_items >= TS_EMULATE_MAX_ITEMS;
 }
 
 int ts_emulate_builder_add_call(struct ts_emulate_builder *builder,
@@ -328,6 +340,37 @@ static bool is_free(uint32_t domain, uint32_t cbid)
 						cbid == TS_CUPTI_DRIVER_CBID_cuMemHostUnregister);
 }
 
+/* Takes the next place for an item of the call. */
+static int take_place(struct ts_emulate_builder *builder, uint32_t call, uint32_t *ret_place)
+{
+	struct ts_emulate_program *program = builder->program;
+	size_t n = builder->n_places;
+	int r = ts_largearray_grow(&program->items, n, &builder->n_items_allocated,
+				   sizeof(*program->items));
+
+	if (!r)
+		r = ts_largearray_grow(&program->recorded_items, n,
+				       &builder->n_recorded_items_allocated,
+				       sizeof(*program->recorded_items));
+	if (r)
+		return r;
+	builder->is_scattered |= call < builder->last_placed;
+	builder->last_placed = call;
+	/* A place without an item has no kind. */
+	program->items[n].kind = 0;
+	*ret_place = (uint32_t)builder->n_places++;
+	return 0;
+}
+
+/*
+ * False if many calls have no item yet, because then many will never get one, and their places
+ * waste memory.
+ */
+static bool may_reserve(const struct ts_emulate_builder *builder)
+{
+	return builder->n_places - builder->n_items < MAX_RESERVED;
+}
+
 static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		     const struct ts_row_api *row)
 {
@@ -347,6 +390,7 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		.name = (uint32_t)row->domain << 16 | row->cbid,
 		.flags = row->flags & TS_API_EXPECTS_DEVICE ? TS_EMULATE_CALL_AWAITED : 0,
 	};
+	uint32_t place = NONE;
 	int r = ts_emulate_ids_set(&builder->call_by_op, session, row->op_id, at);
 
 	if (!r && row->nested_op_id && row->nested_op_id != row->op_id)
@@ -363,19 +407,38 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		call.flags |= TS_EMULATE_CALL_GUESSED;
 		r = get_context(builder, session, row->context, &call.wait_of);
 	}
-	return r ? r : ts_emulate_builder_add_call(builder, &call, &recorded);
+	if (!r && call.flags & TS_EMULATE_CALL_AWAITED && may_reserve(builder))
+		r = take_place(builder, at, &place);
+	if (r)
+		return r;
+	/* A reserved place + 1; 0: none. */
+	call.first_item = place != NONE ? place + 1 : 0;
+	return ts_emulate_builder_add_call(builder, &call, &recorded);
 }
 
-static void take_times(struct ts_emulate_builder *builder, struct ts_emulate_row_item *item)
+/* Lists the operation in `by_start`, in the order of the rows. */
+static int list_op(struct ts_emulate_builder *builder, const struct ts_emulate_row_item *item,
+		   uint32_t place)
 {
-	uint64_t start_ns = item->recorded.start_ns;
+	struct ts_emulate_program *program = builder->program;
+	uint64_t start_ns = item->recorded.start_ns, end_ns = item->recorded.end_ns;
+	bool is_tied = start_ns == builder->last_op_ns, is_empty = start_ns == end_ns;
+	int r = ts_largearray_grow(&program->by_start, program->n_ops,
+				   &builder->n_by_start_allocated, sizeof(*program->by_start));
 
+	if (r)
+		return r;
 	builder->base_ns = ts_emulate_less(builder->base_ns, start_ns);
-	builder->end_ns = ts_emulate_more(builder->end_ns, item->recorded.end_ns);
+	builder->end_ns = ts_emulate_more(builder->end_ns, end_ns);
 	builder->has_late_ops |= start_ns < builder->last_op_ns;
-	if (start_ns == builder->last_op_ns)
-		item->its.flags |= TS_EMULATE_ITEM_TIED;
+	builder->has_empty_ties |= is_tied && (is_empty || builder->is_empty_run);
+	builder->is_empty_run = is_empty || (is_tied && builder->is_empty_run);
 	builder->last_op_ns = start_ns;
+	program->by_start[program->n_ops++] =
+		place | (is_tied ? TS_EMULATE_START_TIED : 0) |
+		(item->its.type != TS_ROW_KERNEL ? TS_EMULATE_START_COPY : 0);
+	return ts_emulate_crowd_join(&builder->crowds[item->its.engine], start_ns, end_ns,
+				     item->its.demand);
 }
 
 /*
@@ -386,23 +449,20 @@ int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
 				struct ts_emulate_row_item *item)
 {
 	struct ts_emulate_program *program = builder->program;
-	uint32_t at = (uint32_t)builder->n_rows;
-	struct ts_emulate_call *call;
-	int r = is_full(builder)
-			? TS_E_EMULATED
-			: ts_largearray_grow(&program->items, at, &builder->n_items_allocated,
-					     sizeof(*program->items));
+	struct ts_emulate_call *call = &program->calls[item->its.call];
+	uint32_t at;
+	int r = is_full(builder) ? TS_E_EMULATED : 0;
 
-	if (!r)
-		r = ts_largearray_grow(&program->recorded_items, at,
-				       &builder->n_recorded_items_allocated,
-				       sizeof(*program->recorded_items));
+	if (!call->n_items && call->first_item)
+		at = call->first_item - 1;
+	else
+		r = r ? r : take_place(builder, item->its.call, &at);
+	if (!r && item->its.kind == TS_EMULATE_OP)
+		r = list_op(builder, item, at);
 	if (r)
 		return r;
-	if (item->its.kind == TS_EMULATE_OP)
-		take_times(builder, item);
+	builder->n_items++;
 	builder->n_opens += item->its.kind == TS_EMULATE_OPEN;
-	call = &program->calls[item->its.call];
 	if (call->n_items++)
 		program->items[call->join].other = at;
 	else
@@ -410,7 +470,6 @@ int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
 	call->join = at;
 	program->items[at] = item->its;
 	program->recorded_items[at] = item->recorded;
-	builder->n_rows++;
 	return 0;
 }
 
@@ -562,7 +621,6 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 			r = add_pseudo(builder, row->session, item->stream, start_ns, &item->call);
 	}
 	builder->last_calls[item->stream] = item->call;
-	builder->program->n_ops++;
 	return r ? r : ts_emulate_builder_add_item(builder, &read);
 }
 
@@ -646,7 +704,7 @@ static void reserve(struct ts_emulate_builder *builder)
 {
 	const struct ts_emulate_options *options = &builder->options;
 	struct ts_emulate_program *program = builder->program;
-	uint64_t n_calls = 0, n_items = 0;
+	uint64_t n_calls = 0, n_items = 0, n_ops = 0;
 
 	if (options->has_ops || options->has_stream || options->from_ns || options->to_ns)
 		return;
@@ -659,26 +717,35 @@ static void reserve(struct ts_emulate_builder *builder)
 			n_calls += block->n_rows;
 		else if (block->type < 64 && TS_ROW_BIT(block->type) & ITEM_ROWS)
 			n_items += block->n_rows;
+		if (block->type < 64 && TS_ROW_BIT(block->type) & OP_ROWS)
+			n_ops += block->n_rows;
 		/* A graph launch is one row and becomes two items. */
 		if (block->type == TS_ROW_GRAPH_LAUNCH)
 			n_items += block->n_rows;
 	}
 	n_calls = ts_emulate_less(n_calls, TS_EMULATE_MAX_ITEMS);
 	n_items = ts_emulate_less(n_items, TS_EMULATE_MAX_ITEMS - n_calls);
+	n_ops = ts_emulate_less(n_ops, n_items);
 	if (n_calls) {
 		(void)ts_largearray_resize(&program->calls, n_calls, &builder->n_calls_allocated,
 					   sizeof(*program->calls));
 		(void)ts_largearray_resize(&program->recorded_calls, n_calls,
 					   &builder->n_recorded_calls_allocated,
 					   sizeof(*program->recorded_calls));
+		ts_emulate_ids_reserve(&builder->call_by_op, n_calls);
 	}
 	if (n_items) {
+		n_items += MAX_RESERVED;
 		(void)ts_largearray_resize(&program->items, n_items, &builder->n_items_allocated,
 					   sizeof(*program->items));
 		(void)ts_largearray_resize(&program->recorded_items, n_items,
 					   &builder->n_recorded_items_allocated,
 					   sizeof(*program->recorded_items));
 	}
+	if (n_ops)
+		(void)ts_largearray_resize(&program->by_start, n_ops,
+					   &builder->n_by_start_allocated,
+					   sizeof(*program->by_start));
 }
 
 static int read_rows(struct ts_emulate_builder *builder)

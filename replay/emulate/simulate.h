@@ -19,7 +19,10 @@ struct ts_emulate_run_item {
 		uint64_t over_ns;  /* until it is let go: latest end so far of its predecessors */
 		uint64_t start_ns; /* since it started */
 	};
-	uint64_t end_ns;
+	union {
+		uint64_t end_ns;  /* since it started */
+		int32_t priority; /* while it waits for its engine; 0 if it is no kernel */
+	};
 	union {
 		uint32_t n_pending;  /* until it is let go: predecessors that have not ended */
 		uint32_t next_ready; /* then: the next item in its engine's queue */
@@ -30,8 +33,9 @@ struct ts_emulate_run_item {
 	uint32_t by;
 	uint8_t by_kind; /* enum ts_emulate_by */
 	bool is_issued, is_let_go, is_over;
-	int32_t priority; /* of kernels; others: 0 */
 };
+
+_Static_assert(sizeof(struct ts_emulate_run_item) == 32, "a line of the cache has two");
 
 struct ts_emulate_run_call {
 	uint64_t start_ns, end_ns;
