@@ -30,21 +30,18 @@ static inline bool ends_before(const struct ts_emulate_running *a,
 
 TS_HEAP_DEFINE(crowd, struct ts_emulate_running, ends_before)
 
-int ts_emulate_crowd_join(struct ts_emulate_crowd *crowd, uint64_t start_ns, uint64_t end_ns,
-			  uint32_t demand)
+int ts_emulate_crowd_push(struct ts_emulate_crowd *crowd, uint64_t start_ns,
+			  struct ts_emulate_running running)
 {
-	uint64_t tick_ns = ts_emulate_less(TICK_NS, (end_ns - start_ns) / 8);
-	struct ts_emulate_running next = {end_ns - tick_ns, demand};
 	int r;
 
-	crowd->n_ops++;
 	while (crowd->n && crowd->heap[0].end_ns <= start_ns)
 		crowd->demand -= crowd_pop(crowd->heap, &crowd->n).demand;
 	r = ts_largearray_grow(&crowd->heap, crowd->n, &crowd->n_allocated, sizeof(*crowd->heap));
 	if (r)
 		return r;
-	crowd_push(crowd->heap, &crowd->n, next);
-	crowd->demand += next.demand;
+	crowd_push(crowd->heap, &crowd->n, running);
+	crowd->demand += running.demand;
 	crowd->peak = ts_emulate_more(crowd->peak, crowd->demand);
 	return 0;
 }

@@ -32,12 +32,14 @@ struct layout {
 	uint32_t *placed; /* NULL: the items have their final places */
 	uint32_t *closes; /* the places of CLOSE, in the order of the graph launches */
 	uint32_t n_closes, n_items;
+	struct ts_state_map record_by_event; /* the last record of each event */
 };
 
 static void layout_deinit(struct layout *layout)
 {
 	free(layout->placed);
 	free(layout->closes);
+	ts_state_map_deinit(&layout->record_by_event);
 }
 
 static uint64_t since_base(const struct ts_emulate_program *program, uint64_t time_ns)
@@ -460,24 +462,16 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
 }
 
 /*
- * Lets the call wait for its own copy if the copy is synchronous, or if the driver staged it,
- * because such a call returns when the copy ends.
+ * True if the call waits for this operation of its own: a copy that is synchronous, or that the
+ * driver staged, because such a call returns when the copy ends.
  */
-static void set_own_wait(const struct ts_emulate_program *program, struct ts_emulate_call *call,
-			 uint64_t end_ns)
+static bool is_own_wait(const struct ts_emulate_item *item,
+			const struct ts_emulate_recorded_item *its, uint64_t end_ns)
 {
-	for (uint32_t i = call->first_item; i < call->first_item + call->n_items && !call->wait;
-	     i++) {
-		const struct ts_emulate_item *item = &program->items[i];
-
-		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY ||
-		    item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE) ||
-		    program->recorded_items[i].end_ns > end_ns)
-			continue;
-		if (!(item->flags & TS_EMULATE_ITEM_ASYNC) ||
-		    item->flags & TS_EMULATE_ITEM_PAGEABLE)
-			call->wait = TS_EMULATE_WAIT_OWN;
-	}
+	return item->type == TS_ROW_MEMCPY &&
+	       !(item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE)) &&
+	       its->end_ns <= end_ns &&
+	       (!(item->flags & TS_EMULATE_ITEM_ASYNC) || item->flags & TS_EMULATE_ITEM_PAGEABLE);
 }
 
 static void count(struct ts_emulate_program *program, struct ts_emulate_call *call, bool has_stream)
@@ -494,59 +488,67 @@ static void count(struct ts_emulate_program *program, struct ts_emulate_call *ca
 	program->doubts.n_calls++;
 }
 
-/*
- * Finds the record for each of the call's waits for an event: the event's last record before the
- * wait.
- */
-static int find_records(struct ts_emulate_program *program, struct ts_state_map *record_by_event,
-			const struct ts_emulate_call *call)
+/* Notes an event record; finds the record of a wait: the event's last record before the wait. */
+static int find_record(struct layout *layout, uint32_t at)
 {
-	int r = 0;
+	struct ts_emulate_program *program = layout->program;
+	struct ts_emulate_item *item = &program->items[at];
+	uint32_t session = program->queues[item->stream].session;
+	uint64_t event = program->recorded_items[at].bytes;
 
-	for (uint32_t i = call->first_item; !r && i < call->first_item + call->n_items; i++) {
-		struct ts_emulate_item *item = &program->items[i];
-		uint32_t session = program->queues[item->stream].session;
-		uint64_t event = program->recorded_items[i].bytes;
+	if (ts_emulate_is_record(item))
+		return ts_state_map_set(&layout->record_by_event, session, event, at);
+	if (item->kind != TS_EMULATE_WAIT)
+		return 0;
+	item->other = ts_state_map_find(&layout->record_by_event, session, event);
+	program->doubts.n_without_record += item->other == NONE;
+	return 0;
+}
 
-		if (ts_emulate_is_record(item)) {
-			r = ts_state_map_set(record_by_event, session, event, i);
-		} else if (item->kind == TS_EMULATE_WAIT) {
-			item->other = ts_state_map_find(record_by_event, session, event);
-			if (item->other == NONE)
-				program->doubts.n_without_record++;
-		}
-	}
-	return r;
+/* Makes the CLOSE of a graph launch, at its place behind the nodes. Returns the place. */
+static uint32_t close_graph(struct layout *layout, uint32_t open)
+{
+	struct ts_emulate_program *program = layout->program;
+	uint32_t close = layout->closes[layout->n_closes++];
+
+	program->items[close] = program->items[open];
+	program->items[close].kind = TS_EMULATE_CLOSE;
+	program->recorded_items[close] = program->recorded_items[open];
+	return close;
 }
 
 /*
  * Completes the items of a call at their places: times from the program's start, no links, CLOSE
  * after the nodes.
  */
-static void put_items(struct layout *layout, const struct ts_emulate_call *call)
+static int put_items(struct layout *layout, struct ts_emulate_call *call, uint64_t call_end_ns)
 {
 	struct ts_emulate_program *program = layout->program;
-	uint32_t first = call->first_item, close = NONE;
+	struct ts_emulate_item *items = program->items;
+	struct ts_emulate_recorded_item *recorded = program->recorded_items;
+	uint32_t first = call->first_item, end = first + call->n_items, close = NONE;
+	/* Items that keep their places belong to no graph. */
+	uint8_t kept = (uint8_t) ~(layout->placed ? 0 : TS_EMULATE_ITEM_NODE);
+	int r = 0;
 
-	if (call->n_items && program->items[first].kind == TS_EMULATE_OPEN) {
-		close = layout->closes[layout->n_closes++];
-		program->items[close] = program->items[first];
-		program->items[close].kind = TS_EMULATE_CLOSE;
-		program->recorded_items[close] = program->recorded_items[first];
-	}
-	for (uint32_t i = first; i < first + call->n_items; i++) {
-		struct ts_emulate_item *item = &program->items[i];
-		struct ts_emulate_recorded_item *recorded = &program->recorded_items[i];
-
-		item->other = i == close ? first : NONE;
-		if (item->kind != TS_EMULATE_OP)
+	if (first < end && items[first].kind == TS_EMULATE_OPEN)
+		close = close_graph(layout, first);
+	for (uint32_t i = first; !r && i < end; i++) {
+		items[i].other = i == close ? first : NONE;
+		items[i].flags &= kept;
+		if (items[i].kind != TS_EMULATE_OP) {
+			r = find_record(layout, i);
 			continue;
-		recorded->start_ns = since_base(program, recorded->start_ns);
-		recorded->end_ns = since_base(program, recorded->end_ns);
-		item->duration_ns = recorded->end_ns - recorded->start_ns;
-		if (item->flags & TS_EMULATE_ITEM_NODE)
+		}
+		recorded[i].start_ns = since_base(program, recorded[i].start_ns);
+		recorded[i].end_ns = since_base(program, recorded[i].end_ns);
+		items[i].duration_ns = recorded[i].end_ns - recorded[i].start_ns;
+		if (items[i].flags & TS_EMULATE_ITEM_NODE)
 			place_node(program, first, i);
+		if (!call->wait && is_own_wait(&items[i], &recorded[i], call_end_ns))
+			call->wait = TS_EMULATE_WAIT_OWN;
 	}
+	return r;
 }
 
 /* Makes room for one more item for each graph launch: a launch is one row and becomes two items. */
@@ -594,13 +596,9 @@ static bool is_in_order(const struct ts_emulate_builder *builder)
 /* Completes a call whose items are in order already. */
 static void keep_items(struct layout *layout, struct ts_emulate_call *call)
 {
-	struct ts_emulate_item *items = layout->program->items;
-
 	call->join = NONE;
 	call->first_item = layout->n_items;
 	layout->n_items += call->n_items;
-	for (uint32_t i = call->first_item; i < layout->n_items; i++)
-		items[i].flags &= (uint8_t)~TS_EMULATE_ITEM_NODE;
 }
 
 /*
@@ -611,7 +609,6 @@ static int lay_out(struct ts_emulate_builder *builder, struct ts_emulate_calibra
 		   struct copies *copies)
 {
 	struct ts_emulate_program *program = builder->program;
-	ts_cleanup(ts_state_map_deinit) struct ts_state_map record_by_event = {0};
 	ts_cleanup(layout_deinit) struct layout layout = {.program = program};
 	bool in_order = is_in_order(builder);
 	int r = in_order ? 0 : order_items(builder, &layout);
@@ -627,10 +624,8 @@ static int lay_out(struct ts_emulate_builder *builder, struct ts_emulate_calibra
 		recorded->end_ns = since_base(program, recorded->end_ns);
 		if (in_order)
 			keep_items(&layout, call);
-		put_items(&layout, call);
-		r = find_records(program, &record_by_event, call);
+		r = put_items(&layout, call, recorded->end_ns);
 		chain_call(program, i);
-		set_own_wait(program, call, recorded->end_ns);
 		count(program, call, builder->options.has_stream);
 		r = r ? r : ts_emulate_calibrate_call(calibration, i);
 	}

@@ -96,15 +96,18 @@ void ts_emulate_doubts(const struct ts_emulate_program *program, struct ts_emula
 
 /* ---- streams, threads, engines --------------------------------------------------------------- */
 
-/* Finds a key that no caller removes or changes. Returns its index, or NONE. */
-static inline uint32_t find(const struct ts_state_map *map, struct ts_emulate_found *last,
-			    uint32_t session, uint64_t key)
+/* True if the key is the one that was found last. */
+static inline bool is_last(const struct ts_emulate_found *last, uint32_t session, uint64_t key)
 {
-	uint32_t at;
+	return ts_likely(last->key == key && last->session == session && last->at);
+}
 
-	if (last->at && last->key == key && last->session == session)
-		return last->at - 1;
-	at = ts_state_map_find(map, session, key);
+/* Finds a key that no caller removes or changes. Returns its index, or NONE. */
+static uint32_t find(const struct ts_state_map *map, struct ts_emulate_found *last,
+		     uint32_t session, uint64_t key)
+{
+	uint32_t at = ts_state_map_find(map, session, key);
+
 	if (at != NONE)
 		*last = (struct ts_emulate_found){key, session, at + 1};
 	return at;
@@ -232,10 +235,19 @@ int ts_emulate_builder_thread(struct ts_emulate_builder *builder, uint32_t sessi
 }
 
 /* Returns NULL if the device is unknown. */
-static const struct ts_row_device *device_of(const struct ts_emulate_builder *builder,
-					     uint32_t session, uint32_t device)
+static const struct ts_row_device *device_of(struct ts_emulate_builder *builder, uint32_t session,
+					     uint32_t device)
 {
-	return builder->reader ? ts_sbt_reader_device(builder->reader, session, device) : NULL;
+	if (!builder->reader)
+		return NULL;
+	if (!builder->has_device || builder->device != device ||
+	    builder->device_session != session) {
+		builder->has_device = true;
+		builder->device = device;
+		builder->device_session = session;
+		builder->device_row = ts_sbt_reader_device(builder->reader, session, device);
+	}
+	return builder->device_row;
 }
 
 int ts_emulate_builder_engine(struct ts_emulate_builder *builder, uint32_t session, uint32_t device,
@@ -284,14 +296,42 @@ int ts_emulate_builder_engine(struct ts_emulate_builder *builder, uint32_t sessi
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* As the functions above; fast if the last row had the same stream, thread or engine. */
+static inline int get_queue(struct ts_emulate_builder *builder, uint32_t session, uint32_t context,
+			    uint32_t stream, uint32_t *ret)
+{
+	if (!is_last(&builder->queue_found, session, (uint64_t)context << 32 | stream))
+		return ts_emulate_builder_queue(builder, session, context, stream, ret);
+	*ret = builder->queue_found.at - 1;
+	return 0;
+}
+
+static inline int get_thread(struct ts_emulate_builder *builder, uint32_t session, uint32_t thread,
+			     uint32_t *ret)
+{
+	if (!is_last(&builder->thread_found, session, thread))
+		return ts_emulate_builder_thread(builder, session, thread, ret);
+	*ret = builder->thread_found.at - 1;
+	return 0;
+}
+
+static inline int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint32_t device,
+			     uint32_t kind, uint32_t *ret)
+{
+	if (!is_last(&builder->engine_found, session, (uint64_t)device << 8 | kind))
+		return ts_emulate_builder_engine(builder, session, device, kind, ret);
+	*ret = builder->engine_found.at - 1;
+	return 0;
+}
+
 static bool is_full(const struct ts_emulate_builder *builder)
 {
 	return builder->program->n_calls + builder->n_items >= TS_EMULATE_MAX_ITEMS;
 }
 
-int ts_emulate_builder_add_call(struct ts_emulate_builder *builder,
-				const struct ts_emulate_call *call,
-				const struct ts_emulate_recorded_call *recorded)
+static inline int append_call(struct ts_emulate_builder *builder,
+			      const struct ts_emulate_call *call,
+			      const struct ts_emulate_recorded_call *recorded)
 {
 	struct ts_emulate_program *program = builder->program;
 	size_t n = program->n_calls;
@@ -312,6 +352,13 @@ int ts_emulate_builder_add_call(struct ts_emulate_builder *builder,
 	program->recorded_calls[n] = *recorded;
 	program->n_calls++;
 	return 0;
+}
+
+int ts_emulate_builder_add_call(struct ts_emulate_builder *builder,
+				const struct ts_emulate_call *call,
+				const struct ts_emulate_recorded_call *recorded)
+{
+	return append_call(builder, call, recorded);
 }
 
 static bool is_asked(const struct ts_emulate_options *options, uint64_t op_id, uint64_t time_ns)
@@ -401,7 +448,7 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		recorded.end_ns = recorded.start_ns;
 		program->doubts.n_backwards++;
 	}
-	r = ts_emulate_builder_thread(builder, session, row->thread, &call.thread);
+	r = get_thread(builder, session, row->thread, &call.thread);
 	if (!r && is_free(row->domain, row->cbid)) {
 		call.wait = TS_EMULATE_WAIT_CONTEXT;
 		call.flags |= TS_EMULATE_CALL_GUESSED;
@@ -413,7 +460,7 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		return r;
 	/* A reserved place + 1; 0: none. */
 	call.first_item = place != NONE ? place + 1 : 0;
-	return ts_emulate_builder_add_call(builder, &call, &recorded);
+	return append_call(builder, &call, &recorded);
 }
 
 /* Lists the operation in `by_start`, in the order of the rows. */
@@ -445,8 +492,8 @@ static int list_op(struct ts_emulate_builder *builder, const struct ts_emulate_r
  * Appends an item to its call's list. While the program is made, `first_item` holds the first of
  * the list and `join` the last.
  */
-int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
-				struct ts_emulate_row_item *item)
+static inline int append_item(struct ts_emulate_builder *builder,
+			      const struct ts_emulate_row_item *item)
 {
 	struct ts_emulate_program *program = builder->program;
 	struct ts_emulate_call *call = &program->calls[item->its.call];
@@ -471,6 +518,12 @@ int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
 	program->items[at] = item->its;
 	program->recorded_items[at] = item->recorded;
 	return 0;
+}
+
+int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
+				const struct ts_emulate_row_item *item)
+{
+	return append_item(builder, item);
 }
 
 static uint64_t warps_of(const struct ts_row_device *device, const struct ts_row_kernel *row)
@@ -601,12 +654,10 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 		read.recorded.end_ns = start_ns;
 		builder->program->doubts.n_backwards++;
 	}
-	r = ts_emulate_builder_queue(builder, row->session, place.context, place.stream,
-				     &item->stream);
+	r = get_queue(builder, row->session, place.context, place.stream, &item->stream);
 	if (!r)
-		r = ts_emulate_builder_engine(builder, row->session, place.device,
-					      ts_emulate_engine_of(row->type, item->copy_kind),
-					      &item->engine);
+		r = get_engine(builder, row->session, place.device,
+			       ts_emulate_engine_of(row->type, item->copy_kind), &item->engine);
 	if (r)
 		return r;
 	builder->program->queues[item->stream].device = place.device;
@@ -621,7 +672,7 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 			r = add_pseudo(builder, row->session, item->stream, start_ns, &item->call);
 	}
 	builder->last_calls[item->stream] = item->call;
-	return r ? r : ts_emulate_builder_add_item(builder, &read);
+	return r ? r : append_item(builder, &read);
 }
 
 /*
@@ -640,7 +691,7 @@ static int feed_point(struct ts_emulate_builder *builder, uint32_t session, uint
 	if (call == NONE || call == LEFT_OUT || stream == TS_NO_DEVICE ||
 	    (builder->options.has_stream && stream != builder->options.stream))
 		return 0;
-	r = ts_emulate_builder_queue(builder, session, context, stream, &point.its.stream);
+	r = get_queue(builder, session, context, stream, &point.its.stream);
 	return r ? r : ts_emulate_builder_add_item(builder, &point);
 }
 
