@@ -16,10 +16,11 @@ struct ts_emulate_waited {
 
 /*
  * Calls by operation id, in pages. Most ids follow one another and share a page. Other ids cost a
- * page each.
+ * page each. The last pages are found without the map: an operation may begin thousands of calls
+ * after its own.
  */
 #define TS_EMULATE_PAGE_IDS   16u
-#define TS_EMULATE_PAGES_KEPT 64u
+#define TS_EMULATE_PAGES_KEPT 256u
 
 struct ts_emulate_page {
 	uint32_t calls[TS_EMULATE_PAGE_IDS];

@@ -166,6 +166,14 @@ enum ts_emulate_changes {
 	TS_EMULATE_CHANGES_ITEMS = 1u << 1,
 };
 
+/*
+ * Memory of the last run of a program, for its next run: the kernel would clear new memory, which
+ * costs more than the simulation's own clearing. NULL: none.
+ */
+struct ts_emulate_spare {
+	void *items, *calls;
+};
+
 struct ts_emulate_program {
 	uint64_t base_ns; /* absolute */
 	uint64_t end_ns;  /* recorded */
@@ -181,6 +189,7 @@ struct ts_emulate_program {
 	 */
 	bool is_copy;
 	unsigned changes;
+	struct ts_emulate_spare *spare; /* of a copy: the other program's */
 	/*
 	 * Of a copy: the durations of items and the gaps of calls, if an edit changed them. NULL:
 	 * those of `items` and `calls`. See ts_emulate_duration_ns() and ts_emulate_gap_ns().

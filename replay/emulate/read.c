@@ -53,6 +53,9 @@ int ts_emulate_builder_new(struct ts_sbt_reader *reader, const struct ts_emulate
 	builder->program = calloc(1, sizeof(*builder->program));
 	if (!builder->program)
 		return -ENOMEM;
+	builder->program->spare = calloc(1, sizeof(*builder->program->spare));
+	if (!builder->program->spare)
+		return -ENOMEM;
 	r = reader ? ts_same_devices_read(&builder->same, reader) : 0;
 	if (r)
 		return r;
@@ -78,6 +81,11 @@ void ts_emulate_program_free(struct ts_emulate_program *program)
 	if (!program->is_copy) {
 		free(program->recorded_calls);
 		free(program->recorded_items);
+		if (program->spare) {
+			free(program->spare->items);
+			free(program->spare->calls);
+		}
+		free(program->spare);
 	}
 	free(program->durations_ns);
 	free(program->gaps_ns);

@@ -35,21 +35,39 @@ int ts_emulate_run_init_sums(struct ts_emulate_run *run, const struct ts_emulate
 	return 0;
 }
 
+/* Takes the spare memory, which an earlier run of the same program used, or new memory. */
+static void *take_zeroed(void **spare, size_t n, size_t bytes)
+{
+	return *spare ? memset(ts_take_ptr(*spare), 0, n * bytes)
+		      : ts_largearray_alloc_zeroed(n, bytes);
+}
+
 int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program)
 {
 	int r = ts_emulate_run_init_sums(run, program);
 
 	if (r)
 		return r;
-	run->items = ts_largearray_alloc_zeroed(program->n_items + 1, sizeof(*run->items));
-	run->calls = ts_largearray_alloc_zeroed(program->n_calls + 1, sizeof(*run->calls));
+	run->items = take_zeroed(&program->spare->items, program->n_items + 1, sizeof(*run->items));
+	run->calls = take_zeroed(&program->spare->calls, program->n_calls + 1, sizeof(*run->calls));
 	return run->items && run->calls ? 0 : -ENOMEM;
+}
+
+/* Gives memory back to the program, unless another run gave it some. */
+static void give_back(void **spare, void *memory)
+{
+	if (!*spare)
+		*spare = memory;
+	else
+		free(memory);
 }
 
 void ts_emulate_run_deinit(struct ts_emulate_run *run)
 {
-	free(run->items);
-	free(run->calls);
+	if (run->program) {
+		give_back(&run->program->spare->items, run->items);
+		give_back(&run->program->spare->calls, run->calls);
+	}
 	free(run->queues);
 	free(run->engines);
 }
@@ -126,51 +144,53 @@ struct walk {
 	bool at_start;	     /* true: at the call's start; false: at its end */
 };
 
-/* Puts the step before the later ones, at the end of the array's free part. */
-static void put_step(const struct walk *walk, uint32_t item, uint32_t call,
-		     struct ts_emulate_step step)
+/*
+ * Puts a step from `from_ns` to `time_ns` before the later ones, at the end of the array's free
+ * part.
+ */
+static void put_step(const struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
+		     uint64_t from_ns)
 {
 	const struct ts_emulate_program *program = walk->run->program;
+	struct ts_emulate_result *result = walk->result;
+	struct ts_emulate_step *step = &result->path[result->n_path - walk->n_steps];
 
+	*step = (struct ts_emulate_step){.from_ns = from_ns,
+					 .to_ns = walk->time_ns,
+					 .part = part,
+					 .type = TS_ROW_API,
+					 .stream = TS_NO_DEVICE};
 	if (item != NONE) {
 		const struct ts_emulate_item *its = &program->items[item];
 
 		call = its->call;
-		step.op_id = program->recorded_items[item].op_id;
-		step.type = its->type;
-		step.name = its->name;
-		step.stream = program->queues[its->stream].stream;
+		step->op_id = program->recorded_items[item].op_id;
+		step->type = its->type;
+		step->name = its->name;
+		step->stream = program->queues[its->stream].stream;
 	} else if (call != NONE) {
-		step.op_id = program->recorded_calls[call].op_id;
-		step.name = program->calls[call].name;
+		step->op_id = program->recorded_calls[call].op_id;
+		step->name = program->calls[call].name;
 	}
 	if (call != NONE) {
-		const struct ts_emulate_thread *thread =
-			&program->threads[program->calls[call].thread];
+		const struct ts_emulate_call *its = &program->calls[call];
 
-		step.session = thread->session;
-		if (!(program->calls[call].flags & TS_EMULATE_CALL_PSEUDO))
-			step.thread = thread->thread;
+		step->session = program->threads[its->thread].session;
+		if (!(its->flags & TS_EMULATE_CALL_PSEUDO))
+			step->thread = program->threads[its->thread].thread;
 	}
-	walk->result->path[walk->result->n_path - walk->n_steps] = step;
-	walk->result->parts_ns[step.part] += step.to_ns - step.from_ns;
+	result->parts_ns[part] += walk->time_ns - from_ns;
 }
 
 static INLINE void step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
 			uint64_t from_ns)
 {
-	const struct ts_emulate_step step = {.from_ns = from_ns,
-					     .to_ns = walk->time_ns,
-					     .part = part,
-					     .type = TS_ROW_API,
-					     .stream = TS_NO_DEVICE};
-
 	if (from_ns >= walk->time_ns)
 		return;
-	walk->time_ns = from_ns;
 	walk->n_steps++;
 	if (walk->result)
-		put_step(walk, item, call, step);
+		put_step(walk, item, call, part, from_ns);
+	walk->time_ns = from_ns;
 }
 
 static void go_to_call(struct walk *walk, uint32_t call, bool at_start)

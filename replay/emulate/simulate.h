@@ -71,6 +71,7 @@ struct ts_emulate_run {
 /* _init_sums() prepares only the sums, without times of items and calls. Return 0 or -ENOMEM. */
 int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program);
 int ts_emulate_run_init_sums(struct ts_emulate_run *run, const struct ts_emulate_program *program);
+/* Keeps memory for the program's next run, so the program must still exist. */
 void ts_emulate_run_deinit(struct ts_emulate_run *run);
 /* Runs the program and fills in `run`. Returns 0, -ENOMEM or a value of `step`. */
 int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emulate_run *run);
