@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program does not depend on the order in which its device rows were read: in the order of their
- * start, or backwards; with a place that the call reserved, or without one.
+ * start, or backwards, and either way if several begin together; with a place that the call
+ * reserved, or without one.
  */
 #include "test/unit/harness.h"
 
@@ -22,7 +23,7 @@ static unsigned int below(unsigned int n)
 struct op {
 	uint64_t call_ns, start_ns, end_ns;
 	uint32_t stream, thread;
-	bool is_copy;
+	uint32_t copy_kind; /* 0: a kernel */
 };
 
 struct trace {
@@ -44,7 +45,7 @@ static void generate(struct trace *trace)
 				  .start_ns = (now_ns + 40 + below(400)) / 40 * 40,
 				  .stream = 7 + below(3),
 				  .thread = 1 + below(2),
-				  .is_copy = !below(3)};
+				  .copy_kind = below(3) ? 0 : 1 + below(2)};
 		op->end_ns = op->start_ns + (below(4) ? 10 * below(12) : 0);
 	}
 }
@@ -86,10 +87,10 @@ static void feed_op(struct ts_emulate_builder *builder, const struct op *op, uin
 					   .op_id = op_id,
 					   .context = 1,
 					   .stream = op->stream,
-					   .copy_kind = 1,
+					   .copy_kind = (uint8_t)op->copy_kind,
 					   .async = 1};
 
-	if (op->is_copy)
+	if (op->copy_kind)
 		feed(builder, TS_ROW_MEMCPY, &copy);
 	else
 		feed(builder, TS_ROW_KERNEL, &kernel);
@@ -103,42 +104,50 @@ static void feed_first(struct ts_emulate_builder *builder)
 
 		feed(builder, TS_ROW_STREAM, &stream);
 	}
-	for (unsigned int i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 3; i++) {
 		const struct op op = {.call_ns = 100 + i,
 				      .start_ns = 200 + i,
 				      .end_ns = 201 + i,
 				      .stream = 7,
 				      .thread = 1,
-				      .is_copy = i};
+				      .copy_kind = i};
 
 		feed_call(builder, &op, 1 + i, true);
 		feed_op(builder, &op, 1 + i);
 	}
 }
 
+enum how {
+	BACKWARDS = 1,	    /* the latest rows come first, after all calls */
+	ANNOUNCED = 2,	    /* calls reserve places */
+	TIES_BACKWARDS = 4, /* of rows that begin together, those of later calls come first */
+};
+
 /* Returns the first operation that has not been fed, by start. */
-static unsigned int first_left(const struct trace *trace, const bool *is_fed)
+static unsigned int first_left(const struct trace *trace, const bool *is_fed, unsigned int how)
 {
 	unsigned int first = trace->n;
 
 	for (unsigned int i = 0; i < trace->n; i++)
 		if (!is_fed[i] &&
-		    (first == trace->n || trace->ops[i].start_ns < trace->ops[first].start_ns))
+		    (first == trace->n || trace->ops[i].start_ns < trace->ops[first].start_ns ||
+		     (how & TIES_BACKWARDS &&
+		      trace->ops[i].start_ns == trace->ops[first].start_ns)))
 			first = i;
 	return first;
 }
 
-static struct ts_emulate_program *read_trace(const struct trace *trace, bool is_backwards,
-					     bool is_announced)
+/* `how`: a set of enum how. */
+static struct ts_emulate_program *read_trace(const struct trace *trace, unsigned int how)
 {
 	ts_cleanup(ts_emulate_builder_freep) struct ts_emulate_builder *builder = NULL;
 	const struct ts_emulate_options options = {0};
 	struct ts_emulate_program *program = NULL;
 	unsigned int order[MAX_OPS], n_fed = 0;
-	bool is_fed[MAX_OPS] = {0};
+	bool is_fed[MAX_OPS] = {0}, is_backwards = how & BACKWARDS;
 
 	for (unsigned int i = 0; i < trace->n; i++) {
-		order[i] = first_left(trace, is_fed);
+		order[i] = first_left(trace, is_fed, how);
 		is_fed[order[i]] = true;
 	}
 	ts_check_int(ts_emulate_builder_new(NULL, &options, &builder), 0);
@@ -149,12 +158,12 @@ static struct ts_emulate_program *read_trace(const struct trace *trace, bool is_
 		for (;
 		     !is_backwards && n_fed < trace->n && trace->ops[order[n_fed]].start_ns < to_ns;
 		     n_fed++)
-			feed_op(builder, &trace->ops[order[n_fed]], 3 + order[n_fed]);
+			feed_op(builder, &trace->ops[order[n_fed]], 4 + order[n_fed]);
 		if (i < trace->n)
-			feed_call(builder, &trace->ops[i], 3 + i, is_announced);
+			feed_call(builder, &trace->ops[i], 4 + i, how & ANNOUNCED);
 	}
 	for (unsigned int i = trace->n; is_backwards && i--;)
-		feed_op(builder, &trace->ops[order[i]], 3 + order[i]);
+		feed_op(builder, &trace->ops[order[i]], 4 + order[i]);
 	ts_check_int(ts_emulate_builder_finish(builder, &program), 0);
 	return program;
 }
@@ -190,13 +199,37 @@ TS_TEST(order_of_rows)
 		ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program = NULL;
 
 		generate(&trace);
-		program = read_trace(&trace, false, true);
-		for (unsigned int how = 1; how < 4; how++) {
+		program = read_trace(&trace, ANNOUNCED);
+		for (unsigned int how = 0; how < 8; how++) {
 			ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *other =
-				read_trace(&trace, how & 1, how & 2);
+				read_trace(&trace, how);
 
 			check_same(program, other);
 		}
+	}
+}
+
+/* Copies of both directions wait for each other. Each begins together with a kernel. */
+TS_TEST(one_engine_for_copies)
+{
+	struct trace trace = {.n = 20};
+
+	for (unsigned int i = 0; i < trace.n; i++)
+		trace.ops[i] = (struct op){.call_ns = 1000 * (i + 1),
+					   .start_ns = 100000 * (1 + i / 2),
+					   .end_ns = 100000 * (1 + i / 2) + (i % 2 ? 10 : 100000),
+					   .stream = i % 2 ? 9 : 7 + i / 2 % 2,
+					   .thread = 1,
+					   .copy_kind = i % 2 ? 0 : 1 + i / 2 % 2};
+	for (unsigned int how = 0; how < 8; how++) {
+		ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *program =
+			read_trace(&trace, how);
+		size_t n_shared = 0;
+
+		for (size_t i = 0; i < program->n_engines; i++)
+			n_shared += program->engines[i].kinds ==
+				    (1u << TS_EMULATE_H2D | 1u << TS_EMULATE_D2H);
+		ts_check_int(n_shared, 1);
 	}
 }
 
