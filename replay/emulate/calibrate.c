@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes the parameters of the simulation from recorded times: see ts_emulate_calibrate().
+ * Computes the parameters of the simulation from recorded times: see struct ts_emulate_calibration.
  * emulate-layout.c calls this file. For each operation, this file finds its cause (the operation,
  * call or engine that delayed it) and the time from the cause to the operation's start. For each
- * call, this file finds the cost without waiting, and the wake-up time. This file visits calls in
+ * call, this file finds the cost without waiting, and the wake-up time. The caller passes calls in
  * the order of their start, so that, at each call, the streams hold the same items as in the trace.
  */
 #include "replay/emulate/emulate-program.h"
@@ -37,27 +37,28 @@ enum wait_samples {
 	WAIT_KINDS
 };
 
-struct calibration {
+/* The recent operations of an engine. */
+struct ring {
+	uint64_t ends_ns[ENGINE_RING];
+	uint32_t at[ENGINE_RING];
+	uint64_t n;
+};
+
+struct ts_emulate_calibration {
 	struct ts_emulate_program *program;
 	uint32_t *tails;
-	uint64_t over_ns; /* latest end of the visited predecessors */
-	/* the item or call whose predecessors are visited; the other one is NONE */
-	uint32_t item, call;
-	bool is_found; /* an item was visited */
-	bool is_loose; /* in the trace, a predecessor ended after the item started */
 	struct samples launch[N_TYPES], lag[N_TYPES], cost[WAIT_KINDS], wake[WAIT_KINDS];
 	struct samples graph, kernel;
 	uint32_t *eventful; /* calls that record an event or wait for one */
 	size_t n_eventful, n_eventful_allocated;
 	int error; /* set while sampling */
-	struct {
-		uint32_t at[ENGINE_RING];
-		uint64_t n;
-	} * rings; /* one per engine */
+	struct ring *rings;
 };
 
-static void calibration_deinit(struct calibration *calibration)
+void ts_emulate_calibration_free(struct ts_emulate_calibration *calibration)
 {
+	if (!calibration)
+		return;
 	free(calibration->tails);
 	free(calibration->rings);
 	free(calibration->eventful);
@@ -71,11 +72,12 @@ static void calibration_deinit(struct calibration *calibration)
 	}
 	free(calibration->graph.at);
 	free(calibration->kernel.at);
+	free(calibration);
 }
 
 /* ---- medians --------------------------------------------------------------------------------- */
 
-static void sample(struct calibration *calibration, struct samples *samples, uint64_t ns)
+static void sample(struct ts_emulate_calibration *calibration, struct samples *samples, uint64_t ns)
 {
 	int r;
 
@@ -137,66 +139,82 @@ static unsigned int wait_of(const struct ts_emulate_call *call)
 
 /* ---- what stood behind what ------------------------------------------------------------------ */
 
-static void take_end(void *user, uint32_t before)
+/* A visit of the predecessors of an item or a call. */
+struct visit {
+	const struct ts_emulate_program *program;
+	uint32_t item, call; /* one of them; the other one is NONE */
+	uint64_t over_ns;    /* latest end of the visited predecessors */
+	bool is_found;	     /* an item was visited */
+	bool is_loose;	     /* in the trace, a predecessor ended after the item started */
+};
+
+static inline void take_end(void *user, uint32_t before)
 {
-	struct calibration *calibration = user;
-	const struct ts_emulate_program *program = calibration->program;
+	struct visit *visit = user;
+	const struct ts_emulate_program *program = visit->program;
 	uint64_t end_ns = program->recorded_items[before].end_ns;
 
-	if (calibration->call != NONE ? end_ns > program->recorded_calls[calibration->call].end_ns
-				      : !ts_emulate_is_behind(program, calibration->item, before)) {
-		calibration->is_loose = true;
+	if (visit->call != NONE ? end_ns > program->recorded_calls[visit->call].end_ns
+				: !ts_emulate_is_behind(program, visit->item, before)) {
+		visit->is_loose = true;
 		return;
 	}
-	calibration->is_found = true;
-	calibration->over_ns = ts_emulate_more(calibration->over_ns, end_ns);
+	visit->is_found = true;
+	visit->over_ns = ts_emulate_more(visit->over_ns, end_ns);
+}
+
+/* Samples the cost of a launch or of a graph launch. */
+static void sample_launch(struct ts_emulate_calibration *calibration,
+			  const struct ts_emulate_call *call, const struct ts_emulate_item *item,
+			  uint64_t took_ns)
+{
+	if (item->kind == TS_EMULATE_OPEN)
+		sample(calibration, &calibration->graph, took_ns);
+	else if (item->kind == TS_EMULATE_OP && !call->wait &&
+		 !(item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN)))
+		sample(calibration, &calibration->kernel, took_ns);
 }
 
 /*
  * Puts the call's items into their streams, and finds the end of each item's predecessors. Returns
  * true if the call records an event.
  */
-static bool follow_items(struct calibration *calibration, size_t at)
+static inline bool follow_items(struct ts_emulate_calibration *calibration,
+				const struct ts_emulate_call *call,
+				const struct ts_emulate_recorded_call *times)
 {
 	struct ts_emulate_program *program = calibration->program;
-	const struct ts_emulate_call *call = &program->calls[at];
-	uint64_t start_ns = program->recorded_calls[at].start_ns;
-	uint64_t took_ns = program->recorded_calls[at].end_ns - start_ns;
+	uint32_t *tails = calibration->tails;
+	struct ts_emulate_item *items = program->items;
+	uint32_t end = call->first_item + call->n_items;
 	bool has_record = false;
 
-	for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-		struct ts_emulate_item *item = &program->items[i];
+	for (uint32_t i = call->first_item; i < end; i++) {
+		struct ts_emulate_item *item = &items[i];
+		struct visit visit = {.program = program, .item = i, .call = NONE};
 
-		calibration->over_ns = 0;
-		calibration->is_found = calibration->is_loose = false;
-		calibration->item = i;
-		calibration->call = NONE;
-		ts_emulate_visit(program, calibration->tails, i, take_end, calibration);
+		ts_emulate_visit(program, tails, i, take_end, &visit);
 		if (item->kind == TS_EMULATE_OP)
-			item->lag_ns = calibration->over_ns;
+			item->lag_ns = visit.over_ns;
 		else if (item->kind != TS_EMULATE_SEED)
 			program->recorded_items[i].end_ns =
-				ts_emulate_more(calibration->over_ns, start_ns);
-		if (calibration->is_found)
+				ts_emulate_more(visit.over_ns, times->start_ns);
+		if (visit.is_found)
 			item->flags |= TS_EMULATE_ITEM_BOUND;
-		if (calibration->is_loose) {
+		if (ts_unlikely(visit.is_loose)) {
 			item->flags |= TS_EMULATE_ITEM_LOOSE;
 			program->doubts.n_before++;
 		}
 		if (!(item->flags & TS_EMULATE_ITEM_NODE))
-			calibration->tails[item->stream] = i;
-		/* Sample the cost of launches and of graph launches. */
-		if (item->kind == TS_EMULATE_OPEN)
-			sample(calibration, &calibration->graph, took_ns);
-		else if (item->kind == TS_EMULATE_OP && !call->wait &&
-			 !(item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN)))
-			sample(calibration, &calibration->kernel, took_ns);
+			tails[item->stream] = i;
+		sample_launch(calibration, call, item, times->end_ns - times->start_ns);
 		has_record |= ts_emulate_is_record(item);
 	}
 	return has_record;
 }
 
-static void sample_wait(struct calibration *calibration, const struct ts_emulate_call *call,
+static void sample_wait(struct ts_emulate_calibration *calibration,
+			const struct ts_emulate_call *call,
 			const struct ts_emulate_recorded_call *recorded, uint64_t over_ns)
 {
 	if (over_ns > recorded->end_ns || call->flags & TS_EMULATE_CALL_GUESSED)
@@ -208,60 +226,50 @@ static void sample_wait(struct calibration *calibration, const struct ts_emulate
 		       recorded->end_ns - recorded->start_ns);
 }
 
-static void follow_wait(struct calibration *calibration, size_t i)
+/* The call waits for something. */
+static void follow_wait(struct ts_emulate_calibration *calibration, uint32_t i)
 {
-	struct ts_emulate_call *call = &calibration->program->calls[i];
+	struct ts_emulate_program *program = calibration->program;
+	struct ts_emulate_call *call = &program->calls[i];
+	struct visit visit = {.program = program, .item = NONE, .call = i};
 
-	if (!call->wait)
-		return;
-	calibration->over_ns = 0;
-	calibration->is_loose = false;
-	calibration->item = NONE;
-	calibration->call = (uint32_t)i;
 	if (call->wait_of != NONE || call->wait == TS_EMULATE_WAIT_OWN)
-		ts_emulate_visit_waited(calibration->program, calibration->tails, call, take_end,
-					calibration);
+		ts_emulate_visit_waited(program, calibration->tails, call, take_end, &visit);
 	/* Until set_call(), this field holds the end of the item that the call waited for. */
-	call->wake_ns = calibration->over_ns;
-	sample_wait(calibration, call, &calibration->program->recorded_calls[i],
-		    calibration->over_ns);
-	if (!calibration->is_loose)
+	call->wake_ns = visit.over_ns;
+	sample_wait(calibration, call, &program->recorded_calls[i], visit.over_ns);
+	if (!visit.is_loose)
 		return;
 	call->flags |= TS_EMULATE_CALL_LOOSE;
 	if (!(call->flags & TS_EMULATE_CALL_GUESSED))
-		calibration->program->doubts.n_not_waited++;
+		program->doubts.n_not_waited++;
 }
 
-static int follow(struct calibration *calibration)
+int ts_emulate_calibrate_call(struct ts_emulate_calibration *calibration, uint32_t at)
 {
-	struct ts_emulate_program *program = calibration->program;
-	int r = 0;
+	const struct ts_emulate_call *call = &calibration->program->calls[at];
+	bool is_eventful =
+		follow_items(calibration, call, &calibration->program->recorded_calls[at]);
+	int r;
 
-	for (size_t i = 0; i < program->n_queues; i++)
-		calibration->tails[i] = NONE;
-	for (size_t i = 0; !r && i < program->n_calls; i++) {
-		bool has_record = follow_items(calibration, i);
-
-		if (program->calls[i].wait != TS_EMULATE_WAIT_ITEM)
-			follow_wait(calibration, i);
-		else
-			has_record = true;
-		if (!has_record)
-			continue;
-		r = ts_largearray_grow(&calibration->eventful, calibration->n_eventful,
-				       &calibration->n_eventful_allocated,
-				       sizeof(*calibration->eventful));
-		if (!r)
-			calibration->eventful[calibration->n_eventful++] = (uint32_t)i;
-	}
+	if (call->wait == TS_EMULATE_WAIT_ITEM)
+		is_eventful = true;
+	else if (call->wait)
+		follow_wait(calibration, at);
+	if (ts_likely(!is_eventful))
+		return 0;
+	r = ts_largearray_grow(&calibration->eventful, calibration->n_eventful,
+			       &calibration->n_eventful_allocated, sizeof(*calibration->eventful));
+	if (!r)
+		calibration->eventful[calibration->n_eventful++] = at;
 	return r;
 }
 
 /*
- * Finds the event that each call waited for, and samples the waits. follow() must have found the
- * ends of all event records.
+ * Finds the event that each call waited for, and samples the waits. The ends of all event records
+ * are known.
  */
-static int follow_events(struct calibration *calibration)
+static int follow_events(struct ts_emulate_calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
 	int r = ts_emulate_find_events(program, calibration->eventful, calibration->n_eventful);
@@ -278,30 +286,43 @@ static int follow_events(struct calibration *calibration)
  * Returns the time when the busy engine got room for the operation; 0: the engine had room at once.
  * *ret_full_ns: the time since which the engine had no room.
  */
-static uint64_t engine_free_ns(struct calibration *calibration, const struct ts_emulate_item *item,
-			       uint64_t start_ns, uint64_t *ret_full_ns)
+static uint64_t engine_free_ns(const struct ts_emulate_program *program, const struct ring *ring,
+			       const struct ts_emulate_item *item, uint64_t start_ns,
+			       uint64_t *ret_full_ns)
 {
-	const struct ts_emulate_program *program = calibration->program;
 	const struct ts_emulate_recorded_item *recorded = program->recorded_items;
-	const struct ts_emulate_engine *engine = &program->engines[item->engine];
-	const uint32_t *ring = calibration->rings[item->engine].at;
-	uint64_t n = ts_emulate_less(calibration->rings[item->engine].n, ENGINE_RING);
+	uint64_t n = ts_emulate_less(ring->n, ENGINE_RING);
 	uint64_t free_ns = 0, demand = item->demand;
 
 	for (uint64_t i = 0; i < n; i++)
-		if (recorded[ring[i]].end_ns <= start_ns)
-			free_ns = ts_emulate_more(free_ns, recorded[ring[i]].end_ns);
-	if (!free_ns || !engine->capacity)
+		if (ring->ends_ns[i] <= start_ns)
+			free_ns = ts_emulate_more(free_ns, ring->ends_ns[i]);
+	if (!free_ns)
 		return 0;
 	for (uint64_t i = 0; i < n; i++) {
-		const struct ts_emulate_recorded_item *other = &recorded[ring[i]];
+		const struct ts_emulate_recorded_item *other = &recorded[ring->at[i]];
 
-		if (other->start_ns >= free_ns || other->end_ns < free_ns)
+		if (ring->ends_ns[i] < free_ns || other->start_ns >= free_ns)
 			continue;
-		demand += program->items[ring[i]].demand;
+		demand += program->items[ring->at[i]].demand;
 		*ret_full_ns = ts_emulate_more(*ret_full_ns, other->start_ns);
 	}
-	return demand > engine->capacity ? free_ns : 0;
+	return demand > program->engines[item->engine].capacity ? free_ns : 0;
+}
+
+/* Finds whether the operation waited for its engine, and adds it to the engine's ring. */
+static void ask_ring(struct ts_emulate_calibration *calibration, struct ts_emulate_item *item,
+		     uint32_t at)
+{
+	const struct ts_emulate_recorded_item *its = &calibration->program->recorded_items[at];
+	struct ring *ring = &calibration->rings[item->engine];
+	uint64_t full_ns = 0, slot;
+
+	item->engine_ns = engine_free_ns(calibration->program, ring, item, its->start_ns, &full_ns);
+	item->launch_ns = full_ns;
+	slot = ring->n++ % ENGINE_RING;
+	ring->ends_ns[slot] = its->end_ns;
+	ring->at[slot] = at;
 }
 
 /*
@@ -319,21 +340,26 @@ static bool is_plain(const struct ts_emulate_item *item, uint64_t start_ns, uint
  * Finds the operations that waited for an engine. Samples the launch latency of operations that
  * waited neither for an engine nor for a predecessor.
  */
-static void follow_engines(struct calibration *calibration)
+static void follow_engines(struct ts_emulate_calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
+	const struct ts_emulate_recorded_item *recorded_items = program->recorded_items;
+	const struct ts_emulate_recorded_call *recorded_calls = program->recorded_calls;
+	const uint32_t *by_start = program->by_start;
+	struct ts_emulate_item *items = program->items;
 
 	for (size_t i = 0; i < program->n_ops; i++) {
-		uint32_t at = program->by_start[i];
-		struct ts_emulate_item *item = &program->items[at];
-		uint64_t start_ns = program->recorded_items[at].start_ns;
-		uint64_t call_ns = program->recorded_calls[item->call].start_ns;
+		uint32_t at = by_start[i];
+		struct ts_emulate_item *item = &items[at];
+		uint64_t start_ns = recorded_items[at].start_ns;
+		uint64_t call_ns = recorded_calls[item->call].start_ns;
 
-		/* Until the cause is known, these fields hold times and not delays. */
-		item->launch_ns = 0;
-		item->engine_ns = engine_free_ns(calibration, item, start_ns, &item->launch_ns);
-		calibration->rings[item->engine]
-			.at[calibration->rings[item->engine].n++ % ENGINE_RING] = at;
+		/*
+		 * Until the cause is known, these fields hold times and not delays. If the engine
+		 * has no limit, they keep the 0 of a new item.
+		 */
+		if (program->engines[item->engine].capacity)
+			ask_ring(calibration, item, at);
 		if (is_plain(item, start_ns, call_ns) && item->lag_ns <= call_ns)
 			sample(calibration, &calibration->launch[type_of(item)],
 			       start_ns - call_ns);
@@ -346,7 +372,7 @@ static void follow_engines(struct calibration *calibration)
  * Samples the lag (from the predecessors' end to the start) of operations that only predecessors
  * can have delayed.
  */
-static void sample_lags(struct calibration *calibration)
+static void sample_lags(struct ts_emulate_calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
 	size_t n = ts_emulate_less(program->n_ops, MAX_LOOKED_AT);
@@ -373,16 +399,15 @@ static void sample_lags(struct calibration *calibration)
  * that the trace shows. Every other cause gets the trace's median delay, or less if the operation
  * would otherwise start later than in the trace.
  */
-static void set_op(struct calibration *calibration, uint32_t at)
+static void set_op(struct ts_emulate_calibration *calibration, struct ts_emulate_item *item,
+		   uint64_t start_ns, uint64_t call_ns)
 {
 	struct ts_emulate_program *program = calibration->program;
-	struct ts_emulate_item *item = &program->items[at];
-	uint64_t call_ns = program->recorded_calls[item->call].start_ns;
-	uint64_t launch_ns = calibration->launch[type_of(item)].median_ns;
-	uint64_t lag_ns = calibration->lag[type_of(item)].median_ns;
+	unsigned int type = type_of(item);
+	uint64_t launch_ns = calibration->launch[type].median_ns;
+	uint64_t lag_ns = calibration->lag[type].median_ns;
 	bool is_bound = item->flags & TS_EMULATE_ITEM_BOUND;
 	uint64_t over_ns = item->lag_ns, free_ns = item->engine_ns;
-	uint64_t start_ns = program->recorded_items[at].start_ns;
 	uint64_t full_ns = item->launch_ns;
 	uint64_t by_launch_ns, by_other_ns, by_engine_ns;
 
@@ -432,17 +457,18 @@ static void set_op(struct calibration *calibration, uint32_t at)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static void set_call(const struct calibration *calibration, struct ts_emulate_call *call,
+static void set_call(const struct ts_emulate_calibration *calibration, struct ts_emulate_call *call,
 		     const struct ts_emulate_recorded_call *recorded)
 {
 	uint64_t took_ns = recorded->end_ns - recorded->start_ns, over_ns = call->wake_ns;
-	uint64_t cost_ns = calibration->cost[wait_of(call)].median_ns;
-	uint64_t wake_ns = calibration->wake[wait_of(call)].median_ns;
+	uint64_t cost_ns, wake_ns;
 
 	call->cost_ns = took_ns;
 	call->wake_ns = 0;
-	if (!call->wait)
+	if (ts_likely(!call->wait))
 		return;
+	cost_ns = calibration->cost[wait_of(call)].median_ns;
+	wake_ns = calibration->wake[wait_of(call)].median_ns;
 	if (call->wait_of == NONE && call->wait != TS_EMULATE_WAIT_OWN) {
 		call->wait = TS_EMULATE_WAIT_NONE;
 		return;
@@ -458,7 +484,7 @@ static void set_call(const struct calibration *calibration, struct ts_emulate_ca
 	}
 }
 
-static void find_medians(struct calibration *calibration)
+static void find_medians(struct ts_emulate_calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
 
@@ -474,39 +500,51 @@ static void find_medians(struct calibration *calibration)
 		calibration->graph.n ? calibration->graph.median_ns : calibration->kernel.median_ns;
 }
 
-static void set(struct calibration *calibration)
+static void set(struct ts_emulate_calibration *calibration)
 {
 	struct ts_emulate_program *program = calibration->program;
+	const struct ts_emulate_recorded_item *recorded_items = program->recorded_items;
+	const struct ts_emulate_recorded_call *recorded_calls = program->recorded_calls;
+	struct ts_emulate_item *items = program->items;
+	struct ts_emulate_call *calls = program->calls;
 
 	for (size_t i = 0; i < program->n_calls; i++) {
-		struct ts_emulate_call *call = &program->calls[i];
+		uint32_t end = calls[i].first_item + calls[i].n_items;
 
-		for (uint32_t k = call->first_item; k < call->first_item + call->n_items; k++)
-			if (program->items[k].kind == TS_EMULATE_OP)
-				set_op(calibration, k);
-		set_call(calibration, call, &program->recorded_calls[i]);
+		for (uint32_t k = calls[i].first_item; k < end; k++)
+			if (items[k].kind == TS_EMULATE_OP)
+				set_op(calibration, &items[k], recorded_items[k].start_ns,
+				       recorded_calls[i].start_ns);
+		set_call(calibration, &calls[i], &recorded_calls[i]);
 	}
 }
 
-int ts_emulate_calibrate(struct ts_emulate_program *program)
+struct ts_emulate_calibration *ts_emulate_calibration_new(struct ts_emulate_program *program)
 {
-	ts_cleanup(calibration_deinit) struct calibration calibration = {.program = program};
-	int r;
+	ts_cleanup(ts_emulate_calibration_freep) struct ts_emulate_calibration *calibration =
+		calloc(1, sizeof(*calibration));
 
-	calibration.tails = calloc(program->n_queues + 1, sizeof(*calibration.tails));
-	calibration.rings = calloc(program->n_engines + 1, sizeof(*calibration.rings));
-	if (!calibration.tails || !calibration.rings)
-		return -ENOMEM;
-	r = follow(&calibration);
-	if (!r)
-		r = follow_events(&calibration);
-	if (!r)
-		r = ts_emulate_find_engines(program);
+	if (!calibration)
+		return NULL;
+	calibration->program = program;
+	calibration->tails = malloc((program->n_queues + 1) * sizeof(*calibration->tails));
+	calibration->rings = calloc(program->n_engines + 1, sizeof(*calibration->rings));
+	if (!calibration->tails || !calibration->rings)
+		return NULL;
+	for (size_t i = 0; i < program->n_queues; i++)
+		calibration->tails[i] = NONE;
+	return ts_take_ptr(calibration);
+}
+
+int ts_emulate_calibrate_finish(struct ts_emulate_calibration *calibration)
+{
+	int r = follow_events(calibration);
+
 	if (r)
 		return r;
-	follow_engines(&calibration);
-	sample_lags(&calibration);
-	find_medians(&calibration);
-	set(&calibration);
-	return calibration.error;
+	follow_engines(calibration);
+	sample_lags(calibration);
+	find_medians(calibration);
+	set(calibration);
+	return calibration->error;
 }

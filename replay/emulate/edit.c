@@ -308,11 +308,32 @@ static bool fits_call(struct edit *e, const struct ts_emulate_call *call)
 
 /* ---- durations ------------------------------------------------------------------------------- */
 
+/* Rounds as llround(), which costs a call for each item. 0 <= value < TS_EMULATE_MAX_NS. */
+static uint64_t rounded(double value)
+{
+	int64_t whole = (int64_t)value;
+
+	return (uint64_t)(whole + (value - (double)whole >= 0.5));
+}
+
 static uint64_t changed(const struct ts_emulate_edit *edit, uint64_t ns)
 {
 	double value = edit->is_time ? (double)edit->time_ns : (double)ns * edit->factor;
 
-	return value < (double)TS_EMULATE_MAX_NS ? (uint64_t)llround(value) : TS_EMULATE_MAX_NS;
+	return value < (double)TS_EMULATE_MAX_NS ? rounded(value) : TS_EMULATE_MAX_NS;
+}
+
+/* Returns the array if the program has it, else a new one for n times. NULL: no memory. */
+static uint64_t *times_of(uint64_t *old, size_t n)
+{
+	return old ? old : ts_largearray_alloc(n + 1, sizeof(*old));
+}
+
+/* The items are the copy's own. */
+static uint64_t *duration_at(struct ts_emulate_program *program, size_t item)
+{
+	return program->durations_ns ? &program->durations_ns[item]
+				     : &program->items[item].duration_ns;
 }
 
 static bool is_meant(struct edit *e, const struct ts_emulate_item *item)
@@ -335,30 +356,40 @@ static bool is_meant(struct edit *e, const struct ts_emulate_item *item)
 
 static int edit_durations(struct edit *e)
 {
-	for (size_t i = 0; i < e->program->n_items; i++) {
-		struct ts_emulate_item *item = &e->program->items[i];
+	struct ts_emulate_program *program = e->program;
+	uint64_t *durations_ns = times_of(program->durations_ns, program->n_items);
 
-		if (!is_meant(e, item))
-			continue;
-		item->duration_ns = changed(e->edit, item->duration_ns);
-		e->n_edited++;
+	if (!durations_ns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < program->n_items; i++) {
+		uint64_t ns = ts_emulate_duration_ns(program, i);
+		bool is_edited = is_meant(e, &program->items[i]);
+
+		durations_ns[i] = is_edited ? changed(e->edit, ns) : ns;
+		e->n_edited += is_edited;
 	}
+	program->durations_ns = durations_ns;
 	return 0;
 }
 
 static int edit_host(struct edit *e)
 {
-	for (size_t i = 0; i < e->program->n_calls; i++) {
-		struct ts_emulate_call *call = &e->program->calls[i];
+	struct ts_emulate_program *program = e->program;
+	uint64_t *gaps_ns = times_of(program->gaps_ns, program->n_calls);
 
-		if (call->flags & TS_EMULATE_CALL_PSEUDO)
-			continue;
-		call->gap_ns = changed(e->edit, call->gap_ns);
-		e->n_edited++;
+	if (!gaps_ns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < program->n_calls; i++) {
+		uint64_t ns = ts_emulate_gap_ns(program, i);
+		bool is_edited = !(program->calls[i].flags & TS_EMULATE_CALL_PSEUDO);
+
+		gaps_ns[i] = is_edited ? changed(e->edit, ns) : ns;
+		e->n_edited += is_edited;
 	}
+	program->gaps_ns = gaps_ns;
 	/* A pseudo call begins no thread, so no join belongs to one. */
-	for (size_t i = 0; i < e->program->n_joins; i++)
-		e->program->joins[i].gap_ns = changed(e->edit, e->program->joins[i].gap_ns);
+	for (size_t i = 0; i < program->n_joins; i++)
+		program->joins[i].gap_ns = changed(e->edit, program->joins[i].gap_ns);
 	return 0;
 }
 
@@ -442,7 +473,10 @@ static void group(struct edit *e, uint32_t first, uint32_t n)
 	for (uint32_t i = 1; i < n; i++) {
 		program->calls[at].cost_ns = 0;
 		at = program->calls[at].next;
-		program->calls[at].gap_ns = 0;
+		if (program->gaps_ns)
+			program->gaps_ns[at] = 0;
+		else
+			program->calls[at].gap_ns = 0;
 	}
 	program->calls[at].cost_ns = program->graph_cost_ns;
 	e->n_edited += n;
@@ -633,7 +667,7 @@ static uint32_t size_of(uint64_t bytes)
 
 static void learn_pinned(const struct ts_emulate_program *program, struct pinned *pinned)
 {
-	for (size_t i = 0; i < program->n_items; i++) {
+	for (uint32_t i = 0; i < program->n_items; i++) {
 		const struct ts_emulate_item *item = &program->items[i];
 		uint64_t bytes = program->recorded_items[i].bytes;
 		uint32_t kind = item->copy_kind % N_COPY_KINDS, size = size_of(bytes);
@@ -642,7 +676,7 @@ static void learn_pinned(const struct ts_emulate_program *program, struct pinned
 		    item->flags & TS_EMULATE_ITEM_PAGEABLE || pinned->at[kind][size].bytes)
 			continue;
 		pinned->at[kind][size].bytes = bytes;
-		pinned->at[kind][size].ns = item->duration_ns;
+		pinned->at[kind][size].ns = ts_emulate_duration_ns(program, i);
 	}
 }
 
@@ -681,7 +715,7 @@ static int edit_pinned(struct edit *e)
 	for (size_t i = 0; i < program->n_items; i++) {
 		struct ts_emulate_item *item = &program->items[i];
 		struct ts_emulate_call *call = &program->calls[item->call];
-		uint64_t bytes = program->recorded_items[i].bytes, ns;
+		uint64_t bytes = program->recorded_items[i].bytes, ns, *duration_ns;
 
 		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY ||
 		    !(item->flags & TS_EMULATE_ITEM_PAGEABLE))
@@ -692,7 +726,8 @@ static int edit_pinned(struct edit *e)
 			return say(e->message,
 				   "pinned: the trace has no pinned copy in that direction; give "
 				   "the rate, like pinned=25GB/s");
-		item->duration_ns = ts_emulate_less(item->duration_ns, ns);
+		duration_ns = duration_at(program, i);
+		*duration_ns = ts_emulate_less(*duration_ns, ns);
 		if (item->flags & TS_EMULATE_ITEM_ASYNC && call->wait == TS_EMULATE_WAIT_OWN) {
 			call->wait = TS_EMULATE_WAIT_NONE;
 			call->cost_ns = program->launch_cost_ns;
@@ -783,15 +818,14 @@ static int edit_multiprocessors(struct edit *e)
 		struct ts_emulate_item *item = &program->items[i];
 		const struct ts_emulate_recorded_item *its = &program->recorded_items[i];
 		bool is_dense = item->flags & TS_EMULATE_ITEM_DENSE;
-		uint64_t old;
+		uint64_t old, *duration_ns = duration_at(program, i);
 
 		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_KERNEL || !its->blocks ||
 		    !its->blocks_each)
 			continue;
 		old = program->engines[item->engine].capacity;
-		item->duration_ns =
-			(uint64_t)((double)item->duration_ns * (double)load_of(its, is_dense, n) /
-				   (double)load_of(its, is_dense, old));
+		*duration_ns = (uint64_t)((double)*duration_ns * (double)load_of(its, is_dense, n) /
+					  (double)load_of(its, is_dense, old));
 		item->demand =
 			(uint32_t)ts_emulate_less(n, divide_up(its->blocks, its->blocks_each));
 		e->n_edited++;
@@ -812,10 +846,10 @@ static const struct {
 	int (*apply)(struct edit *);
 	unsigned changes; /* enum ts_emulate_changes */
 } edit_kinds[] = {
-	[TS_EMULATE_KERNEL] = {edit_durations, ITEMS},
-	[TS_EMULATE_COPY] = {edit_durations, ITEMS},
-	[TS_EMULATE_SET] = {edit_durations, ITEMS},
-	[TS_EMULATE_HOST] = {edit_host, CALLS},
+	[TS_EMULATE_KERNEL] = {edit_durations, 0},
+	[TS_EMULATE_COPY] = {edit_durations, 0},
+	[TS_EMULATE_SET] = {edit_durations, 0},
+	[TS_EMULATE_HOST] = {edit_host, 0},
 	[TS_EMULATE_CALL] = {edit_calls, CALLS},
 	[TS_EMULATE_LAUNCH] = {edit_launch, ITEMS},
 	[TS_EMULATE_NO_SYNC] = {edit_sync, CALLS},

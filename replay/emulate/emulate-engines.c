@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Infers the engines of a device from its operations: see ts_emulate_find_engines(). calibrate.c
- * calls this file. This file finds how many operations of a kind ran at once. Two kinds share an
- * engine if they never ran at once although one waited for the other. A trace records no engines;
- * only the number of multiprocessors comes from the vendor.
+ * Infers the engines of a device from its operations: see ts_emulate_find_engines(). read.c and
+ * emulate-layout.c call this file. This file finds how many operations of a kind ran at once. Two
+ * kinds share an engine if they never ran at once although one waited for the other. A trace
+ * records no engines; only the number of multiprocessors comes from the vendor.
  */
-#include "replay/emulate/emulate-program.h"
+#include "replay/emulate/emulate-builder.h"
 
 #include "proto/abi/heap.h"
 
@@ -22,59 +22,70 @@
 /* Number of waits between the operations of two engines that proves them to be one engine. */
 #define ENOUGH 3u
 
-struct running {
-	uint64_t end_ns;
-	uint32_t demand;
-};
-
-/* The running operations of an engine, earliest end on top. */
-struct crowd {
-	struct running *heap;
-	size_t n, n_allocated;
-	uint64_t demand, peak;
-};
-
-static inline bool ends_before(const struct running *a, const struct running *b)
+static inline bool ends_before(const struct ts_emulate_running *a,
+			       const struct ts_emulate_running *b)
 {
 	return a->end_ns < b->end_ns;
 }
 
-TS_HEAP_DEFINE(crowd, struct running, ends_before)
+TS_HEAP_DEFINE(crowd, struct ts_emulate_running, ends_before)
 
-static int join(struct crowd *crowd, const struct ts_emulate_item *item,
-		const struct ts_emulate_recorded_item *recorded)
+int ts_emulate_crowd_push(struct ts_emulate_crowd *crowd, uint64_t start_ns,
+			  struct ts_emulate_running running)
 {
-	uint64_t tick_ns = ts_emulate_less(TICK_NS, item->duration_ns / 8);
-	struct running next = {recorded->end_ns - tick_ns, item->demand};
 	int r;
 
-	while (crowd->n && crowd->heap[0].end_ns <= recorded->start_ns)
+	while (crowd->n && crowd->heap[0].end_ns <= start_ns)
 		crowd->demand -= crowd_pop(crowd->heap, &crowd->n).demand;
 	r = ts_largearray_grow(&crowd->heap, crowd->n, &crowd->n_allocated, sizeof(*crowd->heap));
 	if (r)
 		return r;
-	crowd_push(crowd->heap, &crowd->n, next);
-	crowd->demand += next.demand;
+	crowd_push(crowd->heap, &crowd->n, running);
+	crowd->demand += running.demand;
 	crowd->peak = ts_emulate_more(crowd->peak, crowd->demand);
 	return 0;
 }
 
-static int find_capacities(struct ts_emulate_program *program)
+/*
+ * Computes the crowds again from the completed program. read.c joined the operations in the order
+ * of their rows. The peaks depend on another order if rows were not sorted by start, if an
+ * operation took no time and began together with another one, or if times were cut.
+ */
+static int join_again(struct ts_emulate_builder *builder)
 {
-	struct crowd *crowds = calloc(program->n_engines + 1, sizeof(*crowds));
-	int r = crowds ? 0 : -ENOMEM;
+	const struct ts_emulate_program *program = builder->program;
+	int r = 0;
 
+	for (size_t i = 0; i < builder->n_crowds; i++) {
+		struct ts_emulate_crowd *crowd = &builder->crowds[i];
+
+		crowd->n = 0;
+		crowd->demand = crowd->peak = crowd->n_ops = 0;
+	}
 	for (size_t i = 0; !r && i < program->n_ops; i++) {
 		uint32_t at = program->by_start[i];
 		const struct ts_emulate_item *item = &program->items[at];
+		const struct ts_emulate_recorded_item *its = &program->recorded_items[at];
 
-		r = join(&crowds[item->engine], item, &program->recorded_items[at]);
-		program->engines[item->engine].n_ops++;
+		r = ts_emulate_crowd_join(&builder->crowds[item->engine], its->start_ns,
+					  its->end_ns, item->demand);
 	}
+	return r;
+}
+
+static int find_capacities(struct ts_emulate_builder *builder)
+{
+	struct ts_emulate_program *program = builder->program;
+	int r = 0;
+
+	if (builder->has_late_ops || builder->has_empty_ties ||
+	    builder->end_ns - builder->base_ns > TS_EMULATE_MAX_NS)
+		r = join_again(builder);
 	for (size_t i = 0; !r && i < program->n_engines; i++) {
 		struct ts_emulate_engine *engine = &program->engines[i];
-		uint64_t peak = ts_emulate_less(crowds[i].peak, UINT32_MAX);
+		uint64_t peak = ts_emulate_less(builder->crowds[i].peak, UINT32_MAX);
 
+		engine->n_ops = builder->crowds[i].n_ops;
 		/*
 		 * A compute engine of an unknown device has capacity 0, which means no limit on
 		 * its kernels. Its capacity stays 0.
@@ -82,9 +93,6 @@ static int find_capacities(struct ts_emulate_program *program)
 		if (engine->kind != TS_EMULATE_COMPUTE || engine->capacity)
 			engine->capacity = (uint32_t)ts_emulate_more(engine->capacity, peak);
 	}
-	for (size_t i = 0; crowds && i < program->n_engines; i++)
-		free(crowds[i].heap);
-	free(crowds);
 	return r;
 }
 
@@ -202,24 +210,30 @@ static int list_engines(const struct ts_emulate_program *program, struct of_devi
 	return r;
 }
 
-/* Lists the operations of engines that may be shared, by device. `engines` is not sorted yet. */
-static int list_copies(const struct ts_emulate_program *program, const struct of_device *engines,
-		       struct of_device **ret_copies, size_t *ret_n)
+/*
+ * Lists the operations of engines that may be shared, by device. `engines` is not sorted yet. `at`
+ * and `n_at` as `copies` in ts_emulate_find_engines().
+ */
+static int list_copies(const struct ts_emulate_builder *builder, const struct of_device *engines,
+		       const uint32_t *at, size_t n_at, struct of_device **ret_copies,
+		       size_t *ret_n)
 {
+	const struct ts_emulate_program *program = builder->program;
 	ts_cleanup(ts_freep) struct of_device *copies = NULL;
-	size_t n = 0, n_allocated = 0;
+	bool is_any = builder->has_late_ops;
+	size_t n = 0, n_allocated = 0, n_looked = is_any ? program->n_ops : n_at;
 	int r = 0;
 
-	for (size_t i = 0; !r && i < program->n_ops; i++) {
-		uint32_t engine = program->items[program->by_start[i]].engine;
+	for (size_t i = 0; !r && i < n_looked; i++) {
+		uint32_t item = program->by_start[is_any ? i : at[i]];
+		uint32_t engine = program->items[item].engine;
 
 		if (!is_copier(&program->engines[engine]))
 			continue;
 		r = ts_largearray_grow(&copies, n, &n_allocated, sizeof(*copies));
 		if (r)
 			return r;
-		copies[n] = (struct of_device){engines[engine].device, (uint32_t)n,
-					       program->by_start[i]};
+		copies[n] = (struct of_device){engines[engine].device, (uint32_t)n, item};
 		n++;
 	}
 	if (n)
@@ -239,18 +253,20 @@ static size_t count_of(const struct of_device *all, size_t n, uint32_t device)
 	return i;
 }
 
-int ts_emulate_find_engines(struct ts_emulate_program *program)
+int ts_emulate_find_engines(struct ts_emulate_builder *builder, const uint32_t *copies,
+			    size_t n_copies)
 {
+	struct ts_emulate_program *program = builder->program;
 	ts_cleanup(ts_freep) struct of_device *engines =
 		calloc(program->n_engines + 1, sizeof(*engines));
-	ts_cleanup(ts_freep) struct of_device *copies = NULL;
+	ts_cleanup(ts_freep) struct of_device *listed = NULL;
 	struct device device;
-	size_t n_copies = 0, i = 0, j = 0;
-	int r = engines ? find_capacities(program) : -ENOMEM;
+	size_t n_listed = 0, i = 0, j = 0;
+	int r = engines ? find_capacities(builder) : -ENOMEM;
 
 	r = r ? r : list_engines(program, engines);
-	r = r ? r : list_copies(program, engines, &copies, &n_copies);
-	if (r || !n_copies)
+	r = r ? r : list_copies(builder, engines, copies, n_copies, &listed, &n_listed);
+	if (r || !n_listed)
 		return r;
 	qsort(engines, program->n_engines, sizeof(*engines), compare_devices);
 	for (; i < program->n_engines; i += device.n_engines, j += device.n_copies) {
@@ -258,9 +274,9 @@ int ts_emulate_find_engines(struct ts_emulate_program *program)
 
 		device = (struct device){
 			.engines = &engines[i],
-			.copies = &copies[j],
+			.copies = &listed[j],
 			.n_engines = count_of(&engines[i], program->n_engines - i, number),
-			.n_copies = count_of(&copies[j], n_copies - j, number),
+			.n_copies = count_of(&listed[j], n_listed - j, number),
 		};
 		unite_engines(program, &device);
 	}

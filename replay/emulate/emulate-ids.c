@@ -16,48 +16,53 @@ void ts_emulate_ids_deinit(struct ts_emulate_ids *ids)
 	free(ids->pages);
 }
 
-/* Returns the page of an id, or NONE. */
-static uint32_t find_page(struct ts_emulate_ids *ids, uint32_t session, uint64_t number)
+void ts_emulate_ids_reserve(struct ts_emulate_ids *ids, size_t n)
+{
+	if (!ids->n_allocated)
+		(void)ts_largearray_resize(&ids->pages, n / TS_EMULATE_PAGE_IDS + 2,
+					   &ids->n_allocated, sizeof(*ids->pages));
+}
+
+static void keep(struct ts_emulate_ids *ids, uint32_t session, uint64_t number, uint32_t page)
 {
 	size_t slot = number % TS_EMULATE_PAGES_KEPT;
-	uint32_t page;
 
-	if (ids->kept[slot].page && ids->kept[slot].number == number &&
-	    ids->kept[slot].session == session)
-		return ids->kept[slot].page - 1;
-	page = ts_state_map_find(&ids->page_by_number, session, number);
-	if (page == NONE)
-		return NONE;
 	ids->kept[slot].number = number;
 	ids->kept[slot].session = session;
 	ids->kept[slot].page = page + 1;
+}
+
+/* Returns the page of an id, or NONE. */
+static uint32_t find_page(struct ts_emulate_ids *ids, uint32_t session, uint64_t number)
+{
+	uint32_t page = ts_state_map_find(&ids->page_by_number, session, number);
+
+	if (page != NONE)
+		keep(ids, session, number, page);
 	return page;
 }
 
-uint32_t ts_emulate_ids_find(struct ts_emulate_ids *ids, uint32_t session, uint64_t id)
+uint32_t *ts_emulate_ids_search(struct ts_emulate_ids *ids, uint32_t session, uint64_t id)
 {
 	uint32_t page = find_page(ids, session, id / TS_EMULATE_PAGE_IDS);
 
-	return page == NONE ? NONE : ids->pages[page].calls[id % TS_EMULATE_PAGE_IDS];
+	return page == NONE ? NULL : &ids->pages[page].calls[id % TS_EMULATE_PAGE_IDS];
 }
 
-int ts_emulate_ids_set(struct ts_emulate_ids *ids, uint32_t session, uint64_t id, uint32_t call)
+uint32_t *ts_emulate_ids_add(struct ts_emulate_ids *ids, uint32_t session, uint64_t id)
 {
 	uint64_t number = id / TS_EMULATE_PAGE_IDS;
 	uint32_t page = find_page(ids, session, number);
-	int r;
 
 	if (page == NONE) {
 		page = (uint32_t)ids->n_pages;
-		r = ts_largearray_grow(&ids->pages, page, &ids->n_allocated, sizeof(*ids->pages));
-		if (!r)
-			r = ts_state_map_set(&ids->page_by_number, session, number, page);
-		if (r)
-			return r;
+		if (ts_largearray_grow(&ids->pages, page, &ids->n_allocated, sizeof(*ids->pages)) ||
+		    ts_state_map_set(&ids->page_by_number, session, number, page))
+			return NULL;
 		ids->n_pages++;
 		for (uint32_t i = 0; i < TS_EMULATE_PAGE_IDS; i++)
 			ids->pages[page].calls[i] = NONE;
+		keep(ids, session, number, page);
 	}
-	ids->pages[page].calls[id % TS_EMULATE_PAGE_IDS] = call;
-	return 0;
+	return &ids->pages[page].calls[id % TS_EMULATE_PAGE_IDS];
 }

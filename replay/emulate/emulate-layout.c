@@ -20,27 +20,26 @@
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/*
- * placed[row]: the place + 1 of a row's item, and IS_TIED if the operation began together with the
- * previous one. 0: the program does not need the item.
- */
-#define IS_TIED	 (1u << 31)
+/* placed[i]: the final place + 1 of the item at place i. 0: the program does not need the item. */
 #define IS_MOVED (1u << 30)
 #define PLACE	 (IS_MOVED - 1)
-_Static_assert(2 * TS_EMULATE_MAX_ITEMS < PLACE, "a place and its flags are one number");
+_Static_assert(3 * TS_EMULATE_MAX_ITEMS < PLACE, "a place and its flag are one number");
+_Static_assert(!(PLACE & (TS_EMULATE_START_TIED | TS_EMULATE_START_COPY)), "flags of by_start");
 
 /* The order of the items, before they are moved. */
 struct layout {
 	struct ts_emulate_program *program;
-	uint32_t *placed;
+	uint32_t *placed; /* NULL: the items have their final places */
 	uint32_t *closes; /* the places of CLOSE, in the order of the graph launches */
 	uint32_t n_closes, n_items;
+	struct ts_state_map record_by_event; /* the last record of each event */
 };
 
 static void layout_deinit(struct layout *layout)
 {
 	free(layout->placed);
 	free(layout->closes);
+	ts_state_map_deinit(&layout->record_by_event);
 }
 
 static uint64_t since_base(const struct ts_emulate_program *program, uint64_t time_ns)
@@ -50,11 +49,7 @@ static uint64_t since_base(const struct ts_emulate_program *program, uint64_t ti
 
 static void place(struct layout *layout, uint32_t row)
 {
-	const struct ts_emulate_item *item = &layout->program->items[row];
-
 	layout->placed[row] = ++layout->n_items;
-	if (item->kind == TS_EMULATE_OP && item->flags & TS_EMULATE_ITEM_TIED)
-		layout->placed[row] |= IS_TIED;
 }
 
 /*
@@ -192,37 +187,71 @@ static int compare_items(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+/* The places in `by_start` that copies and sets may have. */
+struct copies {
+	uint32_t *at;
+	size_t n, n_allocated;
+};
+
+static void copies_deinit(struct copies *copies)
+{
+	free(copies->at);
+}
+
+static int add_copy(struct copies *copies, size_t at)
+{
+	int r = ts_largearray_grow(&copies->at, copies->n, &copies->n_allocated,
+				   sizeof(*copies->at));
+
+	if (!r)
+		copies->at[copies->n++] = (uint32_t)at;
+	return r;
+}
+
+/* Sorts operations with equal starts, which are at [from, to) in `by_start`, by call. */
+static int sort_ties(struct ts_emulate_program *program, size_t from, size_t to,
+		     struct copies *copies)
+{
+	bool has_copies = false;
+	int r = 0;
+
+	if (to < from + 2)
+		return 0;
+	qsort(&program->by_start[from], to - from, sizeof(*program->by_start), compare_items);
+	/* A copy may now be anywhere among them. */
+	for (; copies->n && copies->at[copies->n - 1] >= from; copies->n--)
+		has_copies = true;
+	for (size_t i = from; !r && has_copies && i < to; i++)
+		r = add_copy(copies, i);
+	return r;
+}
+
 /*
- * Lists the operations by start, and those with equal starts by call. The rows are mostly sorted by
- * start already; sort_ops() handles other traces.
+ * Completes the list of operations by start: final places, and operations with equal starts by
+ * call. The rows are mostly sorted by start already; sort_ops() handles other traces.
  */
-static int order_ops(const struct ts_emulate_builder *builder, const struct layout *layout)
+static int order_ops(const struct ts_emulate_builder *builder, const struct layout *layout,
+		     struct copies *copies)
 {
 	struct ts_emulate_program *program = builder->program;
 	const uint32_t *placed = layout->placed;
-	size_t n = 0, run = 0;
+	size_t run = 0;
+	int r = 0;
 
-	program->by_start = ts_largearray_alloc(program->n_ops + 1, sizeof(*program->by_start));
-	if (!program->by_start)
-		return -ENOMEM;
 	if (builder->has_late_ops)
 		return sort_ops(program);
-	for (size_t i = 0; i < builder->n_rows; i++) {
-		uint32_t at = (placed[i] & PLACE) - 1;
+	for (size_t i = 0; !r && i < program->n_ops; i++) {
+		uint32_t entry = program->by_start[i], at = entry & PLACE;
 
-		if (!(placed[i] & PLACE) || program->items[at].kind != TS_EMULATE_OP)
-			continue;
-		if (!(placed[i] & IS_TIED)) {
-			if (n > run + 1)
-				qsort(&program->by_start[run], n - run, sizeof(*program->by_start),
-				      compare_items);
-			run = n;
+		if (!(entry & TS_EMULATE_START_TIED)) {
+			r = sort_ties(program, run, i, copies);
+			run = i;
 		}
-		program->by_start[n++] = at;
+		program->by_start[i] = placed ? (placed[at] & PLACE) - 1 : at;
+		if (!r && entry & TS_EMULATE_START_COPY)
+			r = add_copy(copies, i);
 	}
-	if (n > run + 1)
-		qsort(&program->by_start[run], n - run, sizeof(*program->by_start), compare_items);
-	return 0;
+	return r ? r : sort_ties(program, run, program->n_ops, copies);
 }
 
 /* ---- host ------------------------------------------------------------------------------------ */
@@ -433,24 +462,16 @@ static void set_wait(struct ts_emulate_builder *builder, const struct ts_emulate
 }
 
 /*
- * Lets the call wait for its own copy if the copy is synchronous, or if the driver staged it,
- * because such a call returns when the copy ends.
+ * True if the call waits for this operation of its own: a copy that is synchronous, or that the
+ * driver staged, because such a call returns when the copy ends.
  */
-static void set_own_wait(const struct ts_emulate_program *program, struct ts_emulate_call *call,
-			 uint64_t end_ns)
+static bool is_own_wait(const struct ts_emulate_item *item,
+			const struct ts_emulate_recorded_item *its, uint64_t end_ns)
 {
-	for (uint32_t i = call->first_item; i < call->first_item + call->n_items && !call->wait;
-	     i++) {
-		const struct ts_emulate_item *item = &program->items[i];
-
-		if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_MEMCPY ||
-		    item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE) ||
-		    program->recorded_items[i].end_ns > end_ns)
-			continue;
-		if (!(item->flags & TS_EMULATE_ITEM_ASYNC) ||
-		    item->flags & TS_EMULATE_ITEM_PAGEABLE)
-			call->wait = TS_EMULATE_WAIT_OWN;
-	}
+	return item->type == TS_ROW_MEMCPY &&
+	       !(item->flags & (TS_EMULATE_ITEM_ORPHAN | TS_EMULATE_ITEM_NODE)) &&
+	       its->end_ns <= end_ns &&
+	       (!(item->flags & TS_EMULATE_ITEM_ASYNC) || item->flags & TS_EMULATE_ITEM_PAGEABLE);
 }
 
 static void count(struct ts_emulate_program *program, struct ts_emulate_call *call, bool has_stream)
@@ -467,68 +488,74 @@ static void count(struct ts_emulate_program *program, struct ts_emulate_call *ca
 	program->doubts.n_calls++;
 }
 
-/*
- * Finds the record for each of the call's waits for an event: the event's last record before the
- * wait.
- */
-static int find_records(struct ts_emulate_program *program, struct ts_state_map *record_by_event,
-			const struct ts_emulate_call *call)
+/* Notes an event record; finds the record of a wait: the event's last record before the wait. */
+static int find_record(struct layout *layout, uint32_t at)
 {
-	int r = 0;
+	struct ts_emulate_program *program = layout->program;
+	struct ts_emulate_item *item = &program->items[at];
+	uint32_t session = program->queues[item->stream].session;
+	uint64_t event = program->recorded_items[at].bytes;
 
-	for (uint32_t i = call->first_item; !r && i < call->first_item + call->n_items; i++) {
-		struct ts_emulate_item *item = &program->items[i];
-		uint32_t session = program->queues[item->stream].session;
-		uint64_t event = program->recorded_items[i].bytes;
+	if (ts_emulate_is_record(item))
+		return ts_state_map_set(&layout->record_by_event, session, event, at);
+	if (item->kind != TS_EMULATE_WAIT)
+		return 0;
+	item->other = ts_state_map_find(&layout->record_by_event, session, event);
+	program->doubts.n_without_record += item->other == NONE;
+	return 0;
+}
 
-		if (ts_emulate_is_record(item)) {
-			r = ts_state_map_set(record_by_event, session, event, i);
-		} else if (item->kind == TS_EMULATE_WAIT) {
-			item->other = ts_state_map_find(record_by_event, session, event);
-			if (item->other == NONE)
-				program->doubts.n_without_record++;
-		}
-	}
-	return r;
+/* Makes the CLOSE of a graph launch, at its place behind the nodes. Returns the place. */
+static uint32_t close_graph(struct layout *layout, uint32_t open)
+{
+	struct ts_emulate_program *program = layout->program;
+	uint32_t close = layout->closes[layout->n_closes++];
+
+	program->items[close] = program->items[open];
+	program->items[close].kind = TS_EMULATE_CLOSE;
+	program->recorded_items[close] = program->recorded_items[open];
+	return close;
 }
 
 /*
  * Completes the items of a call at their places: times from the program's start, no links, CLOSE
  * after the nodes.
  */
-static void put_items(struct layout *layout, const struct ts_emulate_call *call)
+static int put_items(struct layout *layout, struct ts_emulate_call *call, uint64_t call_end_ns)
 {
 	struct ts_emulate_program *program = layout->program;
-	uint32_t first = call->first_item, close = NONE;
+	struct ts_emulate_item *items = program->items;
+	struct ts_emulate_recorded_item *recorded = program->recorded_items;
+	uint32_t first = call->first_item, end = first + call->n_items, close = NONE;
+	/* Items that keep their places belong to no graph. */
+	uint8_t kept = (uint8_t) ~(layout->placed ? 0 : TS_EMULATE_ITEM_NODE);
+	int r = 0;
 
-	if (call->n_items && program->items[first].kind == TS_EMULATE_OPEN) {
-		close = layout->closes[layout->n_closes++];
-		program->items[close] = program->items[first];
-		program->items[close].kind = TS_EMULATE_CLOSE;
-		program->recorded_items[close] = program->recorded_items[first];
-	}
-	for (uint32_t i = first; i < first + call->n_items; i++) {
-		struct ts_emulate_item *item = &program->items[i];
-		struct ts_emulate_recorded_item *recorded = &program->recorded_items[i];
-
-		item->other = i == close ? first : NONE;
-		if (item->kind != TS_EMULATE_OP)
+	if (first < end && items[first].kind == TS_EMULATE_OPEN)
+		close = close_graph(layout, first);
+	for (uint32_t i = first; !r && i < end; i++) {
+		items[i].other = i == close ? first : NONE;
+		items[i].flags &= kept;
+		if (items[i].kind != TS_EMULATE_OP) {
+			r = find_record(layout, i);
 			continue;
-		recorded->start_ns = since_base(program, recorded->start_ns);
-		recorded->end_ns = since_base(program, recorded->end_ns);
-		item->duration_ns = recorded->end_ns - recorded->start_ns;
-		item->flags &= (uint8_t)~TS_EMULATE_ITEM_TIED;
-		program->n_ops++;
-		if (item->flags & TS_EMULATE_ITEM_NODE)
+		}
+		recorded[i].start_ns = since_base(program, recorded[i].start_ns);
+		recorded[i].end_ns = since_base(program, recorded[i].end_ns);
+		items[i].duration_ns = recorded[i].end_ns - recorded[i].start_ns;
+		if (items[i].flags & TS_EMULATE_ITEM_NODE)
 			place_node(program, first, i);
+		if (!call->wait && is_own_wait(&items[i], &recorded[i], call_end_ns))
+			call->wait = TS_EMULATE_WAIT_OWN;
 	}
+	return r;
 }
 
 /* Makes room for one more item for each graph launch: a launch is one row and becomes two items. */
 static int make_space(struct ts_emulate_builder *builder)
 {
 	struct ts_emulate_program *program = builder->program;
-	size_t n = builder->n_rows + builder->n_opens;
+	size_t n = builder->n_places + builder->n_opens;
 	int r = 0;
 
 	if (n > builder->n_items_allocated)
@@ -548,43 +575,62 @@ static int order_items(struct ts_emulate_builder *builder, struct layout *layout
 
 	if (r)
 		return r;
-	layout->placed = ts_largearray_alloc_zeroed(builder->n_rows + 1, sizeof(*layout->placed));
+	layout->placed = ts_largearray_alloc_zeroed(builder->n_places + 1, sizeof(*layout->placed));
 	layout->closes = calloc(builder->n_opens + 1, sizeof(*layout->closes));
 	if (!layout->placed || !layout->closes)
 		return -ENOMEM;
 	for (size_t i = 0; i < program->n_calls; i++)
 		place_items(layout, &program->calls[i]);
-	move_items(layout, builder->n_rows);
-	program->n_items = layout->n_items;
+	move_items(layout, builder->n_places);
 	layout->n_closes = 0;
 	return 0;
 }
 
-/* Lays out the calls in order. All steps of a call run together, while its data is in the cache. */
-static int lay_out(struct ts_emulate_builder *builder)
+/* True if the items already have the order of their calls, and no graph launch adds a CLOSE. */
+static bool is_in_order(const struct ts_emulate_builder *builder)
+{
+	return !builder->is_scattered && !builder->has_late_calls && !builder->n_opens &&
+	       builder->n_items == builder->n_places;
+}
+
+/* Completes a call whose items are in order already. */
+static void keep_items(struct layout *layout, struct ts_emulate_call *call)
+{
+	call->join = NONE;
+	call->first_item = layout->n_items;
+	layout->n_items += call->n_items;
+}
+
+/*
+ * Lays out the calls in order, and begins the calibration. All steps of a call run together, while
+ * its data is in the cache.
+ */
+static int lay_out(struct ts_emulate_builder *builder, struct ts_emulate_calibration *calibration,
+		   struct copies *copies)
 {
 	struct ts_emulate_program *program = builder->program;
-	ts_cleanup(ts_state_map_deinit) struct ts_state_map record_by_event = {0};
 	ts_cleanup(layout_deinit) struct layout layout = {.program = program};
-	int r = order_items(builder, &layout);
+	bool in_order = is_in_order(builder);
+	int r = in_order ? 0 : order_items(builder, &layout);
 
+	program->n_items = in_order ? builder->n_places : layout.n_items;
 	program->base_ns = builder->base_ns == UINT64_MAX ? 0 : builder->base_ns;
 	program->end_ns = builder->end_ns ? since_base(program, builder->end_ns) : 0;
-	program->n_ops = 0;
-	for (size_t i = 0; !r && i < program->n_calls; i++) {
+	for (uint32_t i = 0; !r && i < program->n_calls; i++) {
 		struct ts_emulate_call *call = &program->calls[i];
 		struct ts_emulate_recorded_call *recorded = &program->recorded_calls[i];
 
 		recorded->start_ns = since_base(program, recorded->start_ns);
 		recorded->end_ns = since_base(program, recorded->end_ns);
-		put_items(&layout, call);
-		r = find_records(program, &record_by_event, call);
-		chain_call(program, (uint32_t)i);
-		set_own_wait(program, call, recorded->end_ns);
+		if (in_order)
+			keep_items(&layout, call);
+		r = put_items(&layout, call, recorded->end_ns);
+		chain_call(program, i);
 		count(program, call, builder->options.has_stream);
+		r = r ? r : ts_emulate_calibrate_call(calibration, i);
 	}
 	program->doubts.n_ops = program->n_ops;
-	return r ? r : order_ops(builder, &layout);
+	return r ? r : order_ops(builder, &layout, copies);
 }
 
 /* A call before calls are sorted. */
@@ -626,8 +672,9 @@ static int sort_calls(struct ts_emulate_builder *builder)
 		program->recorded_calls[i] = order[i].recorded;
 		program->calls[i] = order[i].its;
 	}
-	for (size_t i = 0; i < builder->n_rows; i++)
-		program->items[i].call = now_at[program->items[i].call];
+	for (size_t i = 0; i < builder->n_places; i++)
+		if (program->items[i].kind)
+			program->items[i].call = now_at[program->items[i].call];
 	for (size_t i = 0; i < builder->n_waits; i++)
 		builder->waits[i].call = now_at[builder->waits[i].call];
 	return 0;
@@ -637,17 +684,17 @@ int ts_emulate_builder_finish(struct ts_emulate_builder *builder,
 			      struct ts_emulate_program **ret_program)
 {
 	struct ts_emulate_program *program = builder->program;
-	int r;
+	ts_cleanup(ts_emulate_calibration_freep) struct ts_emulate_calibration *calibration =
+		ts_emulate_calibration_new(program);
+	ts_cleanup(copies_deinit) struct copies copies = {0};
+	int r = calibration ? sort_calls(builder) : -ENOMEM;
 
-	r = sort_calls(builder);
 	for (size_t i = 0; !r && i < builder->n_waits; i++)
 		set_wait(builder, &builder->waits[i]);
-	if (!r)
-		r = lay_out(builder);
-	if (!r)
-		r = join_threads(program);
-	if (!r)
-		r = ts_emulate_calibrate(program);
+	r = r ? r : lay_out(builder, calibration, &copies);
+	r = r ? r : join_threads(program);
+	r = r ? r : ts_emulate_find_engines(builder, copies.at, copies.n);
+	r = r ? r : ts_emulate_calibrate_finish(calibration);
 	if (r)
 		return r;
 	*ret_program = program;

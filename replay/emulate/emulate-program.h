@@ -42,9 +42,6 @@ enum ts_emulate_item_kind {
 #define TS_EMULATE_ITEM_LOOSE \
 	(1u << 5) /* in the trace, the item began before all its predecessors had ended */
 
-#define TS_EMULATE_ITEM_TIED \
-	(1u << 6) /* began together with the previous operation; only while the program is made */
-
 /*
  * A kernel whose resident blocks keep a multiprocessor busy: twice the blocks take twice the time.
  */
@@ -160,10 +157,21 @@ struct ts_emulate_thread {
 	bool goes_on; /* the thread has calls in later windows */
 };
 
-/* The large arrays of a program that an edit changes. */
+/*
+ * The large arrays of a program that an edit changes. Durations and gaps have arrays of their own,
+ * because most edits change only these.
+ */
 enum ts_emulate_changes {
 	TS_EMULATE_CHANGES_CALLS = 1u << 0,
 	TS_EMULATE_CHANGES_ITEMS = 1u << 1,
+};
+
+/*
+ * Memory of the last run of a program, for its next run: the kernel would clear new memory, which
+ * costs more than the simulation's own clearing. NULL: none.
+ */
+struct ts_emulate_spare {
+	void *items, *calls;
 };
 
 struct ts_emulate_program {
@@ -181,6 +189,12 @@ struct ts_emulate_program {
 	 */
 	bool is_copy;
 	unsigned changes;
+	struct ts_emulate_spare *spare; /* of a copy: the other program's */
+	/*
+	 * Of a copy: the durations of items and the gaps of calls, if an edit changed them. NULL:
+	 * those of `items` and `calls`. See ts_emulate_duration_ns() and ts_emulate_gap_ns().
+	 */
+	uint64_t *durations_ns, *gaps_ns;
 	struct ts_emulate_join *joins;
 	size_t n_joins, n_joins_allocated;
 	struct ts_emulate_queue *queues;
@@ -207,6 +221,18 @@ static inline bool ts_emulate_is_record(const struct ts_emulate_item *item)
 {
 	return item->kind == TS_EMULATE_RECORD ||
 	       (item->kind == TS_EMULATE_SEED && item->type == TS_ROW_EVENT);
+}
+
+static inline uint64_t ts_emulate_duration_ns(const struct ts_emulate_program *program,
+					      uint32_t item)
+{
+	return program->durations_ns ? program->durations_ns[item]
+				     : program->items[item].duration_ns;
+}
+
+static inline uint64_t ts_emulate_gap_ns(const struct ts_emulate_program *program, uint32_t call)
+{
+	return program->gaps_ns ? program->gaps_ns[call] : program->calls[call].gap_ns;
 }
 
 static inline uint64_t ts_emulate_add(uint64_t a_ns, uint64_t b_ns)
@@ -262,12 +288,19 @@ static inline bool ts_emulate_is_behind(const struct ts_emulate_program *program
 }
 
 /*
- * Compute the values that depend on the whole program, which read.c made of rows.
- * ts_emulate_calibrate() calls ts_emulate_find_engines() when `lag_ns` of each operation still
- * holds the end of its predecessors. Return 0 or -ENOMEM.
+ * Computes the values that depend on the whole program, which read.c made of rows. The caller
+ * passes all calls in order to _call(), then makes the rest of the program, then calls _finish().
+ * _call() leaves the end of each operation's predecessors in `lag_ns`. _new() returns NULL if
+ * memory is short; the others return 0 or -ENOMEM.
  */
-int ts_emulate_calibrate(struct ts_emulate_program *program);
-int ts_emulate_find_engines(struct ts_emulate_program *program);
+struct ts_emulate_calibration;
+
+struct ts_emulate_calibration *ts_emulate_calibration_new(struct ts_emulate_program *program);
+void ts_emulate_calibration_free(struct ts_emulate_calibration *calibration); /* NULL is fine */
+TS_DEFINE_CLEANUP(struct ts_emulate_calibration *, ts_emulate_calibration_freep,
+		  ts_emulate_calibration_free)
+int ts_emulate_calibrate_call(struct ts_emulate_calibration *calibration, uint32_t call);
+int ts_emulate_calibrate_finish(struct ts_emulate_calibration *calibration);
 /*
  * Resolves calls that wait for an item: replaces the vendor's event number in `wait_of` by the
  * record's item. `calls` lists, in order, the calls that record an event or wait for one. Returns 0

@@ -119,7 +119,7 @@ int ts_emulate_windows_new(const struct ts_emulate_windows_options *options,
 /* Counts the calls and items of a window, without those of earlier windows. */
 static size_t count(const struct ts_emulate_builder *builder)
 {
-	return builder ? builder->program->n_calls + builder->n_rows - builder->n_seeds : 0;
+	return builder ? builder->program->n_calls + builder->n_items - builder->n_seeds : 0;
 }
 
 /* Returns the operation of a row that has a call; 0: none. */

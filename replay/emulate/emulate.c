@@ -55,6 +55,7 @@ int ts_emulate_copy(const struct ts_emulate_program *program, const struct ts_em
 	copy->is_copy = true;
 	for (size_t i = 0; i < n_edits; i++)
 		copy->changes |= ts_emulate_edit_changes(&edits[i]);
+	copy->spare = program->spare;
 	copy->recorded_calls = program->recorded_calls;
 	copy->recorded_items = program->recorded_items;
 	copy->n_queues = copy->n_queues_allocated = program->n_queues;

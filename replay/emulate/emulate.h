@@ -40,7 +40,7 @@
 extern "C" {
 #endif
 
-/* Limit on calls plus operations: about 100 bytes each in a program, as much again in a run. */
+/* Limit on calls plus operations: about 100 bytes each in a program, 32 more in a run. */
 #define TS_EMULATE_MAX_ITEMS ((size_t)TS_MAX_EMULATED)
 
 struct ts_emulate_options {

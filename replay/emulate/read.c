@@ -14,10 +14,12 @@
 
 #define NONE	 TS_EMULATE_NONE
 #define LEFT_OUT (NONE - 1) /* a call outside of the options' selection */
+/* Most places that wait for their items. */
+#define MAX_RESERVED 65536u
 /* Row types that become items. */
-#define ITEM_ROWS                                                                            \
-	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET) | \
-	 TS_ROW_BIT(TS_ROW_EVENT) | TS_ROW_BIT(TS_ROW_STREAM_WAIT) |                         \
+#define OP_ROWS (TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET))
+#define ITEM_ROWS                                                              \
+	(OP_ROWS | TS_ROW_BIT(TS_ROW_EVENT) | TS_ROW_BIT(TS_ROW_STREAM_WAIT) | \
 	 TS_ROW_BIT(TS_ROW_GRAPH_LAUNCH))
 
 void ts_emulate_builder_free(struct ts_emulate_builder *builder)
@@ -31,6 +33,9 @@ void ts_emulate_builder_free(struct ts_emulate_builder *builder)
 	ts_state_map_deinit(&builder->thread_by_id);
 	ts_state_map_deinit(&builder->engine_by_id);
 	ts_same_devices_deinit(&builder->same);
+	for (size_t i = 0; i < builder->n_crowds; i++)
+		free(builder->crowds[i].heap);
+	free(builder->crowds);
 	free(builder->waits);
 	free(builder->last_calls);
 	free(builder);
@@ -47,6 +52,9 @@ int ts_emulate_builder_new(struct ts_sbt_reader *reader, const struct ts_emulate
 		return -ENOMEM;
 	builder->program = calloc(1, sizeof(*builder->program));
 	if (!builder->program)
+		return -ENOMEM;
+	builder->program->spare = calloc(1, sizeof(*builder->program->spare));
+	if (!builder->program->spare)
 		return -ENOMEM;
 	r = reader ? ts_same_devices_read(&builder->same, reader) : 0;
 	if (r)
@@ -73,7 +81,14 @@ void ts_emulate_program_free(struct ts_emulate_program *program)
 	if (!program->is_copy) {
 		free(program->recorded_calls);
 		free(program->recorded_items);
+		if (program->spare) {
+			free(program->spare->items);
+			free(program->spare->calls);
+		}
+		free(program->spare);
 	}
+	free(program->durations_ns);
+	free(program->gaps_ns);
 	free(program->joins);
 	free(program->queues);
 	free(program->threads);
@@ -89,15 +104,18 @@ void ts_emulate_doubts(const struct ts_emulate_program *program, struct ts_emula
 
 /* ---- streams, threads, engines --------------------------------------------------------------- */
 
-/* Finds a key that no caller removes or changes. Returns its index, or NONE. */
-static inline uint32_t find(const struct ts_state_map *map, struct ts_emulate_found *last,
-			    uint32_t session, uint64_t key)
+/* True if the key is the one that was found last. */
+static inline bool is_last(const struct ts_emulate_found *last, uint32_t session, uint64_t key)
 {
-	uint32_t at;
+	return ts_likely(last->key == key && last->session == session && last->at);
+}
 
-	if (last->at && last->key == key && last->session == session)
-		return last->at - 1;
-	at = ts_state_map_find(map, session, key);
+/* Finds a key that no caller removes or changes. Returns its index, or NONE. */
+static uint32_t find(const struct ts_state_map *map, struct ts_emulate_found *last,
+		     uint32_t session, uint64_t key)
+{
+	uint32_t at = ts_state_map_find(map, session, key);
+
 	if (at != NONE)
 		*last = (struct ts_emulate_found){key, session, at + 1};
 	return at;
@@ -225,10 +243,19 @@ int ts_emulate_builder_thread(struct ts_emulate_builder *builder, uint32_t sessi
 }
 
 /* Returns NULL if the device is unknown. */
-static const struct ts_row_device *device_of(const struct ts_emulate_builder *builder,
-					     uint32_t session, uint32_t device)
+static const struct ts_row_device *device_of(struct ts_emulate_builder *builder, uint32_t session,
+					     uint32_t device)
 {
-	return builder->reader ? ts_sbt_reader_device(builder->reader, session, device) : NULL;
+	if (!builder->reader)
+		return NULL;
+	if (!builder->has_device || builder->device != device ||
+	    builder->device_session != session) {
+		builder->has_device = true;
+		builder->device = device;
+		builder->device_session = session;
+		builder->device_row = ts_sbt_reader_device(builder->reader, session, device);
+	}
+	return builder->device_row;
 }
 
 int ts_emulate_builder_engine(struct ts_emulate_builder *builder, uint32_t session, uint32_t device,
@@ -255,8 +282,13 @@ int ts_emulate_builder_engine(struct ts_emulate_builder *builder, uint32_t sessi
 						 &program->n_engines_allocated,
 						 sizeof(*program->engines))
 			    : TS_E_STREAMS;
+		if (!r)
+			r = ts_largearray_grow(&builder->crowds, builder->n_crowds,
+					       &builder->n_crowds_allocated,
+					       sizeof(*builder->crowds));
 		if (r)
 			return r;
+		builder->crowds[builder->n_crowds++] = (struct ts_emulate_crowd){0};
 		found = (uint32_t)program->n_engines++;
 		program->engines[found] = (struct ts_emulate_engine){.session = its_session,
 								     .device = its_device,
@@ -272,14 +304,42 @@ int ts_emulate_builder_engine(struct ts_emulate_builder *builder, uint32_t sessi
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool is_full(const struct ts_emulate_builder *builder)
+/* As the functions above; fast if the last row had the same stream, thread or engine. */
+static inline int get_queue(struct ts_emulate_builder *builder, uint32_t session, uint32_t context,
+			    uint32_t stream, uint32_t *ret)
 {
-	return builder->program->n_calls + builder->n_rows >= TS_EMULATE_MAX_ITEMS;
+	if (!is_last(&builder->queue_found, session, (uint64_t)context << 32 | stream))
+		return ts_emulate_builder_queue(builder, session, context, stream, ret);
+	*ret = builder->queue_found.at - 1;
+	return 0;
 }
 
-int ts_emulate_builder_add_call(struct ts_emulate_builder *builder,
-				const struct ts_emulate_call *call,
-				const struct ts_emulate_recorded_call *recorded)
+static inline int get_thread(struct ts_emulate_builder *builder, uint32_t session, uint32_t thread,
+			     uint32_t *ret)
+{
+	if (!is_last(&builder->thread_found, session, thread))
+		return ts_emulate_builder_thread(builder, session, thread, ret);
+	*ret = builder->thread_found.at - 1;
+	return 0;
+}
+
+static inline int get_engine(struct ts_emulate_builder *builder, uint32_t session, uint32_t device,
+			     uint32_t kind, uint32_t *ret)
+{
+	if (!is_last(&builder->engine_found, session, (uint64_t)device << 8 | kind))
+		return ts_emulate_builder_engine(builder, session, device, kind, ret);
+	*ret = builder->engine_found.at - 1;
+	return 0;
+}
+
+static bool is_full(const struct ts_emulate_builder *builder)
+{
+	return builder->program->n_calls + builder->n_items >= TS_EMULATE_MAX_ITEMS;
+}
+
+static inline int append_call(struct ts_emulate_builder *builder,
+			      const struct ts_emulate_call *call,
+			      const struct ts_emulate_recorded_call *recorded)
 {
 	struct ts_emulate_program *program = builder->program;
 	size_t n = program->n_calls;
@@ -300,6 +360,13 @@ int ts_emulate_builder_add_call(struct ts_emulate_builder *builder,
 	program->recorded_calls[n] = *recorded;
 	program->n_calls++;
 	return 0;
+}
+
+int ts_emulate_builder_add_call(struct ts_emulate_builder *builder,
+				const struct ts_emulate_call *call,
+				const struct ts_emulate_recorded_call *recorded)
+{
+	return append_call(builder, call, recorded);
 }
 
 static bool is_asked(const struct ts_emulate_options *options, uint64_t op_id, uint64_t time_ns)
@@ -328,6 +395,37 @@ static bool is_free(uint32_t domain, uint32_t cbid)
 						cbid == TS_CUPTI_DRIVER_CBID_cuMemHostUnregister);
 }
 
+/* Takes the next place for an item of the call. */
+static int take_place(struct ts_emulate_builder *builder, uint32_t call, uint32_t *ret_place)
+{
+	struct ts_emulate_program *program = builder->program;
+	size_t n = builder->n_places;
+	int r = ts_largearray_grow(&program->items, n, &builder->n_items_allocated,
+				   sizeof(*program->items));
+
+	if (!r)
+		r = ts_largearray_grow(&program->recorded_items, n,
+				       &builder->n_recorded_items_allocated,
+				       sizeof(*program->recorded_items));
+	if (r)
+		return r;
+	builder->is_scattered |= call < builder->last_placed;
+	builder->last_placed = call;
+	/* A place without an item has no kind. */
+	program->items[n].kind = 0;
+	*ret_place = (uint32_t)builder->n_places++;
+	return 0;
+}
+
+/*
+ * False if many calls have no item yet, because then many will never get one, and their places
+ * waste memory.
+ */
+static bool may_reserve(const struct ts_emulate_builder *builder)
+{
+	return builder->n_places - builder->n_items < MAX_RESERVED;
+}
+
 static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		     const struct ts_row_api *row)
 {
@@ -347,6 +445,7 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		.name = (uint32_t)row->domain << 16 | row->cbid,
 		.flags = row->flags & TS_API_EXPECTS_DEVICE ? TS_EMULATE_CALL_AWAITED : 0,
 	};
+	uint32_t place = NONE;
 	int r = ts_emulate_ids_set(&builder->call_by_op, session, row->op_id, at);
 
 	if (!r && row->nested_op_id && row->nested_op_id != row->op_id)
@@ -357,52 +456,68 @@ static int feed_call(struct ts_emulate_builder *builder, uint32_t session,
 		recorded.end_ns = recorded.start_ns;
 		program->doubts.n_backwards++;
 	}
-	r = ts_emulate_builder_thread(builder, session, row->thread, &call.thread);
+	r = get_thread(builder, session, row->thread, &call.thread);
 	if (!r && is_free(row->domain, row->cbid)) {
 		call.wait = TS_EMULATE_WAIT_CONTEXT;
 		call.flags |= TS_EMULATE_CALL_GUESSED;
 		r = get_context(builder, session, row->context, &call.wait_of);
 	}
-	return r ? r : ts_emulate_builder_add_call(builder, &call, &recorded);
+	if (!r && call.flags & TS_EMULATE_CALL_AWAITED && may_reserve(builder))
+		r = take_place(builder, at, &place);
+	if (r)
+		return r;
+	/* A reserved place + 1; 0: none. */
+	call.first_item = place != NONE ? place + 1 : 0;
+	return append_call(builder, &call, &recorded);
 }
 
-static void take_times(struct ts_emulate_builder *builder, struct ts_emulate_row_item *item)
+/* Lists the operation in `by_start`, in the order of the rows. */
+static int list_op(struct ts_emulate_builder *builder, const struct ts_emulate_row_item *item,
+		   uint32_t place)
 {
-	uint64_t start_ns = item->recorded.start_ns;
+	struct ts_emulate_program *program = builder->program;
+	uint64_t start_ns = item->recorded.start_ns, end_ns = item->recorded.end_ns;
+	bool is_tied = start_ns == builder->last_op_ns, is_empty = start_ns == end_ns;
+	int r = ts_largearray_grow(&program->by_start, program->n_ops,
+				   &builder->n_by_start_allocated, sizeof(*program->by_start));
 
+	if (r)
+		return r;
 	builder->base_ns = ts_emulate_less(builder->base_ns, start_ns);
-	builder->end_ns = ts_emulate_more(builder->end_ns, item->recorded.end_ns);
+	builder->end_ns = ts_emulate_more(builder->end_ns, end_ns);
 	builder->has_late_ops |= start_ns < builder->last_op_ns;
-	if (start_ns == builder->last_op_ns)
-		item->its.flags |= TS_EMULATE_ITEM_TIED;
+	builder->has_empty_ties |= is_tied && (is_empty || builder->is_empty_run);
+	builder->is_empty_run = is_empty || (is_tied && builder->is_empty_run);
 	builder->last_op_ns = start_ns;
+	program->by_start[program->n_ops++] =
+		place | (is_tied ? TS_EMULATE_START_TIED : 0) |
+		(item->its.type != TS_ROW_KERNEL ? TS_EMULATE_START_COPY : 0);
+	return ts_emulate_crowd_join(&builder->crowds[item->its.engine], start_ns, end_ns,
+				     item->its.demand);
 }
 
 /*
  * Appends an item to its call's list. While the program is made, `first_item` holds the first of
  * the list and `join` the last.
  */
-int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
-				struct ts_emulate_row_item *item)
+static inline int append_item(struct ts_emulate_builder *builder,
+			      const struct ts_emulate_row_item *item)
 {
 	struct ts_emulate_program *program = builder->program;
-	uint32_t at = (uint32_t)builder->n_rows;
-	struct ts_emulate_call *call;
-	int r = is_full(builder)
-			? TS_E_EMULATED
-			: ts_largearray_grow(&program->items, at, &builder->n_items_allocated,
-					     sizeof(*program->items));
+	struct ts_emulate_call *call = &program->calls[item->its.call];
+	uint32_t at;
+	int r = is_full(builder) ? TS_E_EMULATED : 0;
 
-	if (!r)
-		r = ts_largearray_grow(&program->recorded_items, at,
-				       &builder->n_recorded_items_allocated,
-				       sizeof(*program->recorded_items));
+	if (!call->n_items && call->first_item)
+		at = call->first_item - 1;
+	else
+		r = r ? r : take_place(builder, item->its.call, &at);
+	if (!r && item->its.kind == TS_EMULATE_OP)
+		r = list_op(builder, item, at);
 	if (r)
 		return r;
-	if (item->its.kind == TS_EMULATE_OP)
-		take_times(builder, item);
+	builder->n_items++;
 	builder->n_opens += item->its.kind == TS_EMULATE_OPEN;
-	call = &program->calls[item->its.call];
 	if (call->n_items++)
 		program->items[call->join].other = at;
 	else
@@ -410,8 +525,13 @@ int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
 	call->join = at;
 	program->items[at] = item->its;
 	program->recorded_items[at] = item->recorded;
-	builder->n_rows++;
 	return 0;
+}
+
+int ts_emulate_builder_add_item(struct ts_emulate_builder *builder,
+				const struct ts_emulate_row_item *item)
+{
+	return append_item(builder, item);
 }
 
 static uint64_t warps_of(const struct ts_row_device *device, const struct ts_row_kernel *row)
@@ -542,12 +662,10 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 		read.recorded.end_ns = start_ns;
 		builder->program->doubts.n_backwards++;
 	}
-	r = ts_emulate_builder_queue(builder, row->session, place.context, place.stream,
-				     &item->stream);
+	r = get_queue(builder, row->session, place.context, place.stream, &item->stream);
 	if (!r)
-		r = ts_emulate_builder_engine(builder, row->session, place.device,
-					      ts_emulate_engine_of(row->type, item->copy_kind),
-					      &item->engine);
+		r = get_engine(builder, row->session, place.device,
+			       ts_emulate_engine_of(row->type, item->copy_kind), &item->engine);
 	if (r)
 		return r;
 	builder->program->queues[item->stream].device = place.device;
@@ -562,8 +680,7 @@ static int feed_op(struct ts_emulate_builder *builder, const struct ts_sbt_row *
 			r = add_pseudo(builder, row->session, item->stream, start_ns, &item->call);
 	}
 	builder->last_calls[item->stream] = item->call;
-	builder->program->n_ops++;
-	return r ? r : ts_emulate_builder_add_item(builder, &read);
+	return r ? r : append_item(builder, &read);
 }
 
 /*
@@ -582,7 +699,7 @@ static int feed_point(struct ts_emulate_builder *builder, uint32_t session, uint
 	if (call == NONE || call == LEFT_OUT || stream == TS_NO_DEVICE ||
 	    (builder->options.has_stream && stream != builder->options.stream))
 		return 0;
-	r = ts_emulate_builder_queue(builder, session, context, stream, &point.its.stream);
+	r = get_queue(builder, session, context, stream, &point.its.stream);
 	return r ? r : ts_emulate_builder_add_item(builder, &point);
 }
 
@@ -646,7 +763,7 @@ static void reserve(struct ts_emulate_builder *builder)
 {
 	const struct ts_emulate_options *options = &builder->options;
 	struct ts_emulate_program *program = builder->program;
-	uint64_t n_calls = 0, n_items = 0;
+	uint64_t n_calls = 0, n_items = 0, n_ops = 0;
 
 	if (options->has_ops || options->has_stream || options->from_ns || options->to_ns)
 		return;
@@ -659,26 +776,35 @@ static void reserve(struct ts_emulate_builder *builder)
 			n_calls += block->n_rows;
 		else if (block->type < 64 && TS_ROW_BIT(block->type) & ITEM_ROWS)
 			n_items += block->n_rows;
+		if (block->type < 64 && TS_ROW_BIT(block->type) & OP_ROWS)
+			n_ops += block->n_rows;
 		/* A graph launch is one row and becomes two items. */
 		if (block->type == TS_ROW_GRAPH_LAUNCH)
 			n_items += block->n_rows;
 	}
 	n_calls = ts_emulate_less(n_calls, TS_EMULATE_MAX_ITEMS);
 	n_items = ts_emulate_less(n_items, TS_EMULATE_MAX_ITEMS - n_calls);
+	n_ops = ts_emulate_less(n_ops, n_items);
 	if (n_calls) {
 		(void)ts_largearray_resize(&program->calls, n_calls, &builder->n_calls_allocated,
 					   sizeof(*program->calls));
 		(void)ts_largearray_resize(&program->recorded_calls, n_calls,
 					   &builder->n_recorded_calls_allocated,
 					   sizeof(*program->recorded_calls));
+		ts_emulate_ids_reserve(&builder->call_by_op, n_calls);
 	}
 	if (n_items) {
+		n_items += MAX_RESERVED;
 		(void)ts_largearray_resize(&program->items, n_items, &builder->n_items_allocated,
 					   sizeof(*program->items));
 		(void)ts_largearray_resize(&program->recorded_items, n_items,
 					   &builder->n_recorded_items_allocated,
 					   sizeof(*program->recorded_items));
 	}
+	if (n_ops)
+		(void)ts_largearray_resize(&program->by_start, n_ops,
+					   &builder->n_by_start_allocated,
+					   sizeof(*program->by_start));
 }
 
 static int read_rows(struct ts_emulate_builder *builder)

@@ -5,6 +5,7 @@
  */
 #include "replay/emulate/simulate.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,21 +35,39 @@ int ts_emulate_run_init_sums(struct ts_emulate_run *run, const struct ts_emulate
 	return 0;
 }
 
+/* Takes the spare memory, which an earlier run of the same program used, or new memory. */
+static void *take_zeroed(void **spare, size_t n, size_t bytes)
+{
+	return *spare ? memset(ts_take_ptr(*spare), 0, n * bytes)
+		      : ts_largearray_alloc_zeroed(n, bytes);
+}
+
 int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program)
 {
 	int r = ts_emulate_run_init_sums(run, program);
 
 	if (r)
 		return r;
-	run->items = ts_largearray_alloc_zeroed(program->n_items + 1, sizeof(*run->items));
-	run->calls = ts_largearray_alloc_zeroed(program->n_calls + 1, sizeof(*run->calls));
+	run->items = take_zeroed(&program->spare->items, program->n_items + 1, sizeof(*run->items));
+	run->calls = take_zeroed(&program->spare->calls, program->n_calls + 1, sizeof(*run->calls));
 	return run->items && run->calls ? 0 : -ENOMEM;
+}
+
+/* Gives memory back to the program, unless another run gave it some. */
+static void give_back(void **spare, void *memory)
+{
+	if (!*spare)
+		*spare = memory;
+	else
+		free(memory);
 }
 
 void ts_emulate_run_deinit(struct ts_emulate_run *run)
 {
-	free(run->items);
-	free(run->calls);
+	if (run->program) {
+		give_back(&run->program->spare->items, run->items);
+		give_back(&run->program->spare->calls, run->calls);
+	}
 	free(run->queues);
 	free(run->engines);
 }
@@ -113,55 +132,65 @@ int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result
 
 /* ---- the path -------------------------------------------------------------------------------- */
 
+/* Without a result, the compiler drops all that only a result needs. */
+#define INLINE inline __attribute__((always_inline))
+
 struct walk {
 	const struct ts_emulate_run *run;
-	struct ts_emulate_result *result; /* without a path: the steps are only counted */
+	struct ts_emulate_result *result; /* NULL: the steps are only counted */
 	size_t n_steps;
 	uint64_t time_ns;    /* the path from this time to the end is complete */
 	uint32_t item, call; /* current position: one of them, or none */
 	bool at_start;	     /* true: at the call's start; false: at its end */
 };
 
-/* Puts the step before the later ones, at the end of the array's free part. */
-static void step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
-		 uint64_t from_ns)
+/*
+ * Puts a step from `from_ns` to `time_ns` before the later ones, at the end of the array's free
+ * part.
+ */
+static void put_step(const struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
+		     uint64_t from_ns)
 {
 	const struct ts_emulate_program *program = walk->run->program;
 	struct ts_emulate_result *result = walk->result;
-	struct ts_emulate_step step = {.from_ns = from_ns,
-				       .to_ns = walk->time_ns,
-				       .part = part,
-				       .type = TS_ROW_API,
-				       .stream = TS_NO_DEVICE};
+	struct ts_emulate_step *step = &result->path[result->n_path - walk->n_steps];
 
-	if (from_ns >= walk->time_ns)
-		return;
-	walk->time_ns = from_ns;
-	walk->n_steps++;
-	if (!result->path)
-		return;
+	*step = (struct ts_emulate_step){.from_ns = from_ns,
+					 .to_ns = walk->time_ns,
+					 .part = part,
+					 .type = TS_ROW_API,
+					 .stream = TS_NO_DEVICE};
 	if (item != NONE) {
 		const struct ts_emulate_item *its = &program->items[item];
 
 		call = its->call;
-		step.op_id = program->recorded_items[item].op_id;
-		step.type = its->type;
-		step.name = its->name;
-		step.stream = program->queues[its->stream].stream;
+		step->op_id = program->recorded_items[item].op_id;
+		step->type = its->type;
+		step->name = its->name;
+		step->stream = program->queues[its->stream].stream;
 	} else if (call != NONE) {
-		step.op_id = program->recorded_calls[call].op_id;
-		step.name = program->calls[call].name;
+		step->op_id = program->recorded_calls[call].op_id;
+		step->name = program->calls[call].name;
 	}
 	if (call != NONE) {
-		const struct ts_emulate_thread *thread =
-			&program->threads[program->calls[call].thread];
+		const struct ts_emulate_call *its = &program->calls[call];
 
-		step.session = thread->session;
-		if (!(program->calls[call].flags & TS_EMULATE_CALL_PSEUDO))
-			step.thread = thread->thread;
+		step->session = program->threads[its->thread].session;
+		if (!(its->flags & TS_EMULATE_CALL_PSEUDO))
+			step->thread = program->threads[its->thread].thread;
 	}
-	result->path[result->n_path - walk->n_steps] = step;
-	result->parts_ns[part] += step.to_ns - from_ns;
+	result->parts_ns[part] += walk->time_ns - from_ns;
+}
+
+static INLINE void step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
+			uint64_t from_ns)
+{
+	if (from_ns >= walk->time_ns)
+		return;
+	walk->n_steps++;
+	if (walk->result)
+		put_step(walk, item, call, part, from_ns);
+	walk->time_ns = from_ns;
 }
 
 static void go_to_call(struct walk *walk, uint32_t call, bool at_start)
@@ -177,16 +206,20 @@ static void go_to_item(struct walk *walk, uint32_t item)
 	walk->call = NONE;
 }
 
-/* Goes from an item's end to the item, call or engine that delayed it. */
-static void leave_item(struct walk *walk)
+/*
+ * Goes from an item's end to the item, call or engine that delayed it. A point takes no time, so
+ * its step is not counted: counting does not read the item.
+ */
+static INLINE void leave_item(struct walk *walk)
 {
 	const struct ts_emulate_item *item = &walk->run->program->items[walk->item];
 	const struct ts_emulate_run_item *its = &walk->run->items[walk->item];
 	uint32_t at = walk->item;
-	bool is_op = item->kind == TS_EMULATE_OP;
+	bool is_op = !walk->result || item->kind == TS_EMULATE_OP;
 
 	if (is_op)
-		step(walk, at, NONE, item->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE,
+		step(walk, at, NONE,
+		     walk->result && item->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE,
 		     its->start_ns);
 	if (its->by_kind == TS_EMULATE_BY_CALL || its->by == NONE) {
 		go_to_call(walk, item->call, true);
@@ -199,7 +232,7 @@ static void leave_item(struct walk *walk)
 }
 
 /* Goes from a call's end to its start, or to the item that it waited for. */
-static void leave_call(struct walk *walk)
+static INLINE void leave_call(struct walk *walk)
 {
 	const struct ts_emulate_run_call *its = &walk->run->calls[walk->call];
 	uint32_t at = walk->call;
@@ -217,7 +250,7 @@ static void leave_call(struct walk *walk)
  * Goes from a call's start to the end of the call that delayed it: the previous call of its thread,
  * or a call of another thread.
  */
-static void leave_start(struct walk *walk)
+static INLINE void leave_start(struct walk *walk)
 {
 	const struct ts_emulate_call *call = &walk->run->program->calls[walk->call];
 	uint32_t at = walk->call;
@@ -234,7 +267,7 @@ static void leave_start(struct walk *walk)
 }
 
 /* Returns the number of steps. */
-static size_t walk_path(const struct ts_emulate_run *run, struct ts_emulate_result *result)
+static INLINE size_t walk_path(const struct ts_emulate_run *run, struct ts_emulate_result *result)
 {
 	const struct ts_emulate_program *program = run->program;
 	struct walk walk = {.run = run,
@@ -259,7 +292,9 @@ static size_t walk_path(const struct ts_emulate_run *run, struct ts_emulate_resu
 /* Counting the steps first costs less than an array that grows. */
 int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_result *result)
 {
-	result->n_path = walk_path(run, result);
+	/* Items of earlier windows are no points, but have no step: see leave_item(). */
+	assert(!run->program->n_items || run->program->items[0].kind != TS_EMULATE_SEED);
+	result->n_path = walk_path(run, NULL);
 	if (!result->n_path)
 		return 0;
 	result->path = ts_largearray_alloc(result->n_path, sizeof(*result->path));

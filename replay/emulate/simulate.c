@@ -76,6 +76,8 @@ struct simulation {
 	struct ts_emulate_run *run;
 	struct event *heap;
 	size_t n_heap, n_heap_allocated;
+	/* The first event is happening. Mostly it causes another one, which takes its place. */
+	bool is_first_over;
 	struct edge *edges;
 	uint32_t n_edges, free_edge;
 	size_t n_edges_allocated;
@@ -105,6 +107,11 @@ static void push(struct simulation *s, uint64_t time_ns, enum event_kind kind, u
 {
 	struct event event = {ts_emulate_less(time_ns, TS_EMULATE_MAX_NS) << 2 | kind, of, 0};
 
+	if (s->is_first_over) {
+		s->is_first_over = false;
+		events_fill(s->heap, s->n_heap, 0, event);
+		return;
+	}
 	if (ts_unlikely(s->n_heap == s->n_heap_allocated)) {
 		int r = ts_largearray_grow(&s->heap, s->n_heap, &s->n_heap_allocated,
 					   sizeof(*s->heap));
@@ -193,7 +200,7 @@ static void start(struct simulation *s, uint32_t at)
 	struct ts_emulate_run_item *its = &s->run->items[at];
 
 	its->start_ns = s->now_ns;
-	its->end_ns = ts_emulate_add(s->now_ns, item->duration_ns);
+	its->end_ns = ts_emulate_add(s->now_ns, ts_emulate_duration_ns(s->program, at));
 	if (item->kind == TS_EMULATE_SEED)
 		s->engines[item->engine].used += item->demand;
 	else
@@ -209,12 +216,32 @@ static bool has_capacity(const struct simulation *s, const struct ts_emulate_ite
 	return !capacity || !engine->used || engine->used + item->demand <= capacity;
 }
 
-/* Queues the item behind those of equal or higher priority. */
-static void wait_for_engine(struct simulation *s, struct engine *engine, uint32_t at)
+/*
+ * Returns the priority of a kernel: that of its stream, or for a graph's node that of the launch's
+ * stream. The OPEN of a launch is its call's first item. Returns 0 for other items.
+ */
+static int32_t priority_of(const struct simulation *s, const struct ts_emulate_item *item)
 {
-	int32_t priority = s->run->items[at].priority;
+	const struct ts_emulate_program *program = s->program;
+	const struct ts_emulate_item *open;
+	uint32_t stream = item->stream;
+
+	if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_KERNEL)
+		return 0;
+	if (item->flags & TS_EMULATE_ITEM_NODE) {
+		open = &program->items[program->calls[item->call].first_item];
+		stream = open->kind == TS_EMULATE_OPEN ? open->stream : stream;
+	}
+	return program->queues[stream].priority;
+}
+
+/* Queues the item behind those of equal or higher priority. */
+static void wait_for_engine(struct simulation *s, struct engine *engine, uint32_t at,
+			    int32_t priority)
+{
 	uint32_t next = engine->head, before = NONE;
 
+	s->run->items[at].priority = priority;
 	if (next != NONE &&
 	    !ts_stream_is_more_urgent(priority, s->run->items[engine->tail].priority)) {
 		before = engine->tail;
@@ -236,16 +263,19 @@ static void ask_engine(struct simulation *s, uint32_t at)
 {
 	const struct ts_emulate_item *item = &s->program->items[at];
 	struct engine *engine = &s->engines[item->engine];
+	bool has_room = has_capacity(s, item);
+	int32_t priority = 0;
 
-	if ((engine->head == NONE ||
-	     ts_stream_is_more_urgent(s->run->items[at].priority,
-				      s->run->items[engine->head].priority)) &&
-	    has_capacity(s, item)) {
+	if (engine->head != NONE || !has_room)
+		priority = priority_of(s, item);
+	if (has_room &&
+	    (engine->head == NONE ||
+	     ts_stream_is_more_urgent(priority, s->run->items[engine->head].priority))) {
 		engine->used += item->demand;
 		start(s, at);
 		return;
 	}
-	wait_for_engine(s, engine, at);
+	wait_for_engine(s, engine, at, priority);
 }
 
 static void leave_engine(struct simulation *s, uint32_t over)
@@ -417,29 +447,12 @@ static void return_call(struct simulation *s, uint32_t at)
 	if (call->next == NONE)
 		return;
 	s->run->calls[call->next].before = at;
-	thread->own_ns = ts_emulate_add(its->end_ns, s->program->calls[call->next].gap_ns);
+	thread->own_ns = ts_emulate_add(its->end_ns, ts_emulate_gap_ns(s->program, call->next));
 	set_off(s, call->thread, call->next);
-}
-
-/*
- * Returns the priority of a kernel: that of its stream, or for a graph's node that of the launch's
- * stream.
- */
-static int32_t priority_of(const struct simulation *s, uint32_t at, uint32_t open)
-{
-	const struct ts_emulate_item *item = &s->program->items[at];
-	uint32_t stream = item->stream;
-
-	if (item->kind != TS_EMULATE_OP || item->type != TS_ROW_KERNEL)
-		return 0;
-	if (item->flags & TS_EMULATE_ITEM_NODE && open != NONE)
-		stream = s->program->items[open].stream;
-	return s->program->queues[stream].priority;
 }
 
 static void make_call(struct simulation *s, uint32_t thread_at)
 {
-	uint32_t open = NONE;
 	struct thread *thread = &s->threads[thread_at];
 	uint32_t at = thread->next_call;
 	const struct ts_emulate_call *call = &s->program->calls[at];
@@ -451,10 +464,7 @@ static void make_call(struct simulation *s, uint32_t thread_at)
 
 		s->waiting = i;
 		s->n_waiting = 0;
-		if (item->kind == TS_EMULATE_OPEN)
-			open = i;
 		s->run->items[i].by = NONE;
-		s->run->items[i].priority = priority_of(s, i, open);
 		ts_emulate_visit(s->program, s->tails, i, wait_for, s);
 		s->run->items[i].n_pending = s->n_waiting;
 		s->run->items[i].is_issued = true;
@@ -585,8 +595,8 @@ static int prepare(struct simulation *s)
 		if (first == NONE)
 			continue;
 		s->run->calls[first].before = NONE;
-		s->threads[i].own_ns =
-			ts_emulate_add(program->threads[i].start_ns, program->calls[first].gap_ns);
+		s->threads[i].own_ns = ts_emulate_add(program->threads[i].start_ns,
+						      ts_emulate_gap_ns(program, first));
 		set_off(s, i, first);
 	}
 	return s->r;
@@ -602,9 +612,13 @@ int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emul
 		return r;
 	do {
 		while (s.n_heap && !s.r) {
-			struct event event = events_pop(s.heap, &s.n_heap);
+			struct event event = s.heap[0];
 
+			s.is_first_over = true;
 			happen(&s, &event);
+			if (s.is_first_over)
+				(void)events_pop(s.heap, &s.n_heap);
+			s.is_first_over = false;
 			if (++n % TS_EMULATE_STEP == 0 && program->step && !s.r)
 				s.r = program->step(program->step_data, s.now_ns, program->end_ns);
 		}

@@ -19,7 +19,10 @@ struct ts_emulate_run_item {
 		uint64_t over_ns;  /* until it is let go: latest end so far of its predecessors */
 		uint64_t start_ns; /* since it started */
 	};
-	uint64_t end_ns;
+	union {
+		uint64_t end_ns;  /* since it started */
+		int32_t priority; /* while it waits for its engine; 0 if it is no kernel */
+	};
 	union {
 		uint32_t n_pending;  /* until it is let go: predecessors that have not ended */
 		uint32_t next_ready; /* then: the next item in its engine's queue */
@@ -30,8 +33,9 @@ struct ts_emulate_run_item {
 	uint32_t by;
 	uint8_t by_kind; /* enum ts_emulate_by */
 	bool is_issued, is_let_go, is_over;
-	int32_t priority; /* of kernels; others: 0 */
 };
+
+_Static_assert(sizeof(struct ts_emulate_run_item) == 32, "a line of the cache has two");
 
 struct ts_emulate_run_call {
 	uint64_t start_ns, end_ns;
@@ -67,6 +71,7 @@ struct ts_emulate_run {
 /* _init_sums() prepares only the sums, without times of items and calls. Return 0 or -ENOMEM. */
 int ts_emulate_run_init(struct ts_emulate_run *run, const struct ts_emulate_program *program);
 int ts_emulate_run_init_sums(struct ts_emulate_run *run, const struct ts_emulate_program *program);
+/* Keeps memory for the program's next run, so the program must still exist. */
 void ts_emulate_run_deinit(struct ts_emulate_run *run);
 /* Runs the program and fills in `run`. Returns 0, -ENOMEM or a value of `step`. */
 int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emulate_run *run);

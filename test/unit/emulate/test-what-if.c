@@ -237,6 +237,10 @@ TS_TEST(faster_and_slower)
 	check_edit(265, "launch-latency=0ns", 225);
 	check_edit(265, "launch-latency=30ns", 285);
 	check_edit(265, "host=5x", 261);
+	/* The second of two edits finds the durations of the first. */
+	check_edit(265, "host=5x;host=0.2x", 265);
+	check_edit(265, "kernel first=2x;kernel first=2x", 190);
+	check_edit(265, "kernel first=2x;kernel first=0.5x", 265);
 	check_edit(265, "copy htod=2x", 0);
 	/* The kernels end later than the calls return, so shorter calls change nothing. */
 	check_edit(265, "call cudaLaunchKernel=2x", 265);
@@ -256,6 +260,7 @@ TS_TEST(one_graph)
 	/* Two kernels in the graph; the third is called at 20. */
 	check_edit(72, "graph=2", 52);
 	check_edit(72, "graph=1", 0);
+	check_edit(72, "host=0.5x;graph", 36);
 }
 
 /*
@@ -319,6 +324,8 @@ TS_TEST(pinned_copies)
 	check_edit(190, "pinned", 115);
 	/* 5..15, then 30..80. */
 	check_edit(190, "pinned=100GB/s", 90);
+	/* The pinned copy takes 25, so the first one does, too: 5..30, then 30..55. */
+	check_edit(190, "copy htod=2x;pinned", 65);
 	n_rows = 0;
 	call(1, LAUNCH, 0, 110);
 	copy(1, 1, PAGEABLE, 5, 105);
@@ -336,6 +343,8 @@ TS_TEST(other_engines)
 	check_edit(230, "h2d-engines=2", 140);
 	check_edit(230, "h2d-engines=1", 230);
 	check_edit(230, "copy htod=2x", 130);
+	check_edit(230, "h2d-engines=2;copy htod=2x", 90);
+	check_edit(230, "copy htod=2x;h2d-engines=2", 90);
 	check_edit(230, "d2h-engines=2", 0);
 	check_edit(230, "multiprocessors=2", 0);
 }
