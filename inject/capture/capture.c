@@ -13,6 +13,10 @@
  * Only this level queries the driver from callbacks, and only from API callbacks: sizes of
  * arguments, capture status of a stream. During a query the thread is TS_BUSY_ASKING: the query is
  * neither captured nor recorded.
+ *
+ * The usual launch takes a short way: enter_usual(), leave_usual(). It writes its operation into
+ * the lane itself. All other calls, and a launch that would have to wait, take the long way:
+ * ts_capture_enter(), ts_capture_leave().
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
@@ -37,16 +41,29 @@
 #define PREPARED   2u
 #define PREPARE_NS UINT64_C(2000000000)
 
+/*
+ * A clock read takes a tenth of a usual launch's capture. So only one usual launch in TIMED is
+ * timed, and counts for all of them, unless it took LONG_NS: then the thread was interrupted.
+ */
+#define TIMED	16u
+#define LONG_NS 20000u
+
 /* The outermost driver call of the thread. */
 struct inside {
 	uint32_t depth;
 	uint32_t correlation;
 	bool has_order;
 	bool unordered;
-	bool copies; /* counted in window.n_copying */
+	bool copies;	 /* counted in window.n_copying */
+	bool is_usual;	 /* enter_usual() began it */
+	uint32_t weight; /* of a usual launch: how often its time counts; 0: it is not timed */
 	uint64_t enter;
+	uint64_t spent; /* ticks that the entry of a usual launch took, not yet counted */
 };
 static __thread struct inside inside __attribute__((tls_model("initial-exec")));
+
+/* Usual launches that the thread has begun. */
+static __thread uint32_t n_usual __attribute__((tls_model("initial-exec")));
 
 static void find_driver(struct ts_capture *capture, const struct ts_capture_config *config)
 {
@@ -428,18 +445,20 @@ static void on_resource(struct ts_capture *capture, uint32_t cbid, const void *d
 		on_module(capture, data);
 }
 
+/* Counts time that the capture took, `weight` times if it is short. */
+static void count_ticks(struct ts_capture *capture, uint64_t ticks, uint32_t weight)
+{
+	const uint64_t ns_per_tick = __atomic_load_n(&capture->ns_per_tick, __ATOMIC_RELAXED);
+	const uint64_t ns = (uint64_t)((unsigned __int128)ticks * ns_per_tick >> 32);
+
+	__atomic_fetch_add(&capture->shim->control->captured_ns, ns < LONG_NS ? ns * weight : ns,
+			   __ATOMIC_RELAXED);
+}
+
 /* Counts the time that the capture took, and restores the thread's state. */
 static void end_capture(struct ts_capture *capture, uint64_t begin_ticks, int saved_errno)
 {
-	struct ts_shim *shim = capture->shim;
-	const uint64_t ticks = ts_producer_ticks(&shim->producer) - begin_ticks;
-
-	__atomic_fetch_add(&shim->control->captured_ns,
-			   (uint64_t)((unsigned __int128)ticks *
-					      __atomic_load_n(&capture->ns_per_tick,
-							      __ATOMIC_RELAXED) >>
-				      32),
-			   __ATOMIC_RELAXED);
+	count_ticks(capture, ts_producer_ticks(&capture->shim->producer) - begin_ticks, 1);
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
 }
@@ -458,12 +477,159 @@ static void capture_call_back(struct ts_capture *capture, uint32_t cbid,
 			      const struct ts_capture_facts *facts,
 			      const struct ts_cupti_callback_data *data, bool entering)
 {
-	const uint64_t begin_ticks = ts_producer_ticks(&capture->shim->producer);
+	/* The long way may end a call that enter_usual() began. */
+	const uint64_t begin_ticks = ts_producer_ticks(&capture->shim->producer) - inside.spent;
 	const int saved_errno = errno;
 
+	inside.spent = 0;
 	ts_tls.busy = TS_BUSY_ASKING;
 	on_call(capture, cbid, facts, data, entering);
 	end_capture(capture, begin_ticks, saved_errno);
+}
+
+static bool is_kernel_launch(uint32_t cbid)
+{
+	return cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernel ||
+	       cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernel_ptsz;
+}
+
+/* True if the long way must capture host memory that the launch gets, before it begins. */
+static bool gets_host_memory(struct ts_capture *capture, const void *params)
+{
+	bool gets = true;
+
+	if (!__atomic_load_n(&capture->memory.has_host, __ATOMIC_RELAXED))
+		return false;
+	if (pthread_mutex_trylock(&capture->lane.lock))
+		return true;
+	capture->driver = &capture->drivers[TS_CAPTURE_CUDA];
+	if (ts_lane_goes_on(&capture->lane))
+		gets = ts_capture_launch_gets_host(capture, params);
+	pthread_mutex_unlock(&capture->lane.lock);
+	return gets;
+}
+
+/* The first launches count once each: some of them take long, and there may be no others. */
+static uint32_t next_weight(void)
+{
+	const uint32_t n = n_usual++;
+
+	return n < TIMED ? 1 : n % TIMED ? 0 : TIMED;
+}
+
+/*
+ * Returns the time of the call's begin: that of the API row if the call is the outermost one. Saves
+ * a clock read.
+ */
+static uint64_t begin_of(const struct ts_producer *producer, const struct ts_call *call)
+{
+	return call->depth == 1 && call->domain == TS_CUPTI_CB_DOMAIN_DRIVER_API && call->enter
+		       ? call->enter
+		       : ts_producer_ticks(producer);
+}
+
+/*
+ * The usual launch begins: a kernel's, in a capture of the whole process. It gets no host memory of
+ * the driver's, and no other thread has a lock. Returns false for other calls.
+ */
+static bool enter_usual(struct ts_capture *capture, uint32_t cbid,
+			const struct ts_cupti_callback_data *data)
+{
+	const struct ts_producer *producer = &capture->shim->producer;
+	__typeof__(ts_tls) *tls = &ts_tls;
+	uint64_t enter;
+	int saved_errno;
+	bool is_usual;
+
+	if (!is_kernel_launch(cbid) || inside.depth || inside.has_order || inside.copies ||
+	    !tls->call.depth || tls->call.left_out || !data->function_params ||
+	    capture->window.is_tracked)
+		return false;
+	enter = begin_of(producer, &tls->call);
+	saved_errno = errno;
+	tls->busy = TS_BUSY_ASKING;
+	inside.has_order = !pthread_mutex_trylock(&capture->order);
+	is_usual = inside.has_order && !gets_host_memory(capture, data->function_params);
+	if (is_usual) {
+		inside.depth = 1;
+		inside.correlation = data->correlation_id;
+		inside.unordered = false;
+		inside.is_usual = true;
+		inside.weight = next_weight();
+		inside.enter = enter;
+		if (inside.weight)
+			inside.spent = ts_producer_ticks(producer) - enter;
+	} else {
+		give_order(capture);
+	}
+	tls->busy = TS_BUSY_NOT;
+	errno = saved_errno;
+	return is_usual;
+}
+
+/*
+ * Puts the operation of a usual launch that returned. Returns false if the long way must do it. The
+ * caller holds the lane's lock.
+ */
+static bool put_usual(struct ts_capture *capture, uint32_t cbid,
+		      const struct ts_cupti_callback_data *data)
+{
+	const struct ts_shim *shim = capture->shim;
+	const __typeof__(ts_tls) *tls = &ts_tls;
+	struct ts_record_operation *out;
+
+	if (!ts_lane_goes_on(&capture->lane))
+		return false;
+	capture->driver = &capture->drivers[TS_CAPTURE_CUDA];
+	out = ts_capture_launch_place(capture, data->function_params,
+				      cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernel_ptsz);
+	if (!out)
+		return false;
+	out->record.time = inside.enter;
+	out->op_id = tls->call.op_id;
+	out->context = ts_renumbered_context(data->context_uid, shim->first_cuda_device);
+	out->thread = tls->thread->id;
+	ts_lane_commit(&capture->lane);
+	__atomic_store_n(&shim->control->captured_bytes, capture->lane.n_bytes, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* The usual launch returned. Returns false if the long way must capture it. */
+static bool leave_usual(struct ts_capture *capture, uint32_t cbid,
+			const struct ts_cupti_callback_data *data)
+{
+	const struct ts_shim *shim = capture->shim;
+	const int32_t *result = data->function_return_value;
+	__typeof__(ts_tls) *tls = &ts_tls;
+	uint64_t begin_ticks = 0;
+	int saved_errno;
+	bool is_put;
+
+	if (!inside.is_usual || inside.depth != 1 || inside.correlation != data->correlation_id ||
+	    (result && *result) || !is_kernel_launch(cbid) || !tls->call.depth || !tls->thread ||
+	    tls->epoch != shim->producer.epoch ||
+	    __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED))
+		return false;
+	if (inside.weight)
+		begin_ticks = ts_producer_ticks(&shim->producer) - inside.spent;
+	inside.spent = 0;
+	saved_errno = errno;
+	tls->busy = TS_BUSY_ASKING;
+	is_put = !pthread_mutex_trylock(&capture->lane.lock);
+	if (is_put) {
+		is_put = put_usual(capture, cbid, data);
+		pthread_mutex_unlock(&capture->lane.lock);
+	}
+	if (is_put) {
+		inside.depth = 0;
+		give_order(capture);
+		if (inside.weight)
+			count_ticks(capture, ts_producer_ticks(&shim->producer) - begin_ticks,
+				    inside.weight);
+	}
+	tls->busy = TS_BUSY_NOT;
+	errno = saved_errno;
+	return is_put;
 }
 
 /*
@@ -475,11 +641,11 @@ static void handle_call(struct ts_shim *shim, uint32_t cbid, const struct ts_cap
 {
 	const bool entering = data->callback_site == TS_CUPTI_API_ENTER;
 
-	if (!entering)
+	if (!entering && !leave_usual(&shim->capture, cbid, data))
 		capture_call_back(&shim->capture, cbid, facts, data, false);
 	if (facts->is_watched)
 		ts_callbacks_handle(shim, TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid, data);
-	if (entering)
+	if (entering && !enter_usual(&shim->capture, cbid, data))
 		capture_call_back(&shim->capture, cbid, facts, data, true);
 }
 
@@ -497,7 +663,8 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 	/* The shim's own queries are neither captured nor recorded. */
 	if (ts_tls.busy == TS_BUSY_ASKING)
 		return;
-	if (!captured || !data || ts_tls.busy || ts_window_calls_driver() ||
+	if (!captured || !data || ts_tls.busy ||
+	    (shim->capture.window.is_tracked && ts_window_calls_driver()) ||
 	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
 	    !ts_lane_goes_on(&shim->capture.lane)) {
 		if (facts.is_watched || ts_tls.busy == TS_BUSY_PROBING)

@@ -78,6 +78,16 @@ uint32_t ts_lane_content_rows(struct ts_lane *lane, const uint8_t *bytes, size_t
  */
 uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation);
 
+/*
+ * Places an operation in the lane, without a wait. Its fields are 0, but for the sequence number
+ * and the header, which lacks the time. The caller fills in the others and calls ts_lane_commit(),
+ * with no other function of the lane in between. Returns NULL if there is no room, the lane has
+ * ended, or the limit of operations is reached.
+ */
+struct ts_record_operation *ts_lane_place(struct ts_lane *lane);
+/* Puts the operation that ts_lane_place() returned. */
+void ts_lane_commit(struct ts_lane *lane);
+
 /* Puts an END operation with the reason as text, and ends the lane. */
 void ts_lane_end_saying(struct ts_lane *lane, enum ts_lane_end why, const char *text);
 /* Ends the lane without an END operation. Needs no lock. The first reason stays. */
