@@ -24,7 +24,6 @@
 #include "inject/cuda/renumber.h"
 
 #include <dlfcn.h>
-#include <time.h>
 
 #include "inject/calls/call-table.h"
 #include "inject/ring/futex.h"
@@ -33,8 +32,8 @@
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
-#define ORDER_WAIT_NS  100000000
-#define CONTEXT_WAIT_S 2
+#define ORDER_WAIT_NS	UINT64_C(100000000)
+#define CONTEXT_WAIT_NS UINT64_C(2000000000)
 
 /* Values of `prepared`, and the longest wait for another thread's preparation. */
 #define PREPARING  1u
@@ -93,7 +92,6 @@ static void prepare(struct ts_capture *capture, struct ts_shim *shim,
 	ts_debug(&shim->config, "capture: %s", strerror(-r));
 	if (r)
 		return;
-	pthread_mutex_init(&capture->order, NULL);
 	ts_capture_calibrate(capture, &shim->producer);
 	ts_window_start(capture, config);
 	ts_capture_set_state(shim->control, config);
@@ -156,28 +154,15 @@ static void give_order(struct ts_capture *capture)
 {
 	if (inside.has_order) {
 		inside.has_order = false;
-		__atomic_store_n(&capture->disorder, 0, __ATOMIC_RELAXED);
-		pthread_mutex_unlock(&capture->order);
+		if (ts_unlikely(__atomic_load_n(&capture->disorder, __ATOMIC_RELAXED)))
+			__atomic_store_n(&capture->disorder, 0, __ATOMIC_RELAXED);
+		ts_lock_release(&capture->order);
 	}
-}
-
-static bool lock_within(pthread_mutex_t *mutex, time_t seconds, long ns)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += seconds;
-	until.tv_nsec += ns;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	return !pthread_mutex_timedlock(mutex, &until);
 }
 
 static void take_order(struct ts_capture *capture)
 {
-	if (!pthread_mutex_trylock(&capture->order)) {
+	if (ts_lock_try(&capture->order)) {
 		inside.has_order = true;
 		return;
 	}
@@ -191,7 +176,7 @@ static void take_order(struct ts_capture *capture)
 	}
 	/* While a window opens or closes, the wait repeats. The window has bounds of its own. */
 	do
-		inside.has_order = lock_within(&capture->order, 0, ORDER_WAIT_NS);
+		inside.has_order = ts_lock_take_within(&capture->order, ORDER_WAIT_NS);
 	while (!inside.has_order && __atomic_load_n(&capture->window.opening, __ATOMIC_RELAXED));
 	inside.unordered = !inside.has_order;
 	if (inside.unordered)
@@ -227,13 +212,13 @@ static void capture_call(struct ts_capture *capture, const struct ts_captured_ca
 	if (!put)
 		return;
 	begin_operation(capture, call, &model);
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	capture->driver = &capture->drivers[call->vendor];
 	if (ts_lane_goes_on(&capture->lane))
 		put(capture, call, &model);
 	__atomic_store_n(&capture->shim->control->captured_bytes, capture->lane.n_bytes,
 			 __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 }
 
 static void record_unsupported(struct ts_capture *capture, const struct ts_captured_call *call)
@@ -245,7 +230,7 @@ static void record_unsupported(struct ts_capture *capture, const struct ts_captu
 	if (!ts_window_is_open(&capture->window) && call->work)
 		return;
 	begin_operation(capture, call, &model);
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	if (!(*named & bit)) {
 		*named |= bit;
 		model.kind = TS_OPERATION_UNSUPPORTED;
@@ -253,7 +238,7 @@ static void record_unsupported(struct ts_capture *capture, const struct ts_captu
 						   strlen(call->name));
 		(void)ts_lane_put(&capture->lane, &model);
 	}
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 }
 
 /*
@@ -426,14 +411,14 @@ static void on_context(struct ts_capture *capture, uint32_t cbid,
 	 * may be in a driver query that needs the same locks. So wait only a limited time, to avoid
 	 * a deadlock.
 	 */
-	if (!lock_within(&capture->lane.lock, CONTEXT_WAIT_S, 0)) {
+	if (!ts_lock_take_within(&capture->lane.lock, CONTEXT_WAIT_NS)) {
 		ts_lane_end(&capture->lane, TS_LANE_FULL);
 		return;
 	}
 	(void)ts_lane_put(&capture->lane, &operation);
 	ts_window_context(capture, TS_CAPTURE_CUDA, operation.object, operation.context,
 			  operation.kind == TS_OPERATION_CONTEXT_CREATE);
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 }
 
 static void on_resource(struct ts_capture *capture, uint32_t cbid, const void *data)
@@ -500,12 +485,12 @@ static bool gets_host_memory(struct ts_capture *capture, const void *params)
 
 	if (!__atomic_load_n(&capture->memory.has_host, __ATOMIC_RELAXED))
 		return false;
-	if (pthread_mutex_trylock(&capture->lane.lock))
+	if (!ts_lock_try(&capture->lane.lock))
 		return true;
 	capture->driver = &capture->drivers[TS_CAPTURE_CUDA];
 	if (ts_lane_goes_on(&capture->lane))
 		gets = ts_capture_launch_gets_host(capture, params);
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 	return gets;
 }
 
@@ -548,7 +533,7 @@ static bool enter_usual(struct ts_capture *capture, uint32_t cbid,
 	enter = begin_of(producer, &tls->call);
 	saved_errno = errno;
 	tls->busy = TS_BUSY_ASKING;
-	inside.has_order = !pthread_mutex_trylock(&capture->order);
+	inside.has_order = ts_lock_try(&capture->order);
 	is_usual = inside.has_order && !gets_host_memory(capture, data->function_params);
 	if (is_usual) {
 		inside.depth = 1;
@@ -615,10 +600,10 @@ static bool leave_usual(struct ts_capture *capture, uint32_t cbid,
 	inside.spent = 0;
 	saved_errno = errno;
 	tls->busy = TS_BUSY_ASKING;
-	is_put = !pthread_mutex_trylock(&capture->lane.lock);
+	is_put = ts_lock_try(&capture->lane.lock);
 	if (is_put) {
 		is_put = put_usual(capture, cbid, data);
-		pthread_mutex_unlock(&capture->lane.lock);
+		ts_lock_release(&capture->lane.lock);
 	}
 	if (is_put) {
 		inside.depth = 0;

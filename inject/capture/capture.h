@@ -94,10 +94,10 @@ struct ts_capture {
 	bool takes_cuda;   /* the session captures CUDA's calls */
 	struct ts_capture_driver drivers[TS_CAPTURE_N_VENDORS];
 	struct ts_capture_facts facts[TS_CAPTURE_MAX_IDS]; /* of CUDA's driver, by id */
-	uint64_t ns_per_tick;  /* of the producer's clock, times 2^32: ts_capture_calibrate() */
-	pthread_mutex_t order; /* held through calls whose order matters */
-	uint64_t reported_ns;  /* captured_ns of the last report */
-	uint32_t disorder;     /* a wait for `order` timed out: see take_order() */
+	uint64_t ns_per_tick; /* of the producer's clock, times 2^32: ts_capture_calibrate() */
+	struct ts_lock order; /* held through calls whose order matters */
+	uint64_t reported_ns; /* captured_ns of the last report */
+	uint32_t disorder;    /* a wait for `order` timed out: see take_order() */
 	/* The lane's lock guards all fields below. */
 	const struct ts_capture_driver *driver; /* of the call that is being captured */
 	struct ts_handles function_numbers;

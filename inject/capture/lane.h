@@ -9,8 +9,7 @@
  */
 #pragma once
 
-#include <pthread.h>
-
+#include "inject/ring/lock.h"
 #include "inject/ring/producer.h"
 
 /* A growing region of pages. Zero-initialised means empty. */
@@ -28,11 +27,12 @@ bool ts_pages_grow(struct ts_pages *pages, size_t n_bytes);
 void ts_pages_free(struct ts_pages *pages);
 
 struct ts_lane {
-	pthread_mutex_t lock; /* guards all fields below */
+	struct ts_lock lock; /* guards all fields below */
 	struct ts_producer *producer;
 	struct ts_ring_producer ring;
 	struct ts_shard *header;
-	uint64_t n_mapped; /* bytes of the ring that are mapped at ring.ring */
+	uint64_t n_mapped;     /* bytes of the ring that are mapped at ring.ring */
+	uint64_t populated_to; /* the mapping has its pages up to this index */
 	uint64_t sequence;
 	uint64_t n_bytes;   /* bytes of contents, each counted once */
 	uint64_t max_bytes; /* the lane ends at this size */
