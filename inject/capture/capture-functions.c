@@ -22,9 +22,12 @@ struct function {
 
 static struct function *function_of(struct ts_capture *capture, uint64_t handle)
 {
-	uint32_t *number = ts_handles_get(&capture->function_numbers, handle);
-	struct function *functions;
+	struct function *functions = (struct function *)(void *)capture->functions.at;
+	uint32_t *number;
 
+	if (ts_likely(handle == capture->last_function && capture->last_number))
+		return &functions[capture->last_number - 1];
+	number = ts_handles_get(&capture->function_numbers, handle);
 	if (!number)
 		return NULL;
 	if (!*number) {
@@ -33,6 +36,8 @@ static struct function *function_of(struct ts_capture *capture, uint64_t handle)
 			return NULL;
 		*number = (uint32_t)++capture->n_functions;
 	}
+	capture->last_function = handle;
+	capture->last_number = *number;
 	functions = (struct function *)(void *)capture->functions.at;
 	return &functions[*number - 1];
 }

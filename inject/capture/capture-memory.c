@@ -58,6 +58,15 @@ void ts_memory_map_leave(struct ts_memory_map *map, uint32_t context)
 			drop(map, i);
 }
 
+static void note_host(struct ts_memory_map *map, uint64_t start, uint64_t end)
+{
+	if (!map->has_host || start < map->host_start)
+		map->host_start = start;
+	if (end > map->host_end)
+		map->host_end = end;
+	__atomic_store_n(&map->has_host, true, __ATOMIC_RELAXED);
+}
+
 bool ts_memory_map_add(struct ts_memory_map *map, uint64_t start, uint64_t bytes, uint32_t flags,
 		       uint32_t context)
 {
@@ -86,7 +95,7 @@ bool ts_memory_map_add(struct ts_memory_map *map, uint64_t start, uint64_t bytes
 					     .context = context};
 	map->n++;
 	if (flags)
-		__atomic_store_n(&map->has_host, true, __ATOMIC_RELAXED);
+		note_host(map, start, start + bytes);
 	return true;
 }
 

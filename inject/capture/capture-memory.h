@@ -28,6 +28,8 @@ struct ts_memory_map {
 	struct ts_pages pages; /* ranges in ascending order */
 	size_t n;
 	bool has_host; /* host memory was added so far */
+	/* All host memory that was added so far lies between these addresses. */
+	uint64_t host_start, host_end;
 };
 
 /*
@@ -40,6 +42,18 @@ bool ts_memory_map_add(struct ts_memory_map *map, uint64_t start, uint64_t bytes
 bool ts_memory_map_remove(struct ts_memory_map *map, uint64_t start);
 /* Returns the range that holds the address, or NULL. Valid until the map changes. */
 struct ts_memory_range *ts_memory_map_find(const struct ts_memory_map *map, uint64_t address);
+
+/* The same for pinned and managed memory alone. Most addresses need no search. */
+static inline struct ts_memory_range *ts_memory_map_find_host(const struct ts_memory_map *map,
+							      uint64_t address)
+{
+	struct ts_memory_range *range;
+
+	if (address - map->host_start >= map->host_end - map->host_start)
+		return NULL;
+	range = ts_memory_map_find(map, address);
+	return range && range->flags ? range : NULL;
+}
 
 /*
  * Returns the first range that starts at or above the address, or NULL. Valid until the map

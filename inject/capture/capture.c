@@ -13,6 +13,10 @@
  * Only this level queries the driver from callbacks, and only from API callbacks: sizes of
  * arguments, capture status of a stream. During a query the thread is TS_BUSY_ASKING: the query is
  * neither captured nor recorded.
+ *
+ * The usual launch takes a short way: enter_usual(), leave_usual(). It writes its operation into
+ * the lane itself. All other calls, and a launch that would have to wait, take the long way:
+ * ts_capture_enter(), ts_capture_leave().
  */
 #include "inject/capture/capture.h"
 #include "inject/context.h"
@@ -20,7 +24,6 @@
 #include "inject/cuda/renumber.h"
 
 #include <dlfcn.h>
-#include <time.h>
 
 #include "inject/calls/call-table.h"
 #include "inject/ring/futex.h"
@@ -29,13 +32,20 @@
 #include "proto/abi/vendor/cuda_driver.h"
 #include "proto/abi/vendor/cupti_cbid.h"
 
-#define ORDER_WAIT_NS  100000000
-#define CONTEXT_WAIT_S 2
+#define ORDER_WAIT_NS	UINT64_C(100000000)
+#define CONTEXT_WAIT_NS UINT64_C(2000000000)
 
 /* Values of `prepared`, and the longest wait for another thread's preparation. */
 #define PREPARING  1u
 #define PREPARED   2u
 #define PREPARE_NS UINT64_C(2000000000)
+
+/*
+ * A clock read takes a tenth of a usual launch's capture. So only one usual launch in TIMED is
+ * timed, and counts for all of them, unless it took LONG_NS: then the thread was interrupted.
+ */
+#define TIMED	16u
+#define LONG_NS 20000u
 
 /* The outermost driver call of the thread. */
 struct inside {
@@ -43,10 +53,16 @@ struct inside {
 	uint32_t correlation;
 	bool has_order;
 	bool unordered;
-	bool copies; /* counted in window.n_copying */
+	bool copies;	 /* counted in window.n_copying */
+	bool is_usual;	 /* enter_usual() began it */
+	uint32_t weight; /* of a usual launch: how often its time counts; 0: it is not timed */
 	uint64_t enter;
+	uint64_t spent; /* ticks that the entry of a usual launch took, not yet counted */
 };
 static __thread struct inside inside __attribute__((tls_model("initial-exec")));
+
+/* Usual launches that the thread has begun. */
+static __thread uint32_t n_usual __attribute__((tls_model("initial-exec")));
 
 static void find_driver(struct ts_capture *capture, const struct ts_capture_config *config)
 {
@@ -76,7 +92,6 @@ static void prepare(struct ts_capture *capture, struct ts_shim *shim,
 	ts_debug(&shim->config, "capture: %s", strerror(-r));
 	if (r)
 		return;
-	pthread_mutex_init(&capture->order, NULL);
 	ts_capture_calibrate(capture, &shim->producer);
 	ts_window_start(capture, config);
 	ts_capture_set_state(shim->control, config);
@@ -139,28 +154,15 @@ static void give_order(struct ts_capture *capture)
 {
 	if (inside.has_order) {
 		inside.has_order = false;
-		__atomic_store_n(&capture->disorder, 0, __ATOMIC_RELAXED);
-		pthread_mutex_unlock(&capture->order);
+		if (ts_unlikely(__atomic_load_n(&capture->disorder, __ATOMIC_RELAXED)))
+			__atomic_store_n(&capture->disorder, 0, __ATOMIC_RELAXED);
+		ts_lock_release(&capture->order);
 	}
-}
-
-static bool lock_within(pthread_mutex_t *mutex, time_t seconds, long ns)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += seconds;
-	until.tv_nsec += ns;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	return !pthread_mutex_timedlock(mutex, &until);
 }
 
 static void take_order(struct ts_capture *capture)
 {
-	if (!pthread_mutex_trylock(&capture->order)) {
+	if (ts_lock_try(&capture->order)) {
 		inside.has_order = true;
 		return;
 	}
@@ -174,7 +176,7 @@ static void take_order(struct ts_capture *capture)
 	}
 	/* While a window opens or closes, the wait repeats. The window has bounds of its own. */
 	do
-		inside.has_order = lock_within(&capture->order, 0, ORDER_WAIT_NS);
+		inside.has_order = ts_lock_take_within(&capture->order, ORDER_WAIT_NS);
 	while (!inside.has_order && __atomic_load_n(&capture->window.opening, __ATOMIC_RELAXED));
 	inside.unordered = !inside.has_order;
 	if (inside.unordered)
@@ -210,13 +212,13 @@ static void capture_call(struct ts_capture *capture, const struct ts_captured_ca
 	if (!put)
 		return;
 	begin_operation(capture, call, &model);
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	capture->driver = &capture->drivers[call->vendor];
 	if (ts_lane_goes_on(&capture->lane))
 		put(capture, call, &model);
 	__atomic_store_n(&capture->shim->control->captured_bytes, capture->lane.n_bytes,
 			 __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 }
 
 static void record_unsupported(struct ts_capture *capture, const struct ts_captured_call *call)
@@ -228,7 +230,7 @@ static void record_unsupported(struct ts_capture *capture, const struct ts_captu
 	if (!ts_window_is_open(&capture->window) && call->work)
 		return;
 	begin_operation(capture, call, &model);
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	if (!(*named & bit)) {
 		*named |= bit;
 		model.kind = TS_OPERATION_UNSUPPORTED;
@@ -236,7 +238,7 @@ static void record_unsupported(struct ts_capture *capture, const struct ts_captu
 						   strlen(call->name));
 		(void)ts_lane_put(&capture->lane, &model);
 	}
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 }
 
 /*
@@ -409,14 +411,14 @@ static void on_context(struct ts_capture *capture, uint32_t cbid,
 	 * may be in a driver query that needs the same locks. So wait only a limited time, to avoid
 	 * a deadlock.
 	 */
-	if (!lock_within(&capture->lane.lock, CONTEXT_WAIT_S, 0)) {
+	if (!ts_lock_take_within(&capture->lane.lock, CONTEXT_WAIT_NS)) {
 		ts_lane_end(&capture->lane, TS_LANE_FULL);
 		return;
 	}
 	(void)ts_lane_put(&capture->lane, &operation);
 	ts_window_context(capture, TS_CAPTURE_CUDA, operation.object, operation.context,
 			  operation.kind == TS_OPERATION_CONTEXT_CREATE);
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 }
 
 static void on_resource(struct ts_capture *capture, uint32_t cbid, const void *data)
@@ -428,18 +430,20 @@ static void on_resource(struct ts_capture *capture, uint32_t cbid, const void *d
 		on_module(capture, data);
 }
 
+/* Counts time that the capture took, `weight` times if it is short. */
+static void count_ticks(struct ts_capture *capture, uint64_t ticks, uint32_t weight)
+{
+	const uint64_t ns_per_tick = __atomic_load_n(&capture->ns_per_tick, __ATOMIC_RELAXED);
+	const uint64_t ns = (uint64_t)((unsigned __int128)ticks * ns_per_tick >> 32);
+
+	__atomic_fetch_add(&capture->shim->control->captured_ns, ns < LONG_NS ? ns * weight : ns,
+			   __ATOMIC_RELAXED);
+}
+
 /* Counts the time that the capture took, and restores the thread's state. */
 static void end_capture(struct ts_capture *capture, uint64_t begin_ticks, int saved_errno)
 {
-	struct ts_shim *shim = capture->shim;
-	const uint64_t ticks = ts_producer_ticks(&shim->producer) - begin_ticks;
-
-	__atomic_fetch_add(&shim->control->captured_ns,
-			   (uint64_t)((unsigned __int128)ticks *
-					      __atomic_load_n(&capture->ns_per_tick,
-							      __ATOMIC_RELAXED) >>
-				      32),
-			   __ATOMIC_RELAXED);
+	count_ticks(capture, ts_producer_ticks(&capture->shim->producer) - begin_ticks, 1);
 	ts_tls.busy = TS_BUSY_NOT;
 	errno = saved_errno;
 }
@@ -458,12 +462,159 @@ static void capture_call_back(struct ts_capture *capture, uint32_t cbid,
 			      const struct ts_capture_facts *facts,
 			      const struct ts_cupti_callback_data *data, bool entering)
 {
-	const uint64_t begin_ticks = ts_producer_ticks(&capture->shim->producer);
+	/* The long way may end a call that enter_usual() began. */
+	const uint64_t begin_ticks = ts_producer_ticks(&capture->shim->producer) - inside.spent;
 	const int saved_errno = errno;
 
+	inside.spent = 0;
 	ts_tls.busy = TS_BUSY_ASKING;
 	on_call(capture, cbid, facts, data, entering);
 	end_capture(capture, begin_ticks, saved_errno);
+}
+
+static bool is_kernel_launch(uint32_t cbid)
+{
+	return cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernel ||
+	       cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernel_ptsz;
+}
+
+/* True if the long way must capture host memory that the launch gets, before it begins. */
+static bool gets_host_memory(struct ts_capture *capture, const void *params)
+{
+	bool gets = true;
+
+	if (!__atomic_load_n(&capture->memory.has_host, __ATOMIC_RELAXED))
+		return false;
+	if (!ts_lock_try(&capture->lane.lock))
+		return true;
+	capture->driver = &capture->drivers[TS_CAPTURE_CUDA];
+	if (ts_lane_goes_on(&capture->lane))
+		gets = ts_capture_launch_gets_host(capture, params);
+	ts_lock_release(&capture->lane.lock);
+	return gets;
+}
+
+/* The first launches count once each: some of them take long, and there may be no others. */
+static uint32_t next_weight(void)
+{
+	const uint32_t n = n_usual++;
+
+	return n < TIMED ? 1 : n % TIMED ? 0 : TIMED;
+}
+
+/*
+ * Returns the time of the call's begin: that of the API row if the call is the outermost one. Saves
+ * a clock read.
+ */
+static uint64_t begin_of(const struct ts_producer *producer, const struct ts_call *call)
+{
+	return call->depth == 1 && call->domain == TS_CUPTI_CB_DOMAIN_DRIVER_API && call->enter
+		       ? call->enter
+		       : ts_producer_ticks(producer);
+}
+
+/*
+ * The usual launch begins: a kernel's, in a capture of the whole process. It gets no host memory of
+ * the driver's, and no other thread has a lock. Returns false for other calls.
+ */
+static bool enter_usual(struct ts_capture *capture, uint32_t cbid,
+			const struct ts_cupti_callback_data *data)
+{
+	const struct ts_producer *producer = &capture->shim->producer;
+	__typeof__(ts_tls) *tls = &ts_tls;
+	uint64_t enter;
+	int saved_errno;
+	bool is_usual;
+
+	if (!is_kernel_launch(cbid) || inside.depth || inside.has_order || inside.copies ||
+	    !tls->call.depth || tls->call.left_out || !data->function_params ||
+	    capture->window.is_tracked)
+		return false;
+	enter = begin_of(producer, &tls->call);
+	saved_errno = errno;
+	tls->busy = TS_BUSY_ASKING;
+	inside.has_order = ts_lock_try(&capture->order);
+	is_usual = inside.has_order && !gets_host_memory(capture, data->function_params);
+	if (is_usual) {
+		inside.depth = 1;
+		inside.correlation = data->correlation_id;
+		inside.unordered = false;
+		inside.is_usual = true;
+		inside.weight = next_weight();
+		inside.enter = enter;
+		if (inside.weight)
+			inside.spent = ts_producer_ticks(producer) - enter;
+	} else {
+		give_order(capture);
+	}
+	tls->busy = TS_BUSY_NOT;
+	errno = saved_errno;
+	return is_usual;
+}
+
+/*
+ * Puts the operation of a usual launch that returned. Returns false if the long way must do it. The
+ * caller holds the lane's lock.
+ */
+static bool put_usual(struct ts_capture *capture, uint32_t cbid,
+		      const struct ts_cupti_callback_data *data)
+{
+	const struct ts_shim *shim = capture->shim;
+	const __typeof__(ts_tls) *tls = &ts_tls;
+	struct ts_record_operation *out;
+
+	if (!ts_lane_goes_on(&capture->lane))
+		return false;
+	capture->driver = &capture->drivers[TS_CAPTURE_CUDA];
+	out = ts_capture_launch_place(capture, data->function_params,
+				      cbid == TS_CUPTI_DRIVER_CBID_cuLaunchKernel_ptsz);
+	if (!out)
+		return false;
+	out->record.time = inside.enter;
+	out->op_id = tls->call.op_id;
+	out->context = ts_renumbered_context(data->context_uid, shim->first_cuda_device);
+	out->thread = tls->thread->id;
+	ts_lane_commit(&capture->lane);
+	__atomic_store_n(&shim->control->captured_bytes, capture->lane.n_bytes, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* The usual launch returned. Returns false if the long way must capture it. */
+static bool leave_usual(struct ts_capture *capture, uint32_t cbid,
+			const struct ts_cupti_callback_data *data)
+{
+	const struct ts_shim *shim = capture->shim;
+	const int32_t *result = data->function_return_value;
+	__typeof__(ts_tls) *tls = &ts_tls;
+	uint64_t begin_ticks = 0;
+	int saved_errno;
+	bool is_put;
+
+	if (!inside.is_usual || inside.depth != 1 || inside.correlation != data->correlation_id ||
+	    (result && *result) || !is_kernel_launch(cbid) || !tls->call.depth || !tls->thread ||
+	    tls->epoch != shim->producer.epoch ||
+	    __atomic_load_n(&shim->n_stream_captures, __ATOMIC_RELAXED))
+		return false;
+	if (inside.weight)
+		begin_ticks = ts_producer_ticks(&shim->producer) - inside.spent;
+	inside.spent = 0;
+	saved_errno = errno;
+	tls->busy = TS_BUSY_ASKING;
+	is_put = ts_lock_try(&capture->lane.lock);
+	if (is_put) {
+		is_put = put_usual(capture, cbid, data);
+		ts_lock_release(&capture->lane.lock);
+	}
+	if (is_put) {
+		inside.depth = 0;
+		give_order(capture);
+		if (inside.weight)
+			count_ticks(capture, ts_producer_ticks(&shim->producer) - begin_ticks,
+				    inside.weight);
+	}
+	tls->busy = TS_BUSY_NOT;
+	errno = saved_errno;
+	return is_put;
 }
 
 /*
@@ -475,11 +626,11 @@ static void handle_call(struct ts_shim *shim, uint32_t cbid, const struct ts_cap
 {
 	const bool entering = data->callback_site == TS_CUPTI_API_ENTER;
 
-	if (!entering)
+	if (!entering && !leave_usual(&shim->capture, cbid, data))
 		capture_call_back(&shim->capture, cbid, facts, data, false);
 	if (facts->is_watched)
 		ts_callbacks_handle(shim, TS_CUPTI_CB_DOMAIN_DRIVER_API, cbid, data);
-	if (entering)
+	if (entering && !enter_usual(&shim->capture, cbid, data))
 		capture_call_back(&shim->capture, cbid, facts, data, true);
 }
 
@@ -497,7 +648,8 @@ void ts_capture_handle(void *userdata, uint32_t domain, uint32_t cbid, const voi
 	/* The shim's own queries are neither captured nor recorded. */
 	if (ts_tls.busy == TS_BUSY_ASKING)
 		return;
-	if (!captured || !data || ts_tls.busy || ts_window_calls_driver() ||
+	if (!captured || !data || ts_tls.busy ||
+	    (shim->capture.window.is_tracked && ts_window_calls_driver()) ||
 	    __atomic_load_n(&shim->gate->mode, __ATOMIC_RELAXED) == TS_GATE_CLOSED ||
 	    !ts_lane_goes_on(&shim->capture.lane)) {
 		if (facts.is_watched || ts_tls.busy == TS_BUSY_PROBING)

@@ -14,6 +14,7 @@
 
 struct ts_shim;
 struct ts_capture_library;
+struct ts_cu_launch_kernel_params;
 
 #define TS_CAPTURE_MAX_IDS 1024u
 
@@ -93,15 +94,18 @@ struct ts_capture {
 	bool takes_cuda;   /* the session captures CUDA's calls */
 	struct ts_capture_driver drivers[TS_CAPTURE_N_VENDORS];
 	struct ts_capture_facts facts[TS_CAPTURE_MAX_IDS]; /* of CUDA's driver, by id */
-	uint64_t ns_per_tick;  /* of the producer's clock, times 2^32: ts_capture_calibrate() */
-	pthread_mutex_t order; /* held through calls whose order matters */
-	uint64_t reported_ns;  /* captured_ns of the last report */
-	uint32_t disorder;     /* a wait for `order` timed out: see take_order() */
+	uint64_t ns_per_tick; /* of the producer's clock, times 2^32: ts_capture_calibrate() */
+	struct ts_lock order; /* held through calls whose order matters */
+	uint64_t reported_ns; /* captured_ns of the last report */
+	uint32_t disorder;    /* a wait for `order` timed out: see take_order() */
 	/* The lane's lock guards all fields below. */
 	const struct ts_capture_driver *driver; /* of the call that is being captured */
 	struct ts_handles function_numbers;
 	struct ts_pages functions; /* struct function of each number */
 	size_t n_functions;
+	/* The last look-up in function_numbers. A handle keeps its number. */
+	uint64_t last_function;
+	uint32_t last_number;	 /* 0: none */
 	struct ts_pages layouts; /* struct ts_capture_argument: offsets and sizes */
 	size_t n_layouts;
 	struct ts_pages arguments;	 /* packed arguments of one launch */
@@ -356,6 +360,20 @@ void ts_capture_launch_packed(struct ts_capture *capture, const struct ts_record
  */
 void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operation *model,
 		       void *function, void **params, void **extra);
+/*
+ * Returns true if the arguments of a cuLaunchKernel() point to pinned or managed memory, or cannot
+ * be packed.
+ */
+bool ts_capture_launch_gets_host(struct ts_capture *capture,
+				 const struct ts_cu_launch_kernel_params *params);
+/*
+ * Places the LAUNCH of a cuLaunchKernel() in the lane. The caller fills in the fields that all
+ * operations share, and calls ts_lane_commit(). Returns NULL if the lane has no room, the arguments
+ * cannot be packed, or they point to pinned or managed memory.
+ */
+struct ts_record_operation *ts_capture_launch_place(struct ts_capture *capture,
+						    const struct ts_cu_launch_kernel_params *params,
+						    bool is_per_thread);
 
 /* Captures the pinned and managed memory that n bytes of packed arguments point to. */
 void ts_capture_hand_over(struct ts_capture *capture, const struct ts_record_operation *model,

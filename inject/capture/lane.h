@@ -9,8 +9,7 @@
  */
 #pragma once
 
-#include <pthread.h>
-
+#include "inject/ring/lock.h"
 #include "inject/ring/producer.h"
 
 /* A growing region of pages. Zero-initialised means empty. */
@@ -28,11 +27,12 @@ bool ts_pages_grow(struct ts_pages *pages, size_t n_bytes);
 void ts_pages_free(struct ts_pages *pages);
 
 struct ts_lane {
-	pthread_mutex_t lock; /* guards all fields below */
+	struct ts_lock lock; /* guards all fields below */
 	struct ts_producer *producer;
 	struct ts_ring_producer ring;
 	struct ts_shard *header;
-	uint64_t n_mapped; /* bytes of the ring that are mapped at ring.ring */
+	uint64_t n_mapped;     /* bytes of the ring that are mapped at ring.ring */
+	uint64_t populated_to; /* the mapping has its pages up to this index */
 	uint64_t sequence;
 	uint64_t n_bytes;   /* bytes of contents, each counted once */
 	uint64_t max_bytes; /* the lane ends at this size */
@@ -77,6 +77,16 @@ uint32_t ts_lane_content_rows(struct ts_lane *lane, const uint8_t *bytes, size_t
  * has ended.
  */
 uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation);
+
+/*
+ * Places an operation in the lane, without a wait. Its fields are 0, but for the sequence number
+ * and the header, which lacks the time. The caller fills in the others and calls ts_lane_commit(),
+ * with no other function of the lane in between. Returns NULL if there is no room, the lane has
+ * ended, or the limit of operations is reached.
+ */
+struct ts_record_operation *ts_lane_place(struct ts_lane *lane);
+/* Puts the operation that ts_lane_place() returned. */
+void ts_lane_commit(struct ts_lane *lane);
 
 /* Puts an END operation with the reason as text, and ends the lane. */
 void ts_lane_end_saying(struct ts_lane *lane, enum ts_lane_end why, const char *text);

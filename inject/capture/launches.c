@@ -7,6 +7,7 @@
 #include "inject/capture/capture.h"
 #include "inject/context.h"
 #include "proto/abi/vendor/cuda_driver.h"
+#include "proto/abi/vendor/cuda_driver_params.h"
 
 /*
  * Gets arguments that the application packed itself, in `extra`. Returns false if there are none.
@@ -55,8 +56,8 @@ void ts_capture_hand_over(struct ts_capture *capture, const struct ts_record_ope
 		struct ts_memory_range *range;
 
 		memcpy(&address, bytes + at, sizeof(address));
-		range = ts_memory_map_find(&capture->memory, address);
-		if (!range || !range->flags)
+		range = ts_memory_map_find_host(&capture->memory, address);
+		if (!range)
 			continue;
 		ts_capture_host_memory(capture, model, range);
 		if (range->in_use && range->stream != model->stream)
@@ -123,4 +124,58 @@ void ts_capture_launch(struct ts_capture *capture, const struct ts_record_operat
 	else
 		ts_capture_unsupported(capture, model,
 				       "a kernel whose argument sizes the driver does not report");
+}
+
+static bool points_to_host(const struct ts_capture *capture, const uint8_t *bytes, size_t n)
+{
+	uint64_t address;
+
+	for (size_t at = 0; at + sizeof(address) <= n; at += sizeof(address)) {
+		memcpy(&address, bytes + at, sizeof(address));
+		if (ts_memory_map_find_host(&capture->memory, address))
+			return true;
+	}
+	return false;
+}
+
+bool ts_capture_launch_gets_host(struct ts_capture *capture,
+				 const struct ts_cu_launch_kernel_params *params)
+{
+	const void *bytes;
+	size_t n;
+
+	return !ts_capture_arguments(capture, params->func, params->kernel_params, params->extra,
+				     &bytes, &n) ||
+	       points_to_host(capture, bytes, n);
+}
+
+struct ts_record_operation *ts_capture_launch_place(struct ts_capture *capture,
+						    const struct ts_cu_launch_kernel_params *params,
+						    bool is_per_thread)
+{
+	const uint64_t stream = (uint64_t)(uintptr_t)params->stream;
+	struct ts_record_operation *out;
+	const void *bytes;
+	uint32_t content;
+	size_t n;
+
+	if (!ts_capture_arguments(capture, params->func, params->kernel_params, params->extra,
+				  &bytes, &n) ||
+	    points_to_host(capture, bytes, n))
+		return NULL;
+	content = n ? ts_lane_content(&capture->lane, bytes, n) : 0;
+	out = content || !n ? ts_lane_place(&capture->lane) : NULL;
+	if (!out)
+		return NULL;
+	out->object = (uint64_t)(uintptr_t)params->func;
+	out->stream = stream	      ? stream
+		      : is_per_thread ? TS_OPERATION_STREAM_PER_THREAD
+				      : TS_OPERATION_STREAM_LEGACY;
+	out->bytes = n;
+	out->kind = TS_OPERATION_LAUNCH;
+	out->content = content;
+	out->shared_bytes = params->shared_mem_bytes;
+	memcpy(out->grid, &params->grid_dim_x, sizeof(out->grid));
+	memcpy(out->block, &params->block_dim_x, sizeof(out->block));
+	return out;
 }

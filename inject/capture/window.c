@@ -152,14 +152,14 @@ static bool next_alive(struct ts_capture *capture, const struct ts_pages *pages,
 {
 	size_t i = 0;
 
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	while (i < *n && all_of(pages)[i].creation <= one->creation)
 		i++;
 	if (i < *n)
 		*one = all_of(pages)[i];
 	else
 		one = NULL;
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 	return one;
 }
 
@@ -432,9 +432,9 @@ static void record_missing(struct ts_capture *capture, const char *what)
 {
 	const struct ts_record_operation model = {.context = 0};
 
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	ts_capture_unsupported(capture, &model, what);
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 }
 
 void ts_window_copy_begins(struct ts_capture *capture)
@@ -641,11 +641,11 @@ static void put_bytes(struct ts_capture *capture, const struct ts_memory_range *
 		.src_slice = n,
 	};
 
-	pthread_mutex_lock(&lane->lock);
+	ts_lock_take(&lane->lock);
 	copy.content = ts_lane_content(lane, capture->window.buffer.at, n);
 	if (copy.content)
 		(void)ts_lane_put(lane, &copy);
-	pthread_mutex_unlock(&lane->lock);
+	ts_lock_release(&lane->lock);
 }
 
 /*
@@ -660,9 +660,9 @@ static void put_sync(struct ts_capture *capture, uint32_t context)
 		.operation_flags = TS_OPERATION_SYNC_CONTEXT,
 	};
 
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	(void)ts_lane_put(&capture->lane, &sync);
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 }
 
 /*
@@ -673,11 +673,11 @@ static bool next_range(struct ts_capture *capture, uint64_t from, struct ts_memo
 {
 	const struct ts_memory_range *range;
 
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	range = ts_memory_map_next(&capture->memory, from);
 	if (range)
 		*ret_range = *range;
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 	return range;
 }
 
@@ -687,13 +687,13 @@ static void put_host(struct ts_capture *capture, uint64_t start)
 	const struct ts_record_operation model = {.context = 0};
 	struct ts_memory_range *range;
 
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	range = ts_memory_map_find(&capture->memory, start);
 	if (range && range->flags) {
 		range->in_use = range->content = 0;
 		ts_capture_host_memory(capture, &model, range);
 	}
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 }
 
 static void copy_context(struct ts_capture *capture, const struct alive *context)
@@ -744,12 +744,12 @@ static void put_variable(struct ts_capture *capture, const struct alive *module,
 
 	if (!ask || ask(&address, &n, (void *)(uintptr_t)module->handle, name) || !n)
 		return;
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	known = ts_memory_map_find(&capture->memory, address);
 	if (!known || known->start != address || known->bytes != n || known->context != context)
 		ts_capture_variable(capture, &model, address, n, (void *)(uintptr_t)module->handle,
 				    name);
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 }
 
 /*
@@ -797,11 +797,11 @@ static void put_window(struct ts_capture *capture, bool opens, const char *by)
 	struct ts_control *control = capture->shim->control;
 	struct ts_record_operation operation = {.kind = TS_OPERATION_WINDOW, .value = opens};
 
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	if (by)
 		operation.name = ts_definitions_string(&capture->shim->definitions, by, strlen(by));
 	(void)ts_lane_put(&capture->lane, &operation);
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 	if (opens)
 		__atomic_fetch_add(&control->capture_windows, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&control->capture_state,
@@ -853,7 +853,7 @@ static void close_window(struct ts_capture *capture)
 	struct ts_window *window = &capture->window;
 	bool over = drain(capture);
 
-	pthread_mutex_lock(&capture->lane.lock);
+	ts_lock_take(&capture->lane.lock);
 	for (size_t i = 0; over && i < window->n_contexts; i++) {
 		const struct ts_record_operation waited = {
 			.operation_flags = TS_OPERATION_SYNC_CONTEXT,
@@ -863,7 +863,7 @@ static void close_window(struct ts_capture *capture)
 		ts_capture_results(capture, &waited);
 	}
 	capture->n_pending = 0;
-	pthread_mutex_unlock(&capture->lane.lock);
+	ts_lock_release(&capture->lane.lock);
 	__atomic_store_n(&window->open, 0, __ATOMIC_RELEASE);
 	put_window(capture, false, NULL);
 }

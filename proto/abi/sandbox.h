@@ -33,7 +33,8 @@
 	X(mremap, 0, "more of the session's memory, as it is used")                               \
 	X(munmap, 0, "memory that is no longer used")                                             \
 	X(mprotect, 0, "libraries, threads")                                                      \
-	X(madvise, 0, "excludes the session's memory from children and core dumps")               \
+	X(madvise, 0,                                                                             \
+	  "excludes the session's memory from children and core dumps; gives it pages")           \
 	X(munlock, 0, "keeps the shim's memory unlocked after mlockall()")                        \
 	X(mincore, 0, "libunwind: whether a stack can be read")                                   \
 	X(process_vm_readv, 0, "capture level replay: memory that may be unmapped")               \

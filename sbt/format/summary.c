@@ -366,6 +366,29 @@ static bool add_place(struct places *places, const uint32_t *place)
 }
 
 /*
+ * Returns the next row whose value of a column may differ from that of `row`, or n_rows. Most rows
+ * have the thread of the row before them.
+ */
+static uint32_t next_change(const struct ts_summary_source *source, int c, uint32_t row)
+{
+	const uint8_t *values = source->columns[c].values;
+	uint32_t n = source->n_rows, first;
+	uint64_t pair, same;
+
+	if (source->columns[c].run >= 0 || source->columns[c].stride != sizeof(first) ||
+	    source->schema->columns[c].width != sizeof(first))
+		return row + 1;
+	memcpy(&first, values + (size_t)row * sizeof(first), sizeof(first));
+	same = (uint64_t)first << 32 | first;
+	for (row++; row + 2 <= n; row += 2) {
+		memcpy(&pair, values + (size_t)row * sizeof(first), sizeof(pair));
+		if (pair != same)
+			break;
+	}
+	return row;
+}
+
+/*
  * Returns false if there are too many values for the list. A column that the row type lacks has the
  * value TS_NO_DEVICE.
  */
@@ -374,6 +397,8 @@ static bool find_places(const struct ts_summary_source *source, const int column
 {
 	int run = common_run(source, columns, 3);
 	bool same = all_same(source, columns, 3);
+	/* Rows are skipped if only the last column decides. */
+	bool skips = run < 0 && columns[0] < 0 && columns[1] < 0 && columns[2] >= 0;
 	uint32_t n = same ? 1 : source->n_rows, last[3] = {0};
 	struct items items;
 
@@ -382,7 +407,7 @@ static bool find_places(const struct ts_summary_source *source, const int column
 		find_items(source, run, &items);
 		n = items.n;
 	}
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i = skips ? next_change(source, columns[2], i) : i + 1) {
 		uint32_t place[3];
 
 		if (run >= 0 && !is_used(&items, i))

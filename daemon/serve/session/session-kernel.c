@@ -17,7 +17,9 @@
 #include "replay/report/names/names.h"
 
 #define KERNEL_ROWS 65536u
-#define TALLY_NS    UINT64_C(1000000000) /* interval between two reads of the tallies */
+/* Distance at which events are read ahead. */
+#define PREFETCH_BYTES 1024u
+#define TALLY_NS       UINT64_C(1000000000) /* interval between two reads of the tallies */
 /* The name in rows for a thread of another user. The number of that thread is 0 in these rows. */
 #define HIDDEN_THREAD "another user's thread"
 
@@ -549,7 +551,11 @@ static int take_feed(struct ts_session *s)
 		/* Aligned: ts_kernel_feed_take() guarantees it. */
 		const struct ts_bpf_event *event = (const void *)(bytes + off);
 
-		ts_session_dirty(s);
+		/* The hub's thread wrote them on another CPU. */
+		__builtin_prefetch(bytes + off + PREFETCH_BYTES);
+		__builtin_prefetch(bytes + off + PREFETCH_BYTES + 64);
+		if (ts_unlikely(!s->dirty))
+			ts_session_dirty(s);
 		r = add_event(s, event);
 		off += ts_kernel_event_bytes(event);
 		if (!r && ts_sbt_session_writer_pending_rows(s->writer) >= KERNEL_ROWS)

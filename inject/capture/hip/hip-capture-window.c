@@ -87,13 +87,13 @@ static void find_variables(struct ts_capture *capture, uint32_t context)
 		void *address = NULL;
 		size_t n_bytes = 0;
 
-		pthread_mutex_lock(&capture->lane.lock);
+		ts_lock_take(&capture->lane.lock);
 		capture->driver = &capture->drivers[TS_CAPTURE_HIP];
 		if (ts_hip_capture_has_code_of(capture, symbol) && !ask(&address, symbol) &&
 		    !ask_size(&n_bytes, symbol))
 			ts_hip_capture_variable(capture, &model, symbol,
 						(uint64_t)(uintptr_t)address, n_bytes);
-		pthread_mutex_unlock(&capture->lane.lock);
+		ts_lock_release(&capture->lane.lock);
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include <sys/mman.h>
 
+#include "inject/capture/capture-memory.h"
 #include "inject/capture/lane.h"
 #include "proto/abi/capture-config.h"
 #include "proto/abi/handshake.h"
@@ -154,4 +155,83 @@ TS_TEST(no_more_operations_than_a_replay_takes)
 	ts_check_int(f.producer.control->lane_ended, TS_LANE_TOO_MANY);
 	ts_check_int(ts_lane_put(&f.lane, &operation), 0);
 	ts_check_int(f.lane.sequence, TS_CAPTURE_MAX_OPERATIONS);
+}
+
+/* Returns the record at the lane's head, which is placed and not yet put. */
+static const struct ts_record_operation *at_head(const struct fixture *f)
+{
+	return (const struct ts_record_operation *)(const void *)(f->lane.ring.ring +
+								  f->lane.ring.head);
+}
+
+TS_TEST(an_operation_in_place_is_one_that_was_put)
+{
+	struct ts_record_operation operation = {.kind = TS_OPERATION_LAUNCH, .object = 7};
+	const struct ts_record_operation *put;
+	struct ts_record_operation *placed;
+	struct fixture f;
+
+	fixture_init(&f);
+	/* Old bytes of the ring are no part of the operation. */
+	memset(f.lane.ring.ring, 0xff, 4 * sizeof(operation));
+	operation.record.time = 5;
+	ts_check_int(ts_lane_put(&f.lane, &operation), 1);
+	/* The first operation maps the ring. */
+	put = at_head(&f) - 1;
+	placed = ts_lane_place(&f.lane);
+	ts_check(placed == at_head(&f) && placed == put + 1);
+	ts_check_int(placed->sequence, 2);
+	placed->record.time = 5;
+	placed->kind = TS_OPERATION_LAUNCH;
+	placed->object = 7;
+	placed->sequence = 1;
+	ts_check(!memcmp(placed, put, sizeof(*put)));
+	placed->sequence = 2;
+	ts_lane_commit(&f.lane);
+	ts_check_int(f.lane.sequence, 2);
+	ts_check_int(f.lane.header->head, 2 * sizeof(operation));
+	ts_check_int(ts_lane_put(&f.lane, &operation), 3);
+}
+
+TS_TEST(a_lane_without_room_has_no_place_and_goes_on)
+{
+	struct fixture f;
+	uint64_t n = 0;
+
+	fixture_init(&f);
+	while (ts_lane_place(&f.lane)) {
+		ts_lane_commit(&f.lane);
+		n++;
+	}
+	ts_check(n > 1000);
+	ts_check(ts_lane_goes_on(&f.lane));
+	f.lane.header->released = f.lane.header->head;
+	ts_check(ts_lane_place(&f.lane) != NULL);
+	f.lane.sequence = TS_CAPTURE_MAX_OPERATIONS - 1;
+	ts_check(!ts_lane_place(&f.lane));
+	f.lane.sequence = 0;
+	ts_lane_end(&f.lane, TS_LANE_STOPPED);
+	ts_check(!ts_lane_place(&f.lane));
+}
+
+/* Pinned memory between other memory is found, and nothing else. */
+TS_TEST(host_memory_is_found_by_address)
+{
+	struct ts_memory_map map = {0};
+
+	ts_check(!ts_memory_map_find_host(&map, 0));
+	ts_check(ts_memory_map_add(&map, 0x1000, 0x1000, 0, 1));
+	ts_check(!ts_memory_map_find_host(&map, 0x1800));
+	ts_check(ts_memory_map_add(&map, 0x5000, 0x1000, TS_OPERATION_MEMORY_PINNED, 1));
+	ts_check(ts_memory_map_add(&map, 0x3000, 0x1000, TS_OPERATION_MEMORY_MANAGED, 1));
+	ts_check(ts_memory_map_add(&map, 0x4000, 0x1000, 0, 1));
+	ts_check(ts_memory_map_find_host(&map, 0x3000) == ts_memory_map_find(&map, 0x3fff));
+	ts_check(ts_memory_map_find_host(&map, 0x5fff) == ts_memory_map_find(&map, 0x5000));
+	ts_check(!ts_memory_map_find_host(&map, 0x4800));
+	ts_check(!ts_memory_map_find_host(&map, 0x2fff));
+	ts_check(!ts_memory_map_find_host(&map, 0x6000));
+	ts_check(ts_memory_map_remove(&map, 0x3000));
+	ts_check(!ts_memory_map_find_host(&map, 0x3800));
+	ts_check(ts_memory_map_find_host(&map, 0x5800) != NULL);
+	ts_pages_free(&map.pages);
 }
