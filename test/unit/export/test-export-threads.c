@@ -512,7 +512,7 @@ TS_TEST(graphs_are_the_lines_of_their_messages)
 /* ---- long names ------------------------------------------------------------------------------ */
 
 #define N_LONG	   40u
-#define LONG_NAME  (1024ul * 1024)
+#define LONG_WORD  (1024ul * 1024)
 #define MOST_BYTES (2ul * TS_PIECES_TEXT_BYTES) /* of one text */
 
 struct long_texts {
@@ -523,16 +523,16 @@ static struct ts_sbt_reader *make_long_trace(void)
 {
 	struct ts_row_session row = {.pid = 1};
 	struct ts_row_kernel kernel = {.context = 1, .stream = 1};
-	char *name = malloc(LONG_NAME);
+	char *name = malloc(LONG_WORD);
 	struct ts_sbt_session_writer *session;
 	struct ts_sbt_writer *writer;
 	struct ts_sbt_reader *reader;
 	int fd = test_file();
 
 	ts_check(name);
-	memset(name, 'k', LONG_NAME);
+	memset(name, 'k', LONG_WORD);
 	ts_check_int(ts_sbt_writer_new(dup(fd), &writer), 0);
-	ts_check_int(ts_sbt_writer_string(writer, name, LONG_NAME, &kernel.name), 0);
+	ts_check_int(ts_sbt_writer_string(writer, name, LONG_WORD, &kernel.name), 0);
 	free(name);
 	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
 	for (uint64_t i = 1; i <= N_LONG; i++) {
@@ -573,7 +573,7 @@ static ssize_t count_bytes(void *data, const char *bytes, size_t n_bytes)
 
 static void check_long(const struct long_texts *texts)
 {
-	ts_check(texts->n_written > N_LONG * LONG_NAME);
+	ts_check(texts->n_written > N_LONG * LONG_WORD);
 	ts_check(texts->most <= MOST_BYTES);
 }
 
