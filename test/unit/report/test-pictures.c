@@ -277,7 +277,7 @@ TS_TEST(timelines_of_any_size_are_bounded_and_equal)
 		struct timeline timeline;
 
 		make_timeline(&timeline, sizes[i][0], sizes[i][1], sizes[i][2]);
-		/* A sanitizer sees each size in one width: the narrowest, the next one, and so on. */
+		/* A sanitizer sees each size in one width, and each width. */
 		size_t step =
 			TS_TEST_SANITIZED && !ts_soak() ? sizeof(widths) / sizeof(*widths) : 1;
 
