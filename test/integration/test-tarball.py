@@ -20,6 +20,7 @@ import harness
 import installed
 
 SUITE = 'bullseye'
+MIRROR = 'deb http://deb.debian.org/debian %s main'
 # Which glibc, what tsctl finds, a recording of C and of Python, with names of functions.
 IN_OLD_ROOT = '''
 set -e
@@ -192,12 +193,13 @@ class Archive(harness.Case):
         self.run_in_old_root(first, name)
 
     def old_root(self):
-        if os.geteuid() or not shutil.which('debootstrap'):
-            self.skipTest('needs root and debootstrap for a root with an old glibc')
+        if os.geteuid() or not shutil.which('mmdebstrap'):
+            self.skipTest('needs root and mmdebstrap for a root with an old glibc')
         root = self.path('root')
-        result = harness.run(['debootstrap', '--variant=minbase', '--include=python3', SUITE, root], dict(os.environ), seconds=1800)
+        result = harness.run(['mmdebstrap', '--quiet', '--variant=minbase', '--include=python3', SUITE, root, MIRROR % SUITE], dict(os.environ),
+                             seconds=1800)
         if result.status:
-            self.skipTest('debootstrap has no %s: %s' % (SUITE, result.err.strip().splitlines()[-1:]))
+            self.skipTest('mmdebstrap has no %s: %s' % (SUITE, result.err.strip().splitlines()[-1:]))
         return root
 
     def run_in_old_root(self, archive, name):
