@@ -81,7 +81,7 @@ tests()
 	name=$1
 	shift
 	say "$name: test"
-	meson test -C "$folders/$name" --no-rebuild --print-errorlogs --num-processes $((jobs * 3)) "$@"
+	meson test -C "$folders/$name" --no-rebuild --print-errorlogs --num-processes $((jobs * 2)) "$@"
 	# count-tests.py counts failed tests from the log. If there is no log, the step counts as one failure.
 	log=$folders/$name/meson-logs/testlog.json
 	[ -s "$log" ] || { fail "$name: the tests did not run"; return; }

@@ -83,7 +83,7 @@ class Sources(unittest.TestCase):
                    for path in glob.glob(os.path.join(harness.SOURCE, folder, '*.h'))] + [os.path.join(harness.BUILD, 'proto/rpc/tracesmith.pb-c.h')]
         text = re.sub(r'/\*.*?\*/', ' ', '\n'.join(map(text_of, headers)), flags=re.S)
         text = re.sub(r'^#.*(\\\n.*)*$', ' ', text, flags=re.M)
-        theirs = {name: (result, arguments) for result, name, arguments in re.findall(r'([\w ]+[ *]\s*?)\n?\s*\b(ts_\w+)\s*\n?\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\);', text)}
+        theirs = {name: (result, arguments) for result, name, arguments in re.findall(r'(\w[\w ]*[ *]\s*?)\n?\s*\b(ts_\w+)\s*\n?\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\);', text)}
         for name, arguments, result in ours:
             self.assertTrue(name in theirs, '%s is in no header' % name)
             c_result, c_arguments = theirs[name]
