@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies records from one shard's ring into private memory. serve/session (session-round.c,
- * session-lane.c, session-end.c) calls this module. Their
- * positions move from record to record, so the position in a checkpoint is always the begin of one.
+ * session-lane.c, session-end.c) calls this module. Their positions move from record to record, so
+ * the position in a checkpoint is always the begin of one.
  */
 #include "daemon/ingest/drain.h"
 

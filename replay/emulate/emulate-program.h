@@ -191,7 +191,7 @@ struct ts_emulate_program {
 	unsigned changes;
 	struct ts_emulate_spare *spare; /* of a copy: the other program's */
 	/*
-	 * Of a copy: the durations of items and the gaps of calls, if an edit changed them. NULL:
+	 * The durations of items and the gaps of calls of a copy whose edits changed them. NULL:
 	 * those of `items` and `calls`. See ts_emulate_duration_ns() and ts_emulate_gap_ns().
 	 */
 	uint64_t *durations_ns, *gaps_ns;

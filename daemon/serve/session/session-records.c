@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the rows of a shard's records. session-round.c calls this module for each copy of a part of
- * the ring. Rows of the frequent types gather in batches, one for each
- * type: adding many rows to a block costs less than adding each. While a batch has rows, the
- * position of the shard stays at the first of their records, because a write releases the ring
- * space up to the position. A write therefore never has a part of the batches.
+ * the ring. Rows of the frequent types gather in batches, one for each type: adding many rows to a
+ * block costs less than adding each. While a batch has rows, the position of the shard stays at the
+ * first of their records, because a write releases the ring space up to the position. A write
+ * therefore never has a part of the batches.
  */
 #include "daemon/serve/session/session-internal.h"
 

@@ -48,7 +48,7 @@ struct ts_resolver {
 	const struct ts_column *stream_columns[TS_ROW_EVENT_END];
 	const struct ts_column *context_columns[TS_ROW_EVENT_END];
 	struct strings strings[TS_ROW_EVENT_END];
-	/* Of ts_resolver_prepare(): most rows have the strings and the thread of recent rows. */
+	/* For ts_resolver_prepare(): most rows have strings and a thread of recent rows. */
 	uint32_t prepared[N_KERNELS]; /* strings that were read, indexed by the ids' low bits */
 	uint32_t prepared_session, prepared_thread;
 };

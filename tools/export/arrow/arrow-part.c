@@ -13,7 +13,7 @@
 #define ALIGN	  8u
 #define NO_NUMBER UINT32_MAX
 
-/* Of one column. Its values, validity, ends of texts and texts follow, each padded. */
+/* Sizes of a column's parts, which follow in this order, each padded. */
 struct column {
 	uint64_t values_bytes, validity_bytes, ends_bytes, texts_bytes;
 };

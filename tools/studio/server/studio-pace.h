@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who works first: the timeline's requests. Threads that read the whole trace rest while a page
- * loads, asks or draws, because it and they share the processors. All functions may be called by
- * any thread.
+ * The timeline's requests work first. Threads that read the whole trace rest while a page loads,
+ * asks or draws, because it and they share the processors. All functions may be called by any
+ * thread.
  */
 #pragma once
 
