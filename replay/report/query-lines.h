@@ -11,8 +11,9 @@
 /*
  * Like ts_query_run(), but `write` gets the rows of an answer, and the nodes, edges and steps of a
  * graph: the text that ts_json_message() makes of each message, as a line. `write` is called with
- * `data` of the options, in the caller's thread, with many lines at a time. options->give() gets
- * the other messages, such as the graph's summary. If `write` is NULL, `give` gets all.
+ * `data` of the options and with many lines at a time. The caller's thread makes the first call,
+ * any thread the later ones, one at a time. options->give() gets the other messages, such as the
+ * graph's summary. If `write` is NULL, `give` gets all.
  */
 int ts_query_lines(struct ts_sbt_reader *reader, uint32_t session, const Ts__Rpc__Query *query,
 		   const struct ts_query_options *options, ts_lines_fn *write,

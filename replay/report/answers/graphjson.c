@@ -30,7 +30,7 @@ void ts_graphjson_prepare(struct ts_resolver *resolver, const struct ts_graph_no
 {
 	ts_resolver_prepare_thread(resolver, node->session, node->thread);
 	if (node->kind == TS_GRAPH_OP && node->type == TS_ROW_KERNEL)
-		(void)ts_resolver_string(resolver, node->name);
+		ts_resolver_prepare_string(resolver, node->name);
 }
 
 const char *ts_graphjson_kind(uint32_t kind)
@@ -163,12 +163,14 @@ enum element {
 	STEP
 };
 
-/* An item of a piece; its size determines the number of elements of a piece. */
+/* A piece is one item. */
 struct item {
 	enum element element;
-	uint32_t i; /* of the node or the step */
-	uint64_t reserved[7];
+	uint32_t first, n; /* of nodes or steps */
+	uint32_t reserved;
 };
+
+#define ITEM_ELEMENTS 512u
 
 struct writing {
 	struct ts_resolver *resolver;
@@ -203,26 +205,25 @@ static void put_line(struct ts_json *text, const ProtobufCMessage *message)
 }
 
 static void put_element(const struct writing *writing, struct ts_resolver *resolver,
-			const struct item *item, struct ts_json *text)
+			enum element element, uint32_t at, struct ts_json *text)
 {
 	ts_cleanup(ts_pool_deinit) struct ts_pool pool = {.no_memory = writing->no_memory};
 	const struct ts_graph *graph = writing->graph;
 	const struct ts_graph_node *node;
 
-	switch (item->element) {
+	switch (element) {
 	case NODE:
-		put_line(text, &ts_graphjson_node(resolver, &pool, graph, item->i)->base);
+		put_line(text, &ts_graphjson_node(resolver, &pool, graph, at)->base);
 		break;
 	case EDGES:
-		node = &graph->nodes[item->i];
+		node = &graph->nodes[at];
 		for (uint32_t i = node->first_edge; i < node->first_edge + node->n_edges; i++) {
-			put_line(text, &ts_graphjson_edge(&pool, graph, item->i, i)->base);
+			put_line(text, &ts_graphjson_edge(&pool, graph, at, i)->base);
 			ts_pool_deinit(&pool);
 		}
 		break;
 	case STEP:
-		put_line(text,
-			 &ts_graphjson_step(resolver, &pool, graph, &graph->path[item->i])->base);
+		put_line(text, &ts_graphjson_step(resolver, &pool, graph, &graph->path[at])->base);
 		break;
 	}
 }
@@ -241,8 +242,8 @@ static int put_elements(void *data, void *state, bool in_order, const uint8_t *i
 	const struct item *item = (const void *)items;
 	int r = 0;
 
-	for (; !r && (const uint8_t *)item < items + n_bytes; item++) {
-		put_element(data, *resolver, item, text);
+	for (uint32_t i = 0; !r && i < item->n; i++) {
+		put_element(data, *resolver, item->element, item->first + i, text);
 		r = text->error ? text->error : ts_pieces_bound(in_order, write_text, data, text);
 	}
 	return r;
@@ -260,34 +261,33 @@ static int format_in_order(void *data, void *state, const uint8_t *items, size_t
 	return put_elements(data, state, true, items, n_bytes, text);
 }
 
-static int add(struct writing *writing, enum element element, uint32_t i)
+/* Adds elements of one kind. The nodes that they name are prepared here, if they are not yet. */
+static int add(struct writing *writing, enum element element, size_t n, bool is_prepared)
 {
+	const struct ts_graph *graph = writing->graph;
 	void *item;
-	int r = ts_pieces_add(writing->pieces, sizeof(struct item), &item);
+	int r = 0;
 
-	if (!r)
-		*(struct item *)item = (struct item){.element = element, .i = i};
+	for (uint32_t first = 0, end; !r && first < n; first = end) {
+		end = n - first > ITEM_ELEMENTS ? first + ITEM_ELEMENTS : (uint32_t)n;
+		for (uint32_t i = is_prepared ? end : first; i < end; i++)
+			ts_graphjson_prepare(
+				writing->resolver,
+				&graph->nodes[element == STEP ? graph->path[i].node : i]);
+		r = ts_pieces_add(writing->pieces, sizeof(struct item), &item);
+		if (!r)
+			*(struct item *)item = (struct item){element, first, end - first, 0};
+	}
 	return r;
-}
-
-static int add_named(struct writing *writing, enum element element, uint32_t i,
-		     const struct ts_graph_node *node)
-{
-	ts_graphjson_prepare(writing->resolver, node);
-	return add(writing, element, i);
 }
 
 static int add_all(struct writing *writing, bool only_path)
 {
 	const struct ts_graph *graph = writing->graph;
-	int r = 0;
+	int r = only_path ? 0 : add(writing, NODE, graph->n_nodes, false);
 
-	for (uint32_t i = 0; !r && !only_path && i < graph->n_nodes; i++)
-		r = add_named(writing, NODE, i, &graph->nodes[i]);
-	for (uint32_t i = 0; !r && !only_path && i < graph->n_nodes; i++)
-		r = graph->nodes[i].n_edges ? add(writing, EDGES, i) : 0;
-	for (uint32_t i = 0; !r && i < graph->n_path; i++)
-		r = add_named(writing, STEP, i, &graph->nodes[graph->path[i].node]);
+	r = r || only_path ? r : add(writing, EDGES, graph->n_nodes, true);
+	r = r ? r : add(writing, STEP, graph->n_path, !only_path);
 	return r ? r : ts_pieces_end(writing->pieces);
 }
 
@@ -302,7 +302,9 @@ int ts_graphjson_write(struct ts_resolver *resolver, const struct ts_graph *grap
 	const struct ts_pieces_kind kind = {.format = format,
 					    .format_in_order = format_in_order,
 					    .write = write_text,
+					    .writes_anywhere = true,
 					    .data = &writing,
+					    .piece_bytes = sizeof(struct item),
 					    .state_bytes = sizeof(struct ts_resolver *),
 					    .state_init = namer_init,
 					    .state_deinit = namer_deinit};

@@ -300,22 +300,26 @@ const char *ts_resolver_category_name(struct ts_resolver *resolver, const struct
 							   TS_NAME_CATEGORY, domain, category));
 }
 
+/* Most rows follow a row of the same thread. */
 void ts_resolver_prepare_thread(struct ts_resolver *resolver, uint32_t session, uint32_t thread)
 {
-	const struct ts_row_thread *row = ts_sbt_reader_thread(resolver->reader, session, thread);
+	const struct ts_row_thread *row;
 
-	if (row)
-		ts_resolver_thread_name(resolver, session, row);
-}
-
-/* As ts_resolver_prepare_thread(), but once for rows of one thread. */
-static void prepare_thread(struct ts_resolver *resolver, uint32_t session, uint32_t thread)
-{
 	if (session == resolver->prepared_session && thread == resolver->prepared_thread)
 		return;
-	ts_resolver_prepare_thread(resolver, session, thread);
+	row = ts_sbt_reader_thread(resolver->reader, session, thread);
+	if (row)
+		ts_resolver_thread_name(resolver, session, row);
 	resolver->prepared_session = session;
 	resolver->prepared_thread = thread;
+}
+
+void ts_resolver_prepare_string(struct ts_resolver *resolver, uint32_t id)
+{
+	if (resolver->prepared[id % N_KERNELS] == id)
+		return;
+	ts_resolver_string(resolver, id);
+	resolver->prepared[id % N_KERNELS] = id;
 }
 
 void ts_resolver_prepare(struct ts_resolver *resolver, const struct ts_sbt_row *row)
@@ -323,16 +327,12 @@ void ts_resolver_prepare(struct ts_resolver *resolver, const struct ts_sbt_row *
 	const struct strings *strings = &resolver->strings[row->type];
 	const struct ts_column *thread = resolver->thread_columns[row->type];
 
-	for (unsigned int i = 0; i < strings->n; i++) {
-		const uint32_t id = (uint32_t)ts_column_get(strings->columns[i], row->any);
-
-		if (resolver->prepared[id % N_KERNELS] == id)
-			continue;
-		ts_resolver_string(resolver, id);
-		resolver->prepared[id % N_KERNELS] = id;
-	}
+	for (unsigned int i = 0; i < strings->n; i++)
+		ts_resolver_prepare_string(resolver,
+					   (uint32_t)ts_column_get(strings->columns[i], row->any));
 	if (thread)
-		prepare_thread(resolver, row->session, (uint32_t)ts_column_get(thread, row->any));
+		ts_resolver_prepare_thread(resolver, row->session,
+					   (uint32_t)ts_column_get(thread, row->any));
 	if (!resolver->labels)
 		return;
 	ts_resolver_stream_name(resolver, row);

@@ -36,8 +36,9 @@ int ts_resolver_share(const struct ts_resolver *resolver, struct ts_resolver **r
 void ts_resolver_free(struct ts_resolver *resolver);
 void ts_resolver_freep(struct ts_resolver **resolver);
 
-/* Reads the strings that name the row or the thread, for shared resolvers. */
+/* Reads the strings that name the row or the thread, or one string, for shared resolvers. */
 void ts_resolver_prepare(struct ts_resolver *resolver, const struct ts_sbt_row *row);
+void ts_resolver_prepare_string(struct ts_resolver *resolver, uint32_t id);
 void ts_resolver_prepare_thread(struct ts_resolver *resolver, uint32_t session, uint32_t thread);
 
 struct ts_sbt_reader *ts_resolver_reader(struct ts_resolver *resolver);

@@ -119,6 +119,7 @@ int ts_row_lines_new(struct ts_resolver *resolver, struct ts_rowjson *rowjson, b
 	const struct ts_pieces_kind kind = {.format = format,
 					    .format_in_order = format_in_order,
 					    .write = write_text,
+					    .writes_anywhere = true,
 					    .data = lines,
 					    .state_bytes = sizeof(struct namer),
 					    .state_init = namer_init,

@@ -60,11 +60,13 @@ static uint64_t from_origin(const struct drawing *drawing, uint64_t time_ns)
 	return time_ns > drawing->origin_ns ? time_ns - drawing->origin_ns : 0;
 }
 
-/* Advances the progress line, unless the output goes to the same terminal. */
-static void step(struct ts_progress *progress, const FILE *file)
+/* Begins a progress line, unless the output goes to the same terminal. */
+static void start_progress(struct ts_progress *progress, const char *what, uint64_t total,
+			   const FILE *file)
 {
-	if (file != stdout || !isatty(STDOUT_FILENO))
-		ts_progress_add(progress, 1);
+	ts_progress_init(progress, what, total);
+	if (file == stdout && isatty(STDOUT_FILENO))
+		progress->is_terminal = false;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -86,7 +88,7 @@ static void put(struct printer *printer, const ProtobufCMessage *message)
 		printer->r = r;
 	ts_json_raw(&printer->json, "\n");
 	fwrite(printer->json.data, 1, printer->json.n_bytes, printer->file);
-	step(&printer->progress, printer->file);
+	ts_progress_add(&printer->progress, 1);
 	ts_json_clear(&printer->json);
 }
 
@@ -112,19 +114,14 @@ static int put_list(void *data, const struct ts_about *about, const ProtobufCMes
 	return TS_EXIT_BAD;
 }
 
-/* Receives lines of the list. put_list() receives the summary after them. */
+/* Receives lines of the list, in any thread. put_list() receives the summary after them. */
 static int put_lines(void *data, const char *lines, size_t n_bytes)
 {
-	const char *end = lines + n_bytes;
 	struct printer *printer = data;
 
 	fwrite(lines, 1, n_bytes, printer->file);
-	for (const char *line = lines; line < end;) {
-		const char *next = memchr(line, '\n', (size_t)(end - line)) + 1;
-
-		step(&printer->progress, printer->file);
-		line = next;
-	}
+	if (printer->progress.is_terminal)
+		ts_progress_add(&printer->progress, ts_count_lines(lines, n_bytes));
 	return TS_EXIT_OK;
 }
 
@@ -146,7 +143,7 @@ static int ask_json(const struct asked *asked, struct ts_asking *asking, struct 
 	asking->take = put_list;
 	asking->take_lines = put_lines;
 	asking->data = &printer;
-	ts_progress_init(&printer.progress, "writing lines:", 0);
+	start_progress(&printer.progress, "writing lines:", 0, out->file);
 	status = ts_ask(asking, &query);
 	ts_progress_deinit(&printer.progress);
 	ts_json_deinit(&printer.json);
@@ -284,6 +281,7 @@ static int print_dot(struct drawing *drawing)
 	const struct ts_graph *graph = drawing->graph;
 	const struct ts_pieces_kind kind = {.format = format_dot,
 					    .write = write_dot,
+					    .writes_anywhere = true,
 					    .data = drawing,
 					    .state_bytes = sizeof(struct ts_resolver *),
 					    .state_init = dot_init,
@@ -294,18 +292,19 @@ static int print_dot(struct drawing *drawing)
 
 	if (r)
 		return r;
-	ts_progress_init(&progress, "writing nodes and edges:", 2 * (uint64_t)graph->n_nodes);
+	start_progress(&progress, "writing nodes and edges:", 2 * (uint64_t)graph->n_nodes,
+		       drawing->file);
 	fputs("digraph trace {\n\trankdir=LR;\n", drawing->file);
 	for (uint32_t i = 0; !r && i < graph->n_nodes; i++) {
 		if (!drawing->asked->path || graph->nodes[i].is_critical) {
 			ts_graphjson_prepare(drawing->resolver, &graph->nodes[i]);
 			r = add_dot(pieces, i, false);
 		}
-		step(&progress, drawing->file);
+		ts_progress_add(&progress, 1);
 	}
 	for (uint32_t i = 0; !r && i < graph->n_nodes; i++) {
 		r = graph->nodes[i].n_edges ? add_dot(pieces, i, true) : 0;
-		step(&progress, drawing->file);
+		ts_progress_add(&progress, 1);
 	}
 	r = r ? r : ts_pieces_end(pieces);
 	ts_progress_deinit(&progress);

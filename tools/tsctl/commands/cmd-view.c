@@ -361,16 +361,16 @@ static int print_rows(void *data, const struct ts_about *about, const ProtobufCM
 	return TS_EXIT_OK;
 }
 
+/* Receives lines in any thread, one at a time. */
 static int print_lines(void *data, const char *lines, size_t n_bytes)
 {
-	const char *end = lines + n_bytes;
 	struct view *view = data;
 
 	/* If the reader of the pipe has closed it, stop. */
 	if (fwrite(lines, 1, n_bytes, stdout) != n_bytes)
 		return TS_EXIT_BAD;
-	for (; lines < end; lines = memchr(lines, '\n', (size_t)(end - lines)) + 1)
-		step(view, ++view->n_rows);
+	if (view->progress.is_terminal && !isatty(STDOUT_FILENO))
+		ts_progress_add(&view->progress, ts_count_lines(lines, n_bytes));
 	return TS_EXIT_OK;
 }
 

@@ -92,6 +92,16 @@ void ts_progress_add(struct ts_progress *progress, uint64_t more)
 	ts_progress_step(progress, progress->done);
 }
 
+uint64_t ts_count_lines(const char *lines, size_t n_bytes)
+{
+	const char *end = lines + n_bytes;
+	uint64_t n = 0;
+
+	for (; lines < end; n++)
+		lines = (const char *)memchr(lines, '\n', (size_t)(end - lines)) + 1;
+	return n;
+}
+
 void ts_progress_deinit(struct ts_progress *progress)
 {
 	if (progress->shown_ns)

@@ -52,5 +52,7 @@ void ts_progress_init(struct ts_progress *progress, const char *what, uint64_t t
 void ts_progress_step(struct ts_progress *progress, uint64_t done);
 /* As ts_progress_step(), with an increment. */
 void ts_progress_add(struct ts_progress *progress, uint64_t more);
+/* Returns the number of lines of a text of whole lines, for ts_progress_add(). */
+uint64_t ts_count_lines(const char *lines, size_t n_bytes);
 /* Wipes the line, if one was shown. */
 void ts_progress_deinit(struct ts_progress *progress);

@@ -55,13 +55,14 @@ static int give(void *data, unsigned number, const ProtobufCMessage *body)
 	return answering->status ? E_REPORTED : 0;
 }
 
+/* The caller's thread gives the first lines, so only this thread changes the reader. */
 static int give_lines(void *data, const char *lines, size_t n_bytes)
 {
 	struct answering *answering = data;
 	const struct ts_asking *asking = answering->asking;
 
 	if (answering->source)
-		ts_source_unwatch(answering->source);
+		ts_source_unwatch(ts_take_ptr(answering->source));
 	answering->status = asking->take_lines(asking->data, lines, n_bytes);
 	return answering->status ? E_REPORTED : 0;
 }

@@ -36,7 +36,8 @@ struct ts_asking {
 	int (*take)(void *data, const struct ts_about *about, const ProtobufCMessage *body);
 	/*
 	 * Receives the lists of an answer that this process makes (ts_query_lines()), as lines of
-	 * JSON. Returns as `take`, which receives all other messages. NULL: `take` receives all.
+	 * JSON, in any thread, one call at a time. Returns as `take`, which receives all other
+	 * messages. NULL: `take` receives all.
 	 */
 	int (*take_lines)(void *data, const char *lines, size_t n_bytes);
 	/*
