@@ -22,7 +22,10 @@
 #define WAKE_CHUNKS (N_CHUNKS / 2)
 /* Threads start after this many items: a short trace does not pay for them. */
 #define FIRST_ITEMS (64u * 1024)
-/* Threads that the reader may use besides: the caller's, one that reads ahead, one that decodes. */
+/*
+ * Threads that the reader may use besides: the caller's, one that reads ahead, one that decodes.
+ * They have less to do than one pass. So two processors pay for one worker, too.
+ */
 #define OTHER_THREADS 3u
 
 struct worker {
@@ -186,7 +189,8 @@ int ts_relay_new(size_t item_bytes, const struct ts_relay_pass *passes, unsigned
 /* Starts the threads that are permitted, before the first chunk. */
 static void start(struct ts_relay *relay)
 {
-	unsigned n = relay->max_threads > OTHER_THREADS ? relay->max_threads - OTHER_THREADS : 0;
+	unsigned n = relay->max_threads > OTHER_THREADS ? relay->max_threads - OTHER_THREADS
+							: relay->max_threads > 1;
 
 	if (n > relay->n_passes)
 		n = relay->n_passes;

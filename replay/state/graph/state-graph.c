@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects the nodes and edges of the graph: see state-graph.h. replay/report and `tsctl graph`
- * call this file. This file feeds the state machine, and finally calls graphpath.c. With more than
- * three threads, the nodes are added in a thread of their own (relay.h).
+ * call this file. This file feeds the state machine, and finally calls graphpath.c. If threads are
+ * permitted, the nodes are added in a thread of their own (relay.h).
  *
  * One pass in time order reads calls, joined operations from the state machine, and
  * synchronizations. A waiting call gets a return node when the pass reaches the call's end, because

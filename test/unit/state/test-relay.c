@@ -66,7 +66,7 @@ static int run(const char *threads, struct pass passes[2], unsigned *ret_more)
 
 TS_TEST(each_pass_gets_all_items_in_order)
 {
-	static const char *const threads[] = {"1", "3", "4", "5", "16"};
+	static const char *const threads[] = {"1", "2", "4", "5", "16"};
 	unsigned n_more[5] = {0};
 
 	for (unsigned i = 0; i < 5; i++) {
@@ -80,7 +80,7 @@ TS_TEST(each_pass_gets_all_items_in_order)
 		}
 	}
 	ts_check_int(n_more[0], 0);
-	ts_check_int(n_more[1], 0);
+	ts_check(n_more[1] >= 1);
 	ts_check(n_more[2] >= 1);
 	ts_check_int(n_more[4], n_more[2] + 1);
 }
