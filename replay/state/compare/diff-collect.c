@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects the runs of one side: see diff-collect.h. diff.c calls this file, for both sides at once
- * if threads are permitted. This file uses doubter.c for doubts. It reads each trace once and
- * collects durations by name and device operations by stream.
+ * if threads are permitted. This file reads each trace once. diff-segments.c reads long runs in
+ * segments; doubter.c finds the doubts of the others.
  */
 #include "replay/state/compare/diff-collect.h"
 
@@ -12,172 +12,16 @@
 #include <sys/random.h>
 
 #include "proto/abi/grow.h"
+#include "replay/state/compare/diff-segments.h"
 #include "replay/state/compare/doubter.h"
 #include "replay/state/state-clocks.h"
 
-#define NONE TS_STATE_MAP_NONE
-#define TYPES_OF_DEVICES \
-	(TS_ROW_BIT(TS_ROW_KERNEL) | TS_ROW_BIT(TS_ROW_MEMCPY) | TS_ROW_BIT(TS_ROW_MEMSET))
+/* Many samples are sorted by digits, in a quarter of the time of qsort(). */
+#define MIN_DIGITS 2048u
+#define DIGIT_BITS 8u
+#define DIGIT_MASK ((1u << DIGIT_BITS) - 1)
 
-void ts_diff_collection_deinit(struct ts_diff_collection *collection)
-{
-	for (size_t i = 0; i < collection->n_names; i++) {
-		struct ts_diff_collected *name = &collection->names[i];
-
-		free(name->text);
-		free(name->samples.at);
-		free(name->run.at);
-		free(name->configs);
-	}
-	for (size_t i = 0; i < collection->n_streams; i++)
-		free(collection->streams[i].ops);
-	free(collection->names);
-	free(collection->streams);
-	ts_intern_deinit(&collection->texts);
-	ts_state_map_deinit(&collection->by_key);
-	ts_state_map_deinit(&collection->kernels);
-	ts_state_map_deinit(&collection->by_stream);
-	ts_state_map_deinit(&collection->by_session);
-}
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-static int add_name(struct ts_diff_collection *collection, const struct ts_diff_collected *what,
-		    uint32_t *ret_name)
-{
-	if (collection->n_names == TS_DIFF_MAX_NAMES)
-		return TS_E_DIFF_NAMES;
-	if (TS_GROW(collection->names, collection->n_names_allocated, collection->n_names + 1))
-		return -ENOMEM;
-	collection->names[collection->n_names] = *what;
-	*ret_name = (uint32_t)collection->n_names++;
-	return 0;
-}
-
-static int find_key(struct ts_diff_collection *collection, uint32_t type, uint32_t kind,
-		    uint32_t size_class, uint32_t *ret_name)
-{
-	const struct ts_diff_collected what = {.type = type,
-					       .kind = kind,
-					       .size_class = size_class};
-	uint64_t key = (uint64_t)size_class << 32 | kind;
-	int r;
-
-	*ret_name = ts_state_map_find(&collection->by_key, type, key);
-	if (*ret_name != NONE)
-		return 0;
-	r = add_name(collection, &what, ret_name);
-	return r ? r : ts_state_map_set(&collection->by_key, type, key, *ret_name);
-}
-
-static char *copy_text(const char *text, size_t n_bytes)
-{
-	char *copy = malloc(n_bytes + 1);
-
-	if (!copy)
-		return NULL;
-	memcpy(copy, text, n_bytes);
-	copy[n_bytes] = 0;
-	return copy;
-}
-
-static int find_kernel(struct ts_diff_collection *collection, struct ts_sbt_reader *reader,
-		       uint32_t string, uint32_t *ret_name)
-{
-	struct ts_diff_collected what = {.type = TS_ROW_KERNEL};
-	size_t n_bytes = 0;
-	const char *text;
-	uint32_t id;
-	bool is_new;
-	int r;
-
-	*ret_name = ts_state_map_find(&collection->kernels, 0, string);
-	if (*ret_name != NONE)
-		return 0;
-	text = ts_sbt_reader_string(reader, string, &n_bytes);
-	what.text_bytes = text ? (uint32_t)n_bytes : 0;
-	r = ts_intern(&collection->texts, text ? text : "", what.text_bytes, &id, &is_new);
-	if (r)
-		return r == -EOVERFLOW ? TS_E_DIFF_NAMES : r;
-	*ret_name = ts_state_map_find(&collection->by_key, TS_ROW_KERNEL, id);
-	if (*ret_name == NONE) {
-		what.text = copy_text(text ? text : "", what.text_bytes);
-		if (!what.text)
-			return -ENOMEM;
-		r = add_name(collection, &what, ret_name);
-		if (r) {
-			free(what.text);
-			return r;
-		}
-		r = ts_state_map_set(&collection->by_key, TS_ROW_KERNEL, id, *ret_name);
-	}
-	return r ? r : ts_state_map_set(&collection->kernels, 0, string, *ret_name);
-}
-
-static uint32_t size_class_of(uint64_t bytes)
-{
-	return bytes ? 64 - (uint32_t)__builtin_clzll(bytes) : 0;
-}
-
-static int find_name(struct ts_diff_collection *collection, struct ts_sbt_reader *reader,
-		     const struct ts_sbt_row *row, uint32_t *ret_name)
-{
-	switch (row->type) {
-	case TS_ROW_KERNEL:
-		return find_kernel(collection, reader, row->kernel->name, ret_name);
-	case TS_ROW_MEMCPY:
-		return find_key(collection, row->type, row->memcpy_->copy_kind,
-				size_class_of(row->memcpy_->bytes), ret_name);
-	case TS_ROW_MEMSET:
-		return find_key(collection, row->type, 0, size_class_of(row->memset_->bytes),
-				ret_name);
-	default:
-		return find_key(collection, row->type,
-				(uint32_t)row->api->domain << 16 | row->api->cbid, 0, ret_name);
-	}
-}
-
-/* Returns splitmix64(n) as a random number, so that equal traces give equal samples. */
-static uint64_t random_of(uint64_t n)
-{
-	n = (n + 1) * UINT64_C(0x9E3779B97F4A7C15);
-	n = (n ^ n >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-	n = (n ^ n >> 27) * UINT64_C(0x94D049BB133111EB);
-	return n ^ n >> 31;
-}
-
-static int add_sample(struct ts_diff_samples *samples, uint64_t n_before, uint64_t value)
-{
-	uint64_t at = samples->n;
-
-	if (samples->n == TS_DIFF_MAX_SAMPLES) {
-		/* Reservoir sampling: each sample so far is kept with equal probability. */
-		at = random_of(n_before) % (n_before + 1);
-		if (at < TS_DIFF_MAX_SAMPLES)
-			samples->at[at] = value;
-		return 0;
-	}
-	if (TS_GROW(samples->at, samples->n_allocated, samples->n + 1))
-		return -ENOMEM;
-	samples->at[samples->n++] = value;
-	return 0;
-}
-
-static int add_duration(struct ts_diff_collected *name, uint64_t ns)
-{
-	struct ts_diff_side *sums = &name->sums;
-	int r = add_sample(&name->run, name->n_in_run, ns);
-
-	if (r)
-		return r;
-	name->n_in_run++;
-	sums->min_ns = !sums->count || ns < sums->min_ns ? ns : sums->min_ns;
-	sums->max_ns = ns > sums->max_ns ? ns : sums->max_ns;
-	sums->count++;
-	if (__builtin_add_overflow(sums->total_ns, ns, &sums->total_ns))
-		sums->total_ns = UINT64_MAX;
-	return 0;
-}
+/* ---- the end of a run ------------------------------------------------------------------------ */
 
 static int compare_values(const void *a, const void *b)
 {
@@ -186,10 +30,47 @@ static int compare_values(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+/* Sorts by one digit after the other, from the lowest one. Skips digits that all values share. */
+static void sort_by_digits(uint64_t *values, uint64_t *buffer, size_t n)
+{
+	uint64_t *from = values, *to = buffer, *all;
+	uint64_t differ = 0;
+
+	for (size_t i = 0; i < n; i++)
+		differ |= values[i] ^ values[0];
+	for (unsigned shift = 0; shift < 64 && differ >> shift; shift += DIGIT_BITS) {
+		size_t ends[1u << DIGIT_BITS] = {0}, sum = 0;
+
+		if (!(differ >> shift & DIGIT_MASK))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			ends[from[i] >> shift & DIGIT_MASK]++;
+		for (size_t i = 0; i <= DIGIT_MASK; i++) {
+			const size_t count = ends[i];
+
+			ends[i] = sum;
+			sum += count;
+		}
+		for (size_t i = 0; i < n; i++)
+			to[ends[from[i] >> shift & DIGIT_MASK]++] = from[i];
+		all = from;
+		from = to;
+		to = all;
+	}
+	if (from != values)
+		memcpy(values, from, n * sizeof(*values));
+}
+
 static void sort_samples(struct ts_diff_samples *samples)
 {
-	if (samples->n)
-		qsort(samples->at, samples->n, sizeof(*samples->at), compare_values);
+	const size_t n = samples->n;
+	uint64_t *buffer = n < MIN_DIGITS ? NULL : malloc(n * sizeof(*buffer));
+
+	if (buffer)
+		sort_by_digits(samples->at, buffer, n);
+	else if (n)
+		qsort(samples->at, n, sizeof(*samples->at), compare_values);
+	free(buffer);
 }
 
 /*
@@ -230,104 +111,17 @@ static int close_run_of(struct ts_diff_collected *name, size_t run)
 	return 0;
 }
 
-static int add_config(struct ts_diff_collected *name, size_t run,
-		      const struct ts_row_kernel *kernel)
-{
-	const struct ts_diff_config config = {
-		.grid = {kernel->grid_x, kernel->grid_y, kernel->grid_z},
-		.block = {kernel->block_x, kernel->block_y, kernel->block_z},
-		.cluster = {kernel->cluster_x, kernel->cluster_y, kernel->cluster_z},
-		.dynamic_shared_bytes = kernel->dynamic_shared_bytes,
-	};
-	struct ts_diff_configs *configs = name->configs;
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-	if (!configs)
-		configs = name->configs = calloc(1, sizeof(*configs));
-	if (!configs)
-		return -ENOMEM;
-	for (unsigned i = 0; i < configs->n; i++) {
-		if (memcmp(&configs->at[i], &config, sizeof(config)))
-			continue;
-		configs->counts[i]++;
-		configs->n_runs[i] += configs->last_run[i] != run;
-		configs->last_run[i] = run;
-		return 0;
-	}
-	if (configs->n == TS_DIFF_MAX_CONFIGS) {
-		configs->is_full = true;
-		return 0;
-	}
-	configs->at[configs->n] = config;
-	configs->n_runs[configs->n] = 1;
-	configs->last_run[configs->n] = run;
-	configs->counts[configs->n++] = 1;
-	return 0;
-}
-
-/* ---- operations ------------------------------------------------------------------------------ */
-
-static int find_session(struct ts_diff_collection *collection, uint32_t session, uint32_t *ret_at)
-{
-	*ret_at = ts_state_map_find(&collection->by_session, session, 0);
-	if (*ret_at != NONE)
-		return 0;
-	*ret_at = collection->n_sessions++;
-	return ts_state_map_set(&collection->by_session, session, 0, *ret_at);
-}
-
-static int find_stream(struct ts_diff_collection *collection, uint32_t session, uint32_t context,
-		       uint32_t stream, uint32_t *ret_stream)
-{
-	uint64_t key = (uint64_t)context << 32 | stream;
-	struct ts_diff_stream made = {.session = session,
-				      .stream = stream,
-				      .first_op_id = UINT64_MAX};
-	int r;
-
-	*ret_stream = ts_state_map_find(&collection->by_stream, session, key);
-	if (*ret_stream != NONE)
-		return 0;
-	if (collection->n_streams == TS_MAX_STREAMS)
-		return TS_E_STREAMS;
-	r = find_session(collection, session, &made.session_at);
-	r = r ? r
-	      : TS_GROW(collection->streams, collection->n_streams_allocated,
-			collection->n_streams + 1);
-	if (r)
-		return r;
-	collection->streams[collection->n_streams] = made;
-	*ret_stream = (uint32_t)collection->n_streams++;
-	return ts_state_map_set(&collection->by_stream, session, key, *ret_stream);
-}
-
-static unsigned kind_of(uint32_t type)
-{
-	return type == TS_ROW_KERNEL ? 0 : type == TS_ROW_MEMCPY ? 1 : 2;
-}
-
-/*
- * Adds the time of an operation that no earlier operation of its device covers. Rows come ordered
- * by start, so the latest end so far of each device is enough.
- */
 static void add_busy(struct ts_diff_run *run, uint32_t session, uint32_t device, uint64_t start_ns,
 		     uint64_t end_ns)
 {
-	uint64_t *until_ns = NULL;
+	uint64_t *until_ns = ts_diff_busy_until(run, session, device);
 
-	for (unsigned i = 0; !until_ns && i < run->n_devices; i++)
-		if (run->devices[i].session == session && run->devices[i].device == device)
-			until_ns = &run->devices[i].busy_until_ns;
-	if (!until_ns && run->n_devices < TS_DIFF_MAX_DEVICES) {
-		run->devices[run->n_devices].session = session;
-		run->devices[run->n_devices].device = device;
-		until_ns = &run->devices[run->n_devices++].busy_until_ns;
-	}
-	if (!until_ns) {
+	if (until_ns)
+		ts_diff_add_busy(run, until_ns, start_ns, end_ns);
+	else
 		run->busy_ns += end_ns - start_ns;
-	} else if (end_ns > *until_ns) {
-		run->busy_ns += end_ns - (start_ns > *until_ns ? start_ns : *until_ns);
-		*until_ns = end_ns;
-	}
 }
 
 static int add_op(struct ts_diff_collection *collection, const struct ts_sbt_row *row,
@@ -341,18 +135,12 @@ static int add_op(struct ts_diff_collection *collection, const struct ts_sbt_row
 				    .duration_ns = ns,
 				    .op_id = common->op_id,
 				    .name = name};
-	struct ts_diff_stream *stream;
 	uint32_t number;
 	int r;
 
-	run->first_ns = !run->n_ops++ ? op.start_ns : run->first_ns;
-	if (op.start_ns + ns > run->last_ns)
-		run->last_ns = op.start_ns + ns;
-	run->ops_ns += ns;
+	ts_diff_sum_op(run, total, row->type, op.start_ns, ns);
 	add_busy(run, row->session, common->device, op.start_ns, op.start_ns + ns);
 	total->n_ops++;
-	total->n_of[kind_of(row->type)]++;
-	total->ns_of[kind_of(row->type)] += ns;
 	if (run->at)
 		return 0;
 	collection->first_ns = run->first_ns;
@@ -360,17 +148,8 @@ static int add_op(struct ts_diff_collection *collection, const struct ts_sbt_row
 		total->n_not_aligned++;
 		return 0;
 	}
-	r = find_stream(collection, row->session, common->context, common->stream, &number);
-	if (r)
-		return r;
-	stream = &collection->streams[number];
-	if (TS_GROW(stream->ops, stream->n_allocated, stream->n + 1))
-		return -ENOMEM;
-	stream->ops[stream->n++] = op;
-	collection->n_ops++;
-	if (op.op_id < stream->first_op_id)
-		stream->first_op_id = op.op_id;
-	return 0;
+	r = ts_diff_find_stream(collection, row->session, common->context, common->stream, &number);
+	return r ? r : ts_diff_add_op(collection, number, &op);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -378,18 +157,24 @@ static int add_op(struct ts_diff_collection *collection, const struct ts_sbt_row
 static int take_row(struct ts_diff_collection *collection, struct ts_sbt_reader *reader,
 		    const struct ts_sbt_row *row)
 {
-	uint64_t start_ns = ts_row_start_ns(row->any);
-	uint64_t end_ns = ts_row_end_ns(row->schema, row->any);
-	uint64_t ns = end_ns > start_ns ? end_ns - start_ns : 0;
-	uint32_t name;
-	int r = find_name(collection, reader, row, &name);
+	const struct ts_diff_key key = ts_diff_key_of(row);
+	const uint64_t ns = ts_diff_duration(row);
+	struct ts_diff_collected *name;
+	struct ts_diff_config config;
+	uint32_t at;
+	int r = ts_diff_find_name(collection, reader, &key, &at);
 
-	r = r ? r : add_duration(&collection->names[name], ns);
-	if (!r && row->type == TS_ROW_KERNEL)
-		r = add_config(&collection->names[name], collection->run.at, row->kernel);
-	if (!r && (TS_ROW_BIT(row->type) & TYPES_OF_DEVICES))
-		r = add_op(collection, row, name, ns);
-	return r;
+	if (r)
+		return r;
+	name = &collection->names[at];
+	r = ts_diff_add_values(name, &ns, 1);
+	if (!r)
+		ts_diff_sum(&name->sums, ns);
+	if (!r && row->type == TS_ROW_KERNEL) {
+		config = ts_diff_config_of(row->kernel);
+		r = ts_diff_add_config(&name->configs, collection->run.at, &config, 1);
+	}
+	return r || row->type == TS_ROW_API ? r : add_op(collection, row, at, ns);
 }
 
 static int close_run(struct ts_diff_collection *collection, size_t i_run)
@@ -420,19 +205,16 @@ static void open_run(struct ts_diff_collection *collection, size_t i_run)
 	collection->kernels = (struct ts_state_map){0};
 }
 
-static int read_run(struct ts_diff_collection *collection, size_t i_run,
-		    struct ts_sbt_reader *reader)
+/* Reads a run with one machine. */
+static int read_rows(struct ts_diff_collection *collection, struct ts_sbt_reader *reader)
 {
-	const struct ts_sbt_cursor_options options = {.types = TYPES_OF_DEVICES |
-							       TS_ROW_BIT(TS_ROW_API)};
+	const struct ts_sbt_cursor_options options = {.types = TS_DIFF_ROWS};
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
 	ts_cleanup(ts_doubter_freep) struct ts_doubter *doubter = NULL;
 	struct ts_diff_total *total = &collection->total;
 	struct ts_sbt_row row;
 	int r = ts_doubter_new(reader, &total->doubts, &doubter);
 
-	open_run(collection, i_run);
-	collection->has_host_clock |= ts_clocks_are_hosts(reader);
 	r = r ? r : ts_sbt_cursor_new(reader, &options, &cursor);
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
@@ -444,14 +226,28 @@ static int read_run(struct ts_diff_collection *collection, size_t i_run,
 		r = r ? r : take_row(collection, reader, &row);
 		r = r ? r : ts_doubter_feed(doubter, &row);
 	}
-	if (r != TS_SBT_E_END)
-		return r;
-	r = ts_doubter_finish(doubter);
+	return r != TS_SBT_E_END ? r : ts_doubter_finish(doubter);
+}
+
+/* Returns TS_SEGMENTS_NONE if the collection is not valid any more. */
+static int read_run(struct ts_diff_collection *collection, size_t i_run,
+		    struct ts_sbt_reader *reader, const struct ts_segments_options *sizes,
+		    bool may_segment)
+{
+	bool is_changed = false;
+	int r = TS_SEGMENTS_NONE;
+
+	open_run(collection, i_run);
+	collection->has_host_clock |= ts_clocks_are_hosts(reader);
+	if (may_segment)
+		r = ts_diff_collect_segments(collection, reader, sizes, &is_changed);
+	if (r == TS_SEGMENTS_NONE && !is_changed)
+		r = read_rows(collection, reader);
 	return r ? r : close_run(collection, i_run);
 }
 
-int ts_diff_collect(const struct ts_diff_runs *runs, struct ts_diff_collection *collection,
-		    size_t *ret_run)
+static int read_runs(const struct ts_diff_runs *runs, const struct ts_segments_options *sizes,
+		     bool may_segment, struct ts_diff_collection *collection, size_t *ret_run)
 {
 	uint64_t seed = 0;
 	int r = 0;
@@ -461,10 +257,22 @@ int ts_diff_collect(const struct ts_diff_runs *runs, struct ts_diff_collection *
 	*ret_run = 0;
 	for (size_t i = 0; !r && i < runs->n; i++) {
 		*ret_run = i;
-		r = read_run(collection, i, runs->readers[i]);
+		r = read_run(collection, i, runs->readers[i], sizes, may_segment);
 	}
 	/* The samples of one run are in order. */
 	for (size_t i = 0; !r && runs->n > 1 && i < collection->n_names; i++)
 		sort_samples(&collection->names[i].samples);
 	return r;
+}
+
+int ts_diff_collect(const struct ts_diff_runs *runs, const struct ts_segments_options *sizes,
+		    struct ts_diff_collection *collection, size_t *ret_run)
+{
+	int r = read_runs(runs, sizes, true, collection, ret_run);
+
+	if (r != TS_SEGMENTS_NONE)
+		return r;
+	ts_diff_collection_deinit(collection);
+	*collection = (struct ts_diff_collection){0};
+	return read_runs(runs, NULL, false, collection, ret_run);
 }

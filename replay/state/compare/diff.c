@@ -358,6 +358,13 @@ static void describe(const struct diffing *diffing, size_t i, size_t j, struct t
 	}
 }
 
+/* As longer_by(), of two operations that are not described yet. */
+static int64_t took_longer_by(const struct diffing *diffing, size_t i, size_t j)
+{
+	return (int64_t)(op_of(diffing, 1, j)->duration_ns + wait_before(diffing, 1, j)) -
+	       (int64_t)(op_of(diffing, 0, i)->duration_ns + wait_before(diffing, 0, i));
+}
+
 static int64_t longer_by(const struct ts_diff_op *op)
 {
 	return (int64_t)(op->duration_ns[1] + op->wait_ns[1]) -
@@ -370,9 +377,10 @@ static void keep_slower(struct diffing *diffing, size_t i, size_t j)
 	size_t at = diff->n_slower;
 	struct ts_diff_op op;
 
-	describe(diffing, i, j, &op);
-	if (longer_by(&op) <= 0 || !diffing->options->max_slower)
+	/* Most pairs are not described, because they are many. */
+	if (took_longer_by(diffing, i, j) <= 0 || !diffing->options->max_slower)
 		return;
+	describe(diffing, i, j, &op);
 	if (at == diffing->options->max_slower) {
 		if (longer_by(&op) <= longer_by(&diff->slower[at - 1]))
 			return;
@@ -576,7 +584,7 @@ static void *collect(void *data)
 {
 	struct side *side = data;
 
-	side->result = ts_diff_collect(side->runs, &side->collection, &side->run);
+	side->result = ts_diff_collect(side->runs, NULL, &side->collection, &side->run);
 	return NULL;
 }
 

@@ -47,7 +47,7 @@ static size_t list_blocks(const struct ts_sbt_reader *reader,
 		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
 
 		if (!ts_row_is_event(block->type) ||
-		    !(TS_STATE_MACHINE_ROWS & TS_ROW_BIT(block->type)) || !block->n_rows ||
+		    !(ts_segments_rows(options) & TS_ROW_BIT(block->type)) || !block->n_rows ||
 		    (options->session && block->session != options->session) ||
 		    (options->to_ns && block->earliest_ns > options->to_ns))
 			continue;
@@ -61,9 +61,10 @@ static size_t list_blocks(const struct ts_sbt_reader *reader,
 	return n;
 }
 
-static uint64_t count_segments(uint64_t n_rows, uint64_t min_rows, unsigned n_threads)
+static uint64_t count_segments(uint64_t n_rows, uint64_t min_rows, uint64_t max_rows,
+			       unsigned n_threads)
 {
-	uint64_t n = n_threads * (n_rows / ((uint64_t)n_threads * MAX_ROWS) + 1);
+	uint64_t n = n_threads * (n_rows / (n_threads * max_rows) + 1);
 
 	return n < n_rows / min_rows ? n : n_rows / min_rows;
 }
@@ -118,6 +119,7 @@ int ts_segment_plans(struct ts_sbt_reader *reader, const struct ts_segments_opti
 		     unsigned n_threads, struct ts_segment_plan **ret_plans, size_t *ret_n)
 {
 	const uint64_t min_rows = options->n_rows ? options->n_rows : MIN_ROWS;
+	const uint64_t max_rows = options->max_rows ? options->max_rows : MAX_ROWS;
 	const uint64_t n_warm_rows = options->n_warm_rows ? options->n_warm_rows : WARM_ROWS;
 	struct begin *begins = malloc((ts_sbt_reader_n_blocks(reader) + 1) * sizeof(*begins));
 	struct ts_segment_plan *plans = NULL;
@@ -128,7 +130,7 @@ int ts_segment_plans(struct ts_sbt_reader *reader, const struct ts_segments_opti
 		return -ENOMEM;
 	n_blocks = list_blocks(reader, options, begins, &n_rows);
 	if (n_blocks)
-		n_segments = count_segments(n_rows, min_rows, n_threads);
+		n_segments = count_segments(n_rows, min_rows, max_rows, n_threads);
 	if (n_segments > 1)
 		plans = calloc(n_segments + 1, sizeof(*plans));
 	if (plans)

@@ -391,7 +391,7 @@ static int read_segment(struct run *run, struct ts_sbt_reader *reader, struct se
 {
 	const bool is_first = segment == run->segments;
 	const struct ts_sbt_cursor_options options = {
-		.types = TS_STATE_MACHINE_ROWS | run->options->types,
+		.types = ts_segments_rows(run->options) | run->options->types,
 		.session = run->options->session,
 		.from_ns = segment->plan.warm_ns,
 		.to_ns = segment->plan.end_ns ? segment->plan.end_ns - 1 : run->options->to_ns};

@@ -56,12 +56,20 @@ struct ts_segments_consumer {
 struct ts_segments_options {
 	uint32_t session; /* 0: all */
 	uint64_t to_ns;	  /* 0: no limit */
+	uint64_t rows;	  /* of the machine; 0: TS_STATE_MACHINE_ROWS */
 	uint64_t types;	  /* for row(), besides those of the machine */
 	/* take() must know whether an operation has dependencies by the legacy default stream. */
 	bool needs_legacy;
-	/* For tests: least rows of a segment, and rows of its warm-up. 0: default. */
+	/* Rows of a segment, if the trace has enough for all threads. 0: default. */
+	uint64_t max_rows;
+	/* Least rows of a segment; for tests, rows of its warm-up. 0: default. */
 	uint64_t n_rows, n_warm_rows;
 };
+
+static inline uint64_t ts_segments_rows(const struct ts_segments_options *options)
+{
+	return options->rows ? options->rows : TS_STATE_MACHINE_ROWS;
+}
 
 /* Returns 0 or TS_SEGMENTS_NONE; then the sums in `data` are not valid. */
 int ts_segments_read(struct ts_sbt_reader *reader, const struct ts_segments_options *options,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timelines and gaps that were read in segments are those that were read by one state machine.
+ * Timelines, gaps and the sides of a comparison that were read in segments are those that were read
+ * by one state machine.
  * Random programs have streams of all kinds, events, graph launches, pauses and missing rows. Each
  * is divided into short segments with a short warm-up, so that many borders lie in the midst of
  * waits. If segments give no result, the program counts as read by one machine.
@@ -8,6 +9,7 @@
 #include "test/unit/harness.h"
 
 #include "proto/abi/vendor/cupti_activity.h"
+#include "replay/state/compare/diff-collect.h"
 #include "replay/state/gaps/in-segments.h"
 #include "replay/state/overview/passes.h"
 #include "replay/state/segments/borders.h"
@@ -42,6 +44,7 @@ struct state {
 	struct ts_sbt_session_writer *session;
 	uint64_t random, now_ns, op_id;
 	uint64_t end_ns[MAX_STREAMS], waits_ns[MAX_STREAMS], event_ns[N_EVENTS];
+	uint32_t names[3]; /* strings */
 	unsigned n_rows;
 };
 
@@ -60,9 +63,14 @@ static uint32_t context_of(const struct state *state, unsigned stream)
 	return 1 + stream % state->program.n_devices;
 }
 
-static void add(struct state *state, uint32_t type, const void *row)
+static void add_row(struct state *state, uint32_t type, const void *row)
 {
 	ts_check_int(ts_sbt_session_writer_add_row(state->session, type, row), 0);
+}
+
+static void add(struct state *state, uint32_t type, const void *row)
+{
+	add_row(state, type, row);
 	if (++state->n_rows % SEAL_ROWS == 0)
 		ts_check_int(ts_sbt_session_writer_seal(state->session, NULL, 0), 0);
 }
@@ -122,7 +130,7 @@ static void operate(struct state *state, unsigned stream, uint64_t op_id, uint32
 				       .context = context_of(state, stream),
 				       .stream = 7 + stream,
 				       .graph = graph,
-				       .name = 1 + (uint32_t)below(state, 3)};
+				       .name = state->names[below(state, 3)]};
 	uint64_t ns = happens(state, state->program.long_op) ? 400000 : 100 + below(state, 2000);
 	struct ts_row_memcpy copy = {.op_id = op_id,
 				     .device = kernel.device,
@@ -285,6 +293,14 @@ static int make_trace(uint64_t seed)
 			      : ts_sbt_writer_new(dup(fd), &writer),
 		     0);
 	ts_check_int(ts_sbt_session_writer_new(writer, &row, &state.session), 0);
+	/* The names of some traces have no text. */
+	for (unsigned i = 0; i < 3; i++) {
+		const char text[] = {(char)('a' + i)};
+
+		state.names[i] = 1 + i;
+		if (seed % 5)
+			ts_check_int(ts_sbt_writer_string(writer, text, 1, &state.names[i]), 0);
+	}
 	add_streams(&state);
 	for (unsigned i = 0; i < N_STEPS; i++)
 		step(&state);
@@ -495,12 +511,79 @@ static bool check_overview(struct ts_sbt_reader *reader)
 	return !r;
 }
 
+static void compare_names(const struct ts_diff_collected *a, const struct ts_diff_collected *b)
+{
+	SAME(a, b, type);
+	SAME(a, b, kind);
+	SAME(a, b, size_class);
+	SAME(a, b, text_bytes);
+	ts_check(!a->text == !b->text && (!a->text || !strcmp(a->text, b->text)));
+	ts_check(!memcmp(&a->sums, &b->sums, sizeof(a->sums)));
+	SAME(a, b, samples.n);
+	ts_check(!memcmp(a->samples.at, b->samples.at, a->samples.n * sizeof(*a->samples.at)));
+	for (uint32_t i = 1; i < a->samples.n; i++)
+		ts_check(a->samples.at[i - 1] <= a->samples.at[i]);
+	ts_check(!memcmp(&a->extremes, &b->extremes, sizeof(a->extremes)));
+	ts_check(!a->configs == !b->configs);
+	ts_check(!a->configs || !memcmp(a->configs, b->configs, sizeof(*a->configs)));
+}
+
+static void compare_collections(const struct ts_diff_collection *a,
+				const struct ts_diff_collection *b)
+{
+	SAME(a, b, n_names);
+	for (size_t i = 0; i < a->n_names; i++)
+		compare_names(&a->names[i], &b->names[i]);
+	ts_check(!memcmp(&a->total, &b->total, sizeof(a->total)));
+	SAME(a, b, n_streams);
+	for (size_t i = 0; i < a->n_streams; i++) {
+		const struct ts_diff_stream *x = &a->streams[i], *y = &b->streams[i];
+
+		SAME(x, y, session);
+		SAME(x, y, stream);
+		SAME(x, y, session_at);
+		SAME(x, y, first_op_id);
+		SAME(x, y, n);
+		for (size_t j = 0; j < x->n; j++) {
+			SAME(x, y, ops[j].start_ns);
+			SAME(x, y, ops[j].duration_ns);
+			SAME(x, y, ops[j].op_id);
+			SAME(x, y, ops[j].name);
+		}
+	}
+	SAME(a, b, n_ops);
+	SAME(a, b, first_ns);
+	SAME(a, b, n_sessions);
+}
+
+/* Collects a side that has the same run once, or twice. */
+static bool check_side(struct ts_sbt_reader *reader, size_t n_runs,
+		       const struct ts_segments_options *of_segments)
+{
+	struct ts_sbt_reader *const readers[] = {reader, reader};
+	const struct ts_diff_runs runs = {readers, n_runs};
+	struct ts_diff_collection expected = {0}, collection = {0};
+	bool has_segments;
+	size_t run;
+
+	set_threads("1");
+	ts_check_int(ts_diff_collect(&runs, of_segments, &expected, &run), 0);
+	ts_check_int(expected.n_segments, 0);
+	set_threads("16");
+	ts_check_int(ts_diff_collect(&runs, of_segments, &collection, &run), 0);
+	compare_collections(&expected, &collection);
+	has_segments = collection.n_segments;
+	ts_diff_collection_deinit(&expected);
+	ts_diff_collection_deinit(&collection);
+	return has_segments;
+}
+
 TS_TEST(segments_give_the_results_of_one_machine)
 {
 	const uint64_t n = ts_soak() ? 20000 : IS_RACE_TEST ? 12 : TS_TEST_SANITIZED ? 60 : 500;
 	const char *only = getenv("TS_TEST_PROGRAM");
 	const uint64_t first = only ? strtoull(only, NULL, 10) : 1;
-	uint64_t n_timelines = 0, n_gaps = 0, n_windows = 0, n_overviews = 0;
+	uint64_t n_timelines = 0, n_gaps = 0, n_windows = 0, n_overviews = 0, n_sides = 0;
 
 	for (uint64_t seed = first; seed < (only ? first + 1 : n + 1); seed++) {
 		struct ts_sbt_reader *reader;
@@ -511,13 +594,60 @@ TS_TEST(segments_give_the_results_of_one_machine)
 		n_gaps += check_gaps(reader, seed, false);
 		n_windows += check_gaps(reader, seed, true);
 		n_overviews += check_overview(reader);
+		if (seed % 3 == 0)
+			n_sides += check_side(reader, 1 + seed % 2, &sizes);
 		ts_sbt_reader_free(reader);
 		close(fd);
 	}
 	/* Some programs are regular enough for such short warm-ups. */
 	ts_check(n < 500 || only ||
 		 (n_timelines > n / 10 && n_gaps > n / 20 && n_windows > n / 20 &&
-		  n_overviews > n / 50));
+		  n_overviews > n / 50 && n_sides > n / 20));
+}
+
+/*
+ * The side of a comparison keeps some of many durations, by their number in the whole run, and a
+ * device has more pauses than a segment remembers. Long operations last across the borders.
+ */
+TS_TEST(a_side_with_many_operations)
+{
+	const struct ts_segments_options some = {.n_rows = 9000, .n_warm_rows = 1000};
+	const uint64_t n = TS_DIFF_MAX_SAMPLES + 25000;
+	const struct ts_row_session session = {.pid = 1};
+	struct ts_row_kernel kernel = {0};
+	struct ts_row_api api = {.domain = 1, .cbid = 9};
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_writer *writer;
+	struct state state = {.random = 1};
+	int fd = test_file();
+
+	ts_check_int(ts_sbt_writer_new_plain(dup(fd), &writer), 0);
+	ts_check_int(ts_sbt_session_writer_new(writer, &session, &state.session), 0);
+	ts_check_int(ts_sbt_writer_string(writer, "k", 1, &kernel.name), 0);
+	for (uint64_t i = 0; i < n; i++) {
+		const bool is_long = i % 1000 == 980;
+
+		api.op_id = i + 1;
+		api.start_ns = 1000 + 100 * i;
+		api.end_ns = api.start_ns + below(&state, i % 7 ? 90 : 600000);
+		add_row(&state, TS_ROW_API, &api);
+		kernel.op_id = api.op_id;
+		kernel.start_ns = api.start_ns + 5;
+		kernel.end_ns = kernel.start_ns + 10 + below(&state, 80) + (is_long ? 5000 : 0);
+		kernel.stream = is_long ? 8 : 7;
+		kernel.grid_x = 1 + (uint32_t)(i / 12000);
+		if (i % 4 == 0)
+			add_row(&state, TS_ROW_KERNEL, &kernel);
+		if (i % 1000 == 999)
+			ts_check_int(ts_sbt_session_writer_seal(state.session, NULL, 0), 0);
+	}
+	ts_sbt_session_writer_free(state.session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_check(check_side(reader, 1, &some));
+	ts_sbt_reader_free(reader);
+	close(fd);
 }
 
 /* Times of a damaged clock, further apart than half of all time, have no warm-up. */
