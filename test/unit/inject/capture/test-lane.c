@@ -5,6 +5,8 @@
  */
 #include "test/unit/harness.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include "inject/capture/capture-memory.h"
@@ -234,4 +236,135 @@ TS_TEST(host_memory_is_found_by_address)
 	ts_check(!ts_memory_map_find_host(&map, 0x3800));
 	ts_check(ts_memory_map_find_host(&map, 0x5800) != NULL);
 	ts_pages_free(&map.pages);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+#define N_THREADS    4u
+#define N_OPERATIONS 6000u /* of each thread; together, more than the ring holds */
+#define N_CONTENTS   40u
+
+struct producing {
+	struct fixture *f;
+	uint64_t thread;
+	pthread_t handle;
+	uint64_t words[N_CONTENTS]; /* the thread's contents; threads share some of them */
+};
+
+/* Captures as a call does: the lane is locked from the content to the operation. */
+static void put_operation(struct producing *producing, uint64_t i)
+{
+	struct ts_lane *lane = &producing->f->lane;
+	const uint64_t *word = &producing->words[i % N_CONTENTS];
+	struct ts_record_operation operation = {.kind = TS_OPERATION_LAUNCH,
+						.object = producing->thread,
+						.value = i,
+						.op_id = *word};
+	struct ts_record_operation *placed;
+
+	ts_lock_take(&lane->lock);
+	operation.content = ts_lane_content_rows(lane, (const void *)word, sizeof(*word), 1, 1,
+						 sizeof(*word), 0, i % 2);
+	placed = i % 3 ? ts_lane_place(lane) : NULL;
+	if (placed) {
+		placed->kind = operation.kind;
+		placed->object = operation.object;
+		placed->value = operation.value;
+		placed->op_id = operation.op_id;
+		placed->content = operation.content;
+		ts_lane_commit(lane);
+	} else {
+		ts_check(ts_lane_put(lane, &operation) > 0);
+	}
+	ts_lock_release(&lane->lock);
+}
+
+static void *produce(void *data)
+{
+	struct producing *producing = data;
+
+	for (uint64_t i = 0; i < N_OPERATIONS && ts_lane_goes_on(&producing->f->lane); i++)
+		put_operation(producing, i);
+	return NULL;
+}
+
+struct consuming {
+	uint64_t position, sequence;
+	uint64_t n_seen[N_THREADS];
+	uint32_t n_blobs;
+	uint64_t words[N_THREADS * N_CONTENTS + 1]; /* by number */
+};
+
+static void check_record(struct consuming *consuming, const struct ts_record *record)
+{
+	const struct ts_record_operation *operation = (const void *)record;
+	const struct ts_record_blob *blob = (const void *)record;
+
+	if (record->type == TS_RECORD_BLOB) {
+		ts_check_int(blob->blob, ++consuming->n_blobs);
+		ts_check_int(blob->n_bytes, sizeof(uint64_t));
+		memcpy(&consuming->words[blob->blob], blob + 1, sizeof(uint64_t));
+	} else if (record->type != TS_RECORD_PAD) {
+		ts_check_int(record->type, TS_RECORD_OPERATION);
+		ts_check_int(operation->sequence, ++consuming->sequence);
+		ts_check_int(operation->value, consuming->n_seen[operation->object]++);
+		/* The content came before its operation. */
+		ts_check(operation->content && operation->content <= consuming->n_blobs);
+		ts_check_int(consuming->words[operation->content], operation->op_id);
+	}
+}
+
+/* Reads the lane's records like the daemon: copies them first, then checks them. */
+static void consume(const struct fixture *f, struct consuming *consuming)
+{
+	static _Alignas(8) uint8_t copy[64 * 1024];
+	struct ts_shard *shard = f->lane.header;
+	const uint64_t head = ts_ring_consumer_head(shard);
+
+	while (consuming->position < head) {
+		const uint64_t n =
+			ts_ring_consumer_copy(shard, TS_LANE_MIN_BYTES, consuming->position, head,
+					      copy, sizeof(copy));
+		uint64_t off = 0;
+
+		for (uint64_t end = 0; off < n; off = end) {
+			const struct ts_record *record = (const void *)(copy + off);
+
+			ts_check(record->n_words > 0);
+			end = off + record->n_words * 8u;
+			if (end > n)
+				break;
+			check_record(consuming, record);
+		}
+		consuming->position += off;
+		ts_ring_consumer_release(shard, consuming->position);
+	}
+}
+
+/* Operations of several threads have one order, and each has its content before it. */
+TS_TEST(threads_share_the_lane)
+{
+	struct producing producing[N_THREADS] = {0};
+	struct consuming consuming = {0};
+	struct fixture f;
+
+	fixture_init(&f);
+	for (uint64_t i = 0; i < N_THREADS; i++) {
+		producing[i].f = &f;
+		producing[i].thread = i;
+		for (uint64_t k = 0; k < N_CONTENTS; k++)
+			producing[i].words[k] = 1 + k + (k % 2 ? 1000 * i : 0);
+		ts_check_int(pthread_create(&producing[i].handle, NULL, produce, &producing[i]), 0);
+	}
+	while (consuming.sequence < (uint64_t)N_THREADS * N_OPERATIONS &&
+	       ts_lane_goes_on(&f.lane)) {
+		consume(&f, &consuming);
+		sched_yield();
+	}
+	for (unsigned i = 0; i < N_THREADS; i++) {
+		ts_check_int(pthread_join(producing[i].handle, NULL), 0);
+		ts_check_int(consuming.n_seen[i], N_OPERATIONS);
+	}
+	ts_check_int(consuming.n_blobs, N_CONTENTS / 2 * (N_THREADS + 1));
+	ts_check(ts_lane_goes_on(&f.lane));
 }
