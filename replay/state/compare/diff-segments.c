@@ -18,7 +18,6 @@
 
 #define NONE TS_STATE_MAP_NONE
 /* Parts that are not joined need memory, so segments are short. */
-#define MIN_ROWS (256u * 1024)
 #define MAX_ROWS (512u * 1024)
 /* Busy intervals of a device that may overlap with operations of the segments before. */
 #define N_FIRST 256u
@@ -382,7 +381,7 @@ int ts_diff_collect_segments(struct ts_diff_collection *collection, struct ts_sb
 	};
 	const struct ts_segments_options options = {.rows = TS_DIFF_ROWS,
 						    .max_rows = MAX_ROWS,
-						    .n_rows = sizes ? sizes->n_rows : MIN_ROWS,
+						    .n_rows = sizes ? sizes->n_rows : 0,
 						    .n_warm_rows = sizes ? sizes->n_warm_rows : 0};
 	struct reading reading = {.collection = collection,
 				  .reader = reader,

@@ -11,8 +11,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Least rows of a segment, and rows of its warm-up: a few percent, and more than a queue holds. */
-#define MIN_ROWS  (512u * 1024)
+/*
+ * Least rows of a segment, and rows of its warm-up: more than a queue holds. With many threads, an
+ * eighth of the work is read twice.
+ */
+#define MIN_ROWS  (256u * 1024)
 #define WARM_ROWS (32u * 1024)
 /* Rows of a segment, if there are enough: more of them make the threads' loads more equal. */
 #define MAX_ROWS (4u * 1024 * 1024)
