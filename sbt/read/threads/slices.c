@@ -16,7 +16,7 @@
 #include "sbt/read/threads/twin.h"
 
 /* Threads are started for so many rows: below, they cost more than they save. */
-#define MIN_ROWS (512u * 1024)
+#define MIN_ROWS (256u * 1024)
 /*
  * Slices for each thread, so that threads end at about the same time. A slice has at most
  * SLICE_ROWS rows, so that the caller learns of progress.

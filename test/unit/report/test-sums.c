@@ -10,7 +10,7 @@
 #include "sbt/slices.h"
 #include "test/unit/sbt/sbt-test.h"
 
-#define N_OPS	 330000u
+#define N_OPS	 165000u
 #define SEAL_OPS 16384u
 #define N_NAMES	 7u
 #define N_STACKS 40u

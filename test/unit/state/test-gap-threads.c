@@ -15,7 +15,7 @@
 #else
 #define IS_SLOW false
 #endif
-#define N_CALLS	   540000u /* enough for threads */
+#define N_CALLS	   280000u /* enough for threads */
 #define N_THREADS  5u
 #define RARE	   (N_THREADS - 1) /* the thread that seldom calls */
 #define SEAL_CALLS 9000u

@@ -159,8 +159,8 @@ TS_TEST(sums)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-#define N_LONG	   600000u
-#define N_IN	   550000u /* in each window: enough for threads */
+#define N_LONG	   310000u
+#define N_IN	   275000u /* in each window: enough for threads */
 #define SEAL_ROWS  20000u
 #define N_NAMES	   5u
 #define TIME_OF(i) (UINT64_C(2000) + UINT64_C(1000) * (i))

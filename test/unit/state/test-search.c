@@ -11,7 +11,7 @@
 #include "replay/state/overview/errors.h"
 #include "test/unit/sbt/sbt-test.h"
 
-#define N_CALLS	   600000u
+#define N_CALLS	   300000u
 #define SEAL_CALLS 32768u
 #define ADDRESS	   UINT64_C(0x7f0000000000)
 #define MEGABYTE   (UINT64_C(1) << 20)
