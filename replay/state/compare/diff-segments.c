@@ -18,7 +18,7 @@
 
 #define NONE TS_STATE_MAP_NONE
 /* Parts that are not joined need memory, so segments are short. */
-#define MAX_ROWS (512u * 1024)
+#define MAX_ROWS (256u * 1024)
 /* Busy intervals of a device that may overlap with operations of the segments before. */
 #define N_FIRST 256u
 
