@@ -16,7 +16,11 @@
 #include "proto/abi/tablehash.h"
 #include "replay/report/names/names.h"
 
-#define KERNEL_ROWS 65536u
+/*
+ * Rows of kernel events that are written together: their columns fit in a processor's own cache.
+ * With 64 Ki rows they do not, and the daemon's time for an event is a tenth longer.
+ */
+#define KERNEL_ROWS 16384u
 /* Distance at which events are read ahead. */
 #define PREFETCH_BYTES 1024u
 /*
