@@ -75,6 +75,11 @@ bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, s
 	return false;
 }
 
+bool ts_kernel_feed_read(struct ts_kernel_feed *feed, ts_kernel_take_fn *take, void *data)
+{
+	return false;
+}
+
 int ts_kernel_feed_tallies(struct ts_kernel_feed *feed, const struct ts_kernel_tally **ret_tallies,
 			   size_t *ret_n)
 {

@@ -6,9 +6,14 @@
  *
  *     programs in the kernel -> events ring, lanes of the CPUs -> hub thread -> feed->filling
  *     session thread: ts_kernel_feed_take() swaps feed->filling with feed->taken
+ *     session thread of the only feed: ts_kernel_feed_read() reads the ring and the lanes itself
  *
  * The hub's thread reads the ring and the lanes, and copies each event to its feed. While there is
- * no feed, the thread sleeps. Three locks, acquired in this order:
+ * no feed, the thread sleeps. The copies cost a third of the daemon's time for an event, so a
+ * session without others handles its events where they are. The hub's thread then reads only if
+ * that session does not keep up, for example because it waits for a disk.
+ *
+ * Three locks, acquired in this order:
  *
  * - `change`: feeds are added and removed, programs are attached and detached.
  * - `reading`: the ring and the array `feeds`.
@@ -21,12 +26,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <time.h>
 
-#include "daemon/bpf/cpu-lanes.h"
 #include "daemon/bpf/programs.h"
+#include "daemon/bpf/ring/cpu-lanes.h"
+#include "daemon/bpf/ring/event-ring.h"
 #include "daemon/util/daemon-error.h"
+#include "proto/abi/clock.h"
 #include "proto/abi/grow.h"
 
 /* Events of one feed in a row before its lock is released. */
@@ -49,13 +55,22 @@
 #define FEED_KEPT_BYTES	 (1u << 20)
 #define FEED_SMALL_TAKES 256u
 #define FEED_MIN_BYTES	 (64u << 10)
+/*
+ * The hub's thread leaves the events to the session of the only feed if that session has read in
+ * the last OWN_READ_NS, less than OWN_READ_BYTES wait in the ring, and no lane is more than a
+ * quarter full. It looks every OWN_PAUSE_NS: half of the ring fills in that time only if the kernel
+ * sends 8 million events a second. If a lane fills fast, it looks every PAUSE_NS.
+ */
+#define OWN_READ_NS    UINT64_C(60000000)
+#define OWN_READ_BYTES (4u << 20)
+#define OWN_PAUSE_NS   10000000
 /* Distance at which the ring is read ahead: some records, before their turn comes. */
 #define PREFETCH_BYTES 1024u
 
 struct ts_kernel_hub {
 	struct ts_kernel_config config;
 	struct ts_bpf_programs programs;
-	struct ring_buffer *ring; /* NULL: no program is loaded */
+	struct ts_event_ring ring; /* mapped if a program is loaded */
 	struct ts_bpf_lanes lanes;
 	pthread_t thread;
 	bool started;
@@ -72,6 +87,10 @@ struct ts_kernel_hub {
 	struct ts_kernel_feed *current; /* while the ring is read: the feed whose lock is held */
 	uint32_t n_in_a_row;		/* events since the lock of `current` was acquired */
 	size_t n_read_bytes;		/* of the last read */
+	/* While the session of the only feed reads: its function; else NULL. */
+	ts_kernel_take_fn *take;
+	void *take_data;
+	uint64_t own_read_ns;			    /* time of the last such read */
 	struct ts_kernel_feed *feeds[TS_BPF_SLOTS]; /* index: session number modulo TS_BPF_SLOTS */
 };
 
@@ -192,75 +211,125 @@ static void release_current(struct ts_kernel_hub *hub)
 	hub->n_in_a_row = 0;
 }
 
-/*
- * Returns the feed of a session with its lock held, or NULL if the session has ended. The lock
- * stays held over some events in a row.
- */
-static struct ts_kernel_feed *acquire_feed(struct ts_kernel_hub *hub, uint32_t session)
+/* Acquires the feed's lock, which stays held over some events in a row. */
+static void acquire_feed(struct ts_kernel_hub *hub, struct ts_kernel_feed *feed)
 {
-	struct ts_kernel_feed *feed = hub->feeds[session % TS_BPF_SLOTS];
-
-	/* The slot may belong to another session by now. */
-	if (!feed || feed->session != session)
-		return NULL;
 	if (hub->current != feed || hub->n_in_a_row == MAX_IN_A_ROW) {
 		release_current(hub);
 		pthread_mutex_lock(&feed->lock);
 		hub->current = feed;
 	}
 	hub->n_in_a_row++;
-	return feed;
-}
-
-static int on_event(void *data, void *bytes, size_t n_bytes)
-{
-	struct ts_kernel_hub *hub = data;
-	const struct ts_bpf_event *event = bytes;
-	struct ts_kernel_feed *feed;
-
-	hub->n_read_bytes += n_bytes;
-	/* The records follow each other, from the caches of other CPUs. */
-	__builtin_prefetch((const uint8_t *)bytes + PREFETCH_BYTES);
-	__builtin_prefetch((const uint8_t *)bytes + PREFETCH_BYTES + 64);
-	/* A shorter record only wakes this thread. */
-	if (n_bytes < sizeof(*event) || n_bytes != ts_kernel_event_bytes(event))
-		return 0;
-	feed = acquire_feed(hub, event->session);
-	if (feed)
-		feed_add(feed, event, n_bytes);
-	return 0;
-}
-
-static void on_lane(void *data, const struct ts_bpf_off_cpu *events, size_t n_events)
-{
-	struct ts_kernel_hub *hub = data;
-
-	hub->n_read_bytes += n_events * sizeof(*events);
-	for (size_t i = 0; i < n_events; i++) {
-		struct ts_kernel_feed *feed = acquire_feed(hub, events[i].event.session);
-
-		if (feed)
-			feed_add(feed, &events[i].event, sizeof(*events));
-	}
 }
 
 /*
- * Reads all events. The caller holds `reading`. The ring comes first: a record that only wakes this
- * thread is read before the events that it announces.
+ * Delivers an event. Returns false if the session that reads did not take the event, which is in
+ * its feed then.
+ */
+static bool deliver(struct ts_kernel_hub *hub, const struct ts_bpf_event *event, size_t n_bytes)
+{
+	struct ts_kernel_feed *feed = hub->feeds[event->session % TS_BPF_SLOTS];
+
+	/* The slot may belong to another session by now. */
+	if (!feed || feed->session != event->session)
+		return true;
+	if (hub->take && hub->take(hub->take_data, event))
+		return true;
+	acquire_feed(hub, feed);
+	feed_add(feed, event, n_bytes);
+	return !hub->take;
+}
+
+/* Delivers the events of the ring. Returns false if the session that reads did not take one. */
+static bool read_ring(struct ts_kernel_hub *hub)
+{
+	struct ts_event_ring *ring = &hub->ring;
+	const struct ts_bpf_event *event;
+	bool is_left = false;
+	size_t n_bytes;
+
+	ts_event_ring_begin(ring);
+	while (!is_left && (event = ts_event_ring_next(ring, &n_bytes))) {
+		hub->n_read_bytes += n_bytes;
+		/* The records follow each other, from the caches of other CPUs. */
+		__builtin_prefetch((const uint8_t *)event + PREFETCH_BYTES);
+		__builtin_prefetch((const uint8_t *)event + PREFETCH_BYTES + 64);
+		/* A shorter record only wakes this thread. */
+		if (n_bytes >= sizeof(*event) && n_bytes == ts_kernel_event_bytes(event))
+			is_left = !deliver(hub, event, n_bytes);
+	}
+	ts_event_ring_end(ring);
+	return !is_left;
+}
+
+static size_t on_lane(void *data, const struct ts_bpf_off_cpu *events, size_t n_events)
+{
+	struct ts_kernel_hub *hub = data;
+	bool is_left = false;
+	size_t n = 0;
+
+	while (n < n_events && !is_left)
+		is_left = !deliver(hub, &events[n++].event, sizeof(*events));
+	hub->n_read_bytes += n * sizeof(*events);
+	return n;
+}
+
+/*
+ * Reads all events, or the events until the session that reads does not take one. The caller holds
+ * `reading`. The ring comes first: a record that only wakes the hub's thread is read before the
+ * events that it announces.
  */
 static void read_events(struct ts_kernel_hub *hub)
 {
 	hub->n_read_bytes = 0;
-	ring_buffer__consume(hub->ring);
-	ts_bpf_lanes_read(&hub->lanes, on_lane, hub);
+	if (read_ring(hub))
+		ts_bpf_lanes_read(&hub->lanes, on_lane, hub);
 	release_current(hub);
+}
+
+bool ts_kernel_feed_read(struct ts_kernel_feed *feed, ts_kernel_take_fn *take, void *data)
+{
+	struct ts_kernel_hub *hub = feed->hub;
+	bool has_more;
+
+	if (feed->ended)
+		return false;
+	pthread_mutex_lock(&hub->reading);
+	/* Events of the feed that were copied come before those that were not. */
+	if (hub->n_feeds == 1 && !feed->filling.n_bytes) {
+		hub->take = take;
+		hub->take_data = data;
+		read_events(hub);
+		hub->take = NULL;
+		hub->own_read_ns = ts_clock_monotonic_ns();
+	}
+	has_more = hub->n_feeds == 1 && feed->filling.n_bytes;
+	pthread_mutex_unlock(&hub->reading);
+	return has_more;
+}
+
+/* True if the session of the only feed reads the events soon. The caller holds `reading`. */
+static bool leaves_to_session(const struct ts_kernel_hub *hub, uint64_t n_in_lane)
+{
+	return hub->n_feeds == 1 && ts_clock_monotonic_ns() - hub->own_read_ns < OWN_READ_NS &&
+	       ts_event_ring_waiting(&hub->ring) < OWN_READ_BYTES &&
+	       n_in_lane <= hub->lanes.n_events / 4;
+}
+
+/* Reads the events. Returns the time until the next look at the ring. */
+static long look(struct ts_kernel_hub *hub)
+{
+	uint64_t n_in_lane = ts_bpf_lanes_most(&hub->lanes);
+
+	if (leaves_to_session(hub, n_in_lane))
+		return n_in_lane > hub->lanes.n_events / 32 ? PAUSE_NS : OWN_PAUSE_NS;
+	read_events(hub);
+	return hub->n_read_bytes > BUSY_BYTES ? BUSY_PAUSE_NS : PAUSE_NS;
 }
 
 static void *take_events(void *data)
 {
 	struct ts_kernel_hub *hub = data;
-	int fd = ring_buffer__epoll_fd(hub->ring);
-	struct epoll_event event;
 	long pause_ns;
 
 	pthread_mutex_lock(&hub->reading);
@@ -270,11 +339,9 @@ static void *take_events(void *data)
 			continue;
 		}
 		pthread_mutex_unlock(&hub->reading);
-		/* The ring is read whatever the result of the wait. */
-		(void)epoll_wait(fd, &event, 1, LOOK_MS);
+		ts_event_ring_wait(&hub->ring, LOOK_MS);
 		pthread_mutex_lock(&hub->reading);
-		read_events(hub);
-		pause_ns = hub->n_read_bytes > BUSY_BYTES ? BUSY_PAUSE_NS : PAUSE_NS;
+		pause_ns = look(hub);
 		pthread_mutex_unlock(&hub->reading);
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, pause_ns}, NULL);
 		pthread_mutex_lock(&hub->reading);
@@ -285,6 +352,17 @@ static void *take_events(void *data)
 
 /* ---- the hub ---- */
 
+static int map_ring(struct ts_kernel_hub *hub)
+{
+	int fd = hub->programs.fds[TS_BPF_MAP_EVENTS];
+	struct bpf_map_info info = {0};
+	uint32_t n_bytes = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &n_bytes))
+		return ts_error_origin(-errno);
+	return ts_event_ring_init(&hub->ring, fd, info.max_entries);
+}
+
 static int start(struct ts_kernel_hub *hub)
 {
 	sigset_t all, old;
@@ -294,9 +372,9 @@ static int start(struct ts_kernel_hub *hub)
 			      hub->programs.fds[TS_BPF_MAP_LANE_EVENTS], hub->programs.n_cpus);
 	if (r)
 		return ts_error_trace(r);
-	hub->ring = ring_buffer__new(hub->programs.fds[TS_BPF_MAP_EVENTS], on_event, hub, NULL);
-	if (!hub->ring)
-		return ts_error_origin(-errno);
+	r = map_ring(hub);
+	if (r)
+		return ts_error_trace(r);
 	/* Only the main thread handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -370,7 +448,7 @@ void ts_kernel_hub_free(struct ts_kernel_hub *hub)
 		pthread_mutex_unlock(&hub->reading);
 		pthread_join(hub->thread, NULL);
 	}
-	ring_buffer__free(hub->ring);
+	ts_event_ring_deinit(&hub->ring);
 	ts_bpf_lanes_deinit(&hub->lanes);
 	ts_bpf_programs_deinit(&hub->programs);
 	pthread_mutex_destroy(&hub->change);

@@ -78,6 +78,21 @@ void ts_kernel_feed_free(struct ts_kernel_feed *feed);
  */
 bool ts_kernel_feed_take(struct ts_kernel_feed *feed, const void **ret_events, size_t *ret_n_bytes);
 
+/*
+ * Takes an event at its place in the memory that the kernel shares with the daemon. Returns false
+ * if the event must come by ts_kernel_feed_take(). Must not wait for anything, because all readers
+ * of events wait until it returns.
+ */
+typedef bool ts_kernel_take_fn(void *data, const struct ts_bpf_event *event);
+/*
+ * Reads the events that ts_kernel_feed_take() would return later, without a copy. The caller has
+ * handled all events that ts_kernel_feed_take() has returned. The read ends when there is no event,
+ * and when `take` returns false. Returns true if ts_kernel_feed_take() has an event now, and the
+ * read may continue after it. Does nothing if the hub has other feeds: their events must not wait
+ * for this feed. The thread that calls ts_kernel_feed_take() calls this function.
+ */
+bool ts_kernel_feed_read(struct ts_kernel_feed *feed, ts_kernel_take_fn *take, void *data);
+
 /* Sum of the counted events of one thread and kind (bpf-event.h), since the feed began. */
 struct ts_kernel_tally {
 	struct ts_bpf_tally_key key;

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "daemon/bpf/bpf-objects.h"
-#include "daemon/bpf/cpu-lanes.h"
+#include "daemon/bpf/ring/cpu-lanes.h"
 #include "daemon/util/daemon-error.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"

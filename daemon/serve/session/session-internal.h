@@ -153,6 +153,15 @@ static inline struct ts_drain_ring ts_session_ring(const struct ts_session *s, u
 	};
 }
 
+/*
+ * Returns the bytes that a round reads of each ring: few, so that no other ring fills meanwhile. If
+ * a ring has more, the next round follows at once.
+ */
+static inline uint64_t ts_session_round_bytes(const struct ts_session *s)
+{
+	return s->memory.ring_bytes / 8;
+}
+
 /* Runs the session's thread. The argument is the session. */
 void *ts_session_thread(void *session);
 

@@ -10,7 +10,13 @@
 
 #define KERNEL_NAMES  1024u
 #define KERNEL_STACKS 256u
-#define KERNEL_BATCH  64u
+#define KERNEL_BATCH  128u
+
+/*
+ * Beside SESSION_E_*, and only while `is_in_place`: the event cannot become a row at once, because
+ * it needs a definition, or because its batch is full.
+ */
+#define KERNEL_E_LATER 3
 
 /* A cached name and its string id. A new name with the same slot replaces it. */
 struct kernel_name {
@@ -49,6 +55,9 @@ struct ts_session_kernel {
 	/* The last look-up in `threads`, because most events follow one of the same thread. */
 	uint32_t last_tid; /* 0: none */
 	uint32_t last_id;
+	/* Events are read in the kernel's memory, and must not wait for the file or for /proc. */
+	bool is_in_place;
+	uint64_t n_in_place; /* events of this round that were handled there */
 	struct kernel_batches batches;
 	struct kernel_name names[KERNEL_NAMES];
 	struct kernel_stack stacks[KERNEL_STACKS];

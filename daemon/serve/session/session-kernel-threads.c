@@ -58,6 +58,8 @@ int ts_session_kernel_name(struct ts_session *s, const char *text, size_t n_text
 		*ret_id = name->id;
 		return 0;
 	}
+	if (kernel->is_in_place)
+		return KERNEL_E_LATER;
 	if (ts_session_charge(s, n)) {
 		int r = ts_sbt_writer_string(s->recording->writer, text, n, &id);
 
@@ -107,6 +109,8 @@ int ts_session_kernel_thread_of(struct ts_session *s, const struct ts_bpf_event 
 		*ret_id = kernel->last_id = (uint32_t)(known - 1);
 		return 0;
 	}
+	if (kernel->is_in_place)
+		return KERNEL_E_LATER;
 	if (kernel->inner && (pid_t)event->pid == kernel->pid) {
 		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/status",
 			 event->pid, event->tid);

@@ -114,10 +114,7 @@ static int drain_shard(struct ts_session *s, uint32_t i)
 	const struct ts_shard *memory = ts_memory_shard(&s->memory, i);
 	struct session_shard *shard = &s->shards[i];
 	const struct ts_drain_ring ring = ts_session_ring(s, i);
-	/*
-	 * Limit the bytes of one round, so that no other shard fills up while this one is drained.
-	 */
-	uint64_t round_begin = shard->position, round_bytes = s->memory.ring_bytes / 8;
+	uint64_t round_begin = shard->position, round_bytes = ts_session_round_bytes(s);
 	uint32_t thread;
 
 	if (shard->position == shard->head)
@@ -258,6 +255,12 @@ int ts_session_look_for_losses(struct ts_session *s)
 int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 {
 	int r = load_heads(s, ret_n_most);
+	/*
+	 * The next round follows at once. A write before it would have few rows, and would take
+	 * time while the ring fills. This round leaves the write to one that finds less, or to the
+	 * shard that gets half full of unwritten records.
+	 */
+	const bool is_behind = *ret_n_most > ts_session_round_bytes(s);
 
 	r = r ?: ts_session_lane_load(s);
 	if (ts_guard_hit(s->memory.guard))
@@ -273,7 +276,7 @@ int ts_session_round(struct ts_session *s, uint64_t *ret_n_most)
 	r = r ?: ts_session_account(s);
 	if (!r && ts_clock_monotonic_ns() - s->loss_ns >= LOSS_LOOK_NS)
 		r = ts_session_look_for_losses(s);
-	if (!r && s->dirty &&
+	if (!r && s->dirty && !is_behind &&
 	    ts_clock_monotonic_ns() - s->dirty_ns >= s->options.seal_age_ms * MS_NS)
 		r = ts_session_write(s);
 	ts_session_rest(s);

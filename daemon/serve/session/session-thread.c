@@ -98,7 +98,7 @@ void *ts_session_thread(void *session)
 		r = r ?: finish_seal(s, flushed);
 		if (r)
 			break;
-		if (n_most > s->memory.ring_bytes / 8)
+		if (n_most > ts_session_round_bytes(s))
 			continue;
 		ms = next_ms(s, ms, n_most);
 		ts_session_sleep(s, seen, ms);

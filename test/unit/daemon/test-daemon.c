@@ -345,6 +345,56 @@ TS_TEST(recording_of_three)
 }
 
 /* If tsctl dies, the recording ends as if tsctl had sent FINISH. */
+static unsigned count_blocks(const char *path, unsigned type)
+{
+	struct ts_sbt_reader *reader;
+	unsigned n = 0;
+	int file;
+
+	reader_open(path, &file, &reader);
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+		n += ts_sbt_reader_block(reader, i)->type == type;
+	ts_sbt_reader_free(reader);
+	close(file);
+	return n;
+}
+
+/*
+ * A session whose ring is nearly full does not write after each round, even if its rows are old:
+ * here any age is too old. The test process stops the daemon while it fills the rings.
+ */
+TS_TEST(a_session_behind_writes_seldom)
+{
+	const uint32_t n = PRODUCER_RING_BYTES / 8 * 7 / sizeof(struct ts_record_kernel);
+	Ts__Rpc__Answer *answer;
+	struct recording r;
+	struct producer p;
+	int fd;
+
+	recording_begin_with(&r, "--seal-age", "0");
+	fd = socket_connect(r.socket, SOCK_SEQPACKET);
+	producer_init(&p, 2, true);
+	producer_hello(fd, p.memfd);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_WELCOME);
+	ts_check_int(kill(r.pid, SIGSTOP), 0);
+	produce(&p, n);
+	ts_check_int(kill(r.pid, SIGCONT), 0);
+	while (__atomic_load_n(&producer_shard(&p, 1)->released, __ATOMIC_ACQUIRE) <
+	       PRODUCER_RING_BYTES / 8 * 6)
+		usleep(1000);
+	producer_say(fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(fd, NULL), TS_HANDSHAKE_DONE);
+	ts_check_int(ts_client_finish(r.client, 15000, &answer), 0);
+	ts_check_int(summary_count(answer->summary, "kernel"), n);
+	ts_check_int(summary_count(answer->summary, "api"), n);
+	ts__rpc__answer__free_unpacked(answer, NULL);
+	/* A round reads 256 KiB of the ring here. */
+	ts_check(count_blocks(r.path, TS_ROW_KERNEL) <= 3);
+	close(fd);
+	producer_deinit(&p);
+	recording_end(&r);
+}
+
 TS_TEST(recording_whose_owner_dies)
 {
 	struct recording r;

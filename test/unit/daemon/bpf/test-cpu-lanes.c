@@ -9,7 +9,7 @@
 
 #include "test/unit/harness.h"
 
-#include "daemon/bpf/cpu-lanes.h"
+#include "daemon/bpf/ring/cpu-lanes.h"
 #include "proto/abi/base.h"
 
 #define N_LANES 3u
@@ -18,6 +18,7 @@
 struct expected {
 	uint64_t next[N_LANES];
 	uint64_t n_calls;
+	size_t n_most; /* events that a call takes */
 };
 
 static void make_lanes(struct ts_bpf_lanes *lanes)
@@ -53,11 +54,13 @@ static bool put(struct ts_bpf_lanes *lanes, uint32_t cpu, uint64_t number)
 	return true;
 }
 
-static void take(void *data, const struct ts_bpf_off_cpu *events, size_t n_events)
+static size_t take(void *data, const struct ts_bpf_off_cpu *events, size_t n_events)
 {
 	struct expected *expected = data;
 
 	expected->n_calls++;
+	if (n_events > expected->n_most)
+		n_events = expected->n_most;
 	for (size_t i = 0; i < n_events; i++) {
 		uint64_t *next = &expected->next[events[i].end_cpu];
 
@@ -65,11 +68,12 @@ static void take(void *data, const struct ts_bpf_off_cpu *events, size_t n_event
 		ts_check_int(events[i].event.end_ns, ~*next);
 		++*next;
 	}
+	return n_events;
 }
 
 TS_TEST(all_events_in_order_over_the_edge)
 {
-	struct expected expected = {0};
+	struct expected expected = {.n_most = SIZE_MAX};
 	struct ts_bpf_lanes lanes;
 	uint64_t n[N_LANES] = {0};
 
@@ -89,7 +93,7 @@ TS_TEST(all_events_in_order_over_the_edge)
 
 TS_TEST(a_full_lane_is_read_whole)
 {
-	struct expected expected = {0};
+	struct expected expected = {.n_most = SIZE_MAX};
 	struct ts_bpf_lanes lanes;
 	uint64_t n = 0;
 
@@ -103,6 +107,44 @@ TS_TEST(a_full_lane_is_read_whole)
 	ts_check_int(expected.next[1], n);
 	ts_check_int(expected.n_calls, 2);
 	ts_check(put(&lanes, 1, n));
+	ts_bpf_lanes_deinit(&lanes);
+}
+
+/* Events that are not taken end the read, and come again at the next one. */
+TS_TEST(events_that_are_left_stay)
+{
+	struct expected expected = {.n_most = 10};
+	struct ts_bpf_lanes lanes;
+
+	make_lanes(&lanes);
+	for (uint64_t i = 0; i < 25; i++)
+		ts_check(put(&lanes, 0, i) && put(&lanes, 1, i));
+	ts_check(!ts_bpf_lanes_read(&lanes, take, &expected));
+	ts_check_int(expected.next[0], 10);
+	ts_check(!ts_bpf_lanes_read(&lanes, take, &expected));
+	ts_check_int(expected.next[0], 20);
+	ts_check_int(expected.next[1], 0);
+	ts_check(!ts_bpf_lanes_read(&lanes, take, &expected));
+	ts_check_int(expected.next[0], 25);
+	ts_check_int(expected.next[1], 10);
+	expected.n_most = SIZE_MAX;
+	ts_check(ts_bpf_lanes_read(&lanes, take, &expected));
+	ts_check_int(expected.next[1], 25);
+	ts_bpf_lanes_deinit(&lanes);
+}
+
+TS_TEST(the_fullest_lane)
+{
+	struct expected expected = {.n_most = SIZE_MAX};
+	struct ts_bpf_lanes lanes;
+
+	make_lanes(&lanes);
+	ts_check_int(ts_bpf_lanes_most(&lanes), 0);
+	for (uint64_t i = 0; i < 9; i++)
+		ts_check(put(&lanes, 1, i) && (i > 3 || put(&lanes, 2, i)));
+	ts_check_int(ts_bpf_lanes_most(&lanes), 9);
+	ts_check(ts_bpf_lanes_read(&lanes, take, &expected));
+	ts_check_int(ts_bpf_lanes_most(&lanes), 0);
 	ts_bpf_lanes_deinit(&lanes);
 }
 
@@ -123,11 +165,12 @@ TS_TEST(many_cpus_have_shorter_lanes)
 
 TS_TEST(no_lanes)
 {
-	struct expected expected = {0};
+	struct expected expected = {.n_most = SIZE_MAX};
 	struct ts_bpf_lanes lanes;
 
 	ts_check_int(ts_bpf_lanes_init(&lanes, -1, -1, 4), 0);
-	ts_bpf_lanes_read(&lanes, take, &expected);
+	ts_check(ts_bpf_lanes_read(&lanes, take, &expected));
+	ts_check_int(ts_bpf_lanes_most(&lanes), 0);
 	ts_check_int(expected.n_calls, 0);
 	ts_bpf_lanes_deinit(&lanes);
 }
@@ -146,7 +189,7 @@ static void *write_events(void *data)
 
 TS_TEST(a_reader_beside_a_writer)
 {
-	struct expected expected = {0};
+	struct expected expected = {.n_most = SIZE_MAX};
 	struct ts_bpf_lanes lanes;
 	pthread_t thread;
 

@@ -3,6 +3,7 @@
  * Tests the values of --kernel-events that the daemon accepts, and a hub with feeds on any machine.
  */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -227,6 +228,145 @@ TS_TEST(a_feed_tells_of_a_sleep)
 	for (unsigned i = 1; i < TRIES && !n; i++)
 		n = told_of_a_sleep();
 	ts_check(n == 1 || n == -1);
+}
+
+/* ---- events that the session of the only feed reads itself ---- */
+
+/* Waits of this process for a futex, in order, by their `address`. */
+struct in_place {
+	uint64_t n, n_most; /* events that were taken, and at most */
+	bool is_ordered;
+};
+
+static uint32_t futexes[4096];
+
+static bool take_wait(void *data, const struct ts_bpf_event *event)
+{
+	const struct ts_bpf_syscall *call = (const void *)event;
+	struct in_place *in_place = data;
+	uintptr_t number = (call->address - (uintptr_t)futexes) / sizeof(*futexes);
+
+	if (event->program != TS_BPF_SYSCALLS || number >= TS_ARRAY_LEN(futexes))
+		return true;
+	if (in_place->n == in_place->n_most)
+		return false;
+	in_place->is_ordered &= number == in_place->n++;
+	return true;
+}
+
+/* Waits for futexes that have another value: calls that end at once. */
+static void wait_for(size_t from, size_t n)
+{
+	for (size_t i = from; i < from + n; i++)
+		syscall(SYS_futex, &futexes[i], FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Takes the events that were copied. Returns the number of waits among them. */
+static size_t take_copied_waits(struct ts_kernel_feed *feed, struct in_place *in_place)
+{
+	uint64_t n = in_place->n, n_most = in_place->n_most;
+	const void *events;
+	size_t n_bytes;
+
+	in_place->n_most = UINT64_MAX;
+	if (ts_kernel_feed_take(feed, &events, &n_bytes))
+		for (size_t off = 0; off < n_bytes;) {
+			const void *event = (const uint8_t *)events + off;
+
+			ts_check(take_wait(in_place, event));
+			off += ts_kernel_event_bytes(event);
+		}
+	in_place->n_most = n_most;
+	return (size_t)(in_place->n - n);
+}
+
+TS_TEST(a_session_alone_reads_its_events)
+{
+	const struct ts_kernel_config config = {.programs = 1u << TS_BPF_SYSCALLS};
+	struct in_place in_place = {.n_most = 1000, .is_ordered = true};
+	struct ts_kernel_feed *feed;
+	struct ts_kernel_hub *hub;
+
+	ts_check_int(ts_kernel_hub_new(&config, false, &hub), 0);
+	feed_self(hub, &feed);
+	if (!feed) {
+		ts_kernel_hub_free(hub);
+		return;
+	}
+	/* The hub's thread leaves the events of the next 60 ms to this thread. */
+	(void)ts_kernel_feed_read(feed, take_wait, &in_place);
+	(void)take_copied_waits(feed, &in_place);
+	wait_for(0, 3000);
+	while (in_place.n < 1000) {
+		(void)take_copied_waits(feed, &in_place);
+		(void)ts_kernel_feed_read(feed, take_wait, &in_place);
+	}
+	/* The event that is not taken comes as a copy, and no event is read before it was taken. */
+	if (in_place.n == 1000) {
+		ts_check(ts_kernel_feed_read(feed, take_wait, &in_place));
+		in_place.n_most = UINT64_MAX;
+		ts_check(ts_kernel_feed_read(feed, take_wait, &in_place));
+		ts_check_int(in_place.n, 1000);
+		ts_check(take_copied_waits(feed, &in_place) > 0);
+	}
+	in_place.n_most = UINT64_MAX;
+	while (ts_kernel_feed_read(feed, take_wait, &in_place))
+		(void)take_copied_waits(feed, &in_place);
+	wait_for(3000, 1096);
+	ts_kernel_feed_end(feed);
+	ts_check(!ts_kernel_feed_read(feed, take_wait, &in_place));
+	ts_check(take_copied_waits(feed, &in_place) > 0);
+	ts_check_int(in_place.n, 4096);
+	ts_check(in_place.is_ordered);
+	ts_check_int(count_lost(feed, TS_BPF_SYSCALLS), 0);
+	ts_kernel_feed_free(feed);
+	ts_kernel_hub_free(hub);
+}
+
+/* With a second feed, the hub's thread copies the events of both. */
+TS_TEST(sessions_do_not_read_for_others)
+{
+	const struct ts_kernel_config config = {.programs = 1u << TS_BPF_SYSCALLS};
+	struct in_place in_place = {.n_most = UINT64_MAX, .is_ordered = true};
+	struct ts_kernel_feed *feed, *other;
+	struct ts_kernel_process process;
+	struct ts_kernel_hub *hub;
+	pid_t child;
+
+	ts_check_int(ts_kernel_hub_new(&config, false, &hub), 0);
+	child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	process = (struct ts_kernel_process){.pid = child, .uid = getuid(), .gid = getgid()};
+	ts_check_int(ts_identity_start_ticks(child, &process.start_ticks), 0);
+	ts_check_int(ts_kernel_feed_new(hub, &process, &other), 0);
+	if (other) {
+		feed_self(hub, &feed);
+		ts_check(feed != NULL);
+		wait_for(0, 100);
+		ts_check(!ts_kernel_feed_read(feed, take_wait, &in_place));
+		ts_check_int(in_place.n, 0);
+		for (unsigned i = 0; i < 1000 && in_place.n < 100; i++) {
+			usleep(10000);
+			(void)take_copied_waits(feed, &in_place);
+		}
+		ts_check_int(in_place.n, 100);
+		/* A session that is alone again reads. */
+		ts_kernel_feed_end(other);
+		wait_for(100, 100);
+		while (in_place.n < 200) {
+			(void)ts_kernel_feed_read(feed, take_wait, &in_place);
+			(void)take_copied_waits(feed, &in_place);
+		}
+		ts_check(in_place.is_ordered);
+		ts_kernel_feed_free(feed);
+		ts_kernel_feed_free(other);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	ts_kernel_hub_free(hub);
 }
 
 #define SLEEP_NS 150000000u

@@ -6,7 +6,7 @@
  * The kernel's ring costs a lock and a cache line that all CPUs share for each event. A lane has
  * one writer and one reader, so it needs neither.
  */
-#include "daemon/bpf/cpu-lanes.h"
+#include "daemon/bpf/ring/cpu-lanes.h"
 
 #include <sys/mman.h>
 
@@ -70,28 +70,47 @@ void ts_bpf_lanes_deinit(struct ts_bpf_lanes *lanes)
 	*lanes = (struct ts_bpf_lanes){0};
 }
 
-static void read_lane(struct ts_bpf_lanes *lanes, size_t cpu, ts_bpf_lanes_fn *take, void *data)
+static bool read_lane(struct ts_bpf_lanes *lanes, size_t cpu, ts_bpf_lanes_fn *take, void *data)
 {
 	const struct ts_bpf_off_cpu *events = lanes->events + cpu * lanes->n_events;
 	struct ts_bpf_lane *lane = &lanes->lanes[cpu];
 	/* Pairs with the store in the program: the events in front of it are complete. */
 	uint64_t n_written = __atomic_load_n(&lane->n_written, __ATOMIC_ACQUIRE);
 	uint64_t n_read = lane->n_read;
+	bool is_left = false;
 
-	while (n_read != n_written) {
-		size_t first = n_read & (lanes->n_events - 1), n = lanes->n_events - first;
+	while (n_read != n_written && !is_left) {
+		size_t first = n_read & (lanes->n_events - 1), n = lanes->n_events - first, n_taken;
 
 		if (n > n_written - n_read)
 			n = n_written - n_read;
-		take(data, events + first, n);
-		n_read += n;
+		n_taken = take(data, events + first, n);
+		is_left = n_taken < n;
+		n_read += n_taken;
 		/* Pairs with the load in the program: the places may be written again. */
 		__atomic_store_n(&lane->n_read, n_read, __ATOMIC_RELEASE);
 	}
+	return !is_left;
 }
 
-void ts_bpf_lanes_read(struct ts_bpf_lanes *lanes, ts_bpf_lanes_fn *take, void *data)
+bool ts_bpf_lanes_read(struct ts_bpf_lanes *lanes, ts_bpf_lanes_fn *take, void *data)
 {
 	for (size_t i = 0; i < lanes->n_lanes; i++)
-		read_lane(lanes, i, take, data);
+		if (!read_lane(lanes, i, take, data))
+			return false;
+	return true;
+}
+
+uint64_t ts_bpf_lanes_most(const struct ts_bpf_lanes *lanes)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < lanes->n_lanes; i++) {
+		const struct ts_bpf_lane *lane = &lanes->lanes[i];
+		/* The events are not read here, so the load needs no order. */
+		uint64_t n = __atomic_load_n(&lane->n_written, __ATOMIC_RELAXED) - lane->n_read;
+
+		most = n > most ? n : most;
+	}
+	return most;
 }

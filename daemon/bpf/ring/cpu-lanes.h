@@ -5,7 +5,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "daemon/bpf/bpf-event.h"
 
@@ -28,7 +30,15 @@ int ts_bpf_lanes_init(struct ts_bpf_lanes *lanes, int fd, int events_fd, size_t 
 /* Unmaps the lanes. Accepts lanes that were never mapped. */
 void ts_bpf_lanes_deinit(struct ts_bpf_lanes *lanes);
 
-/* Takes `n_events` events that lie one after the other. The events are valid during the call. */
-typedef void ts_bpf_lanes_fn(void *data, const struct ts_bpf_off_cpu *events, size_t n_events);
-/* Calls `take` for all events in the lanes, and then frees their places. */
-void ts_bpf_lanes_read(struct ts_bpf_lanes *lanes, ts_bpf_lanes_fn *take, void *data);
+/*
+ * Takes the first of `n_events` events that lie one after the other, and returns the number of
+ * events that it took. The events are valid during the call.
+ */
+typedef size_t ts_bpf_lanes_fn(void *data, const struct ts_bpf_off_cpu *events, size_t n_events);
+/*
+ * Calls `take` for all events in the lanes, and then frees the places of the events that it took.
+ * Returns false if `take` left an event, which ends the read.
+ */
+bool ts_bpf_lanes_read(struct ts_bpf_lanes *lanes, ts_bpf_lanes_fn *take, void *data);
+/* Returns the number of events in the lane that has most. */
+uint64_t ts_bpf_lanes_most(const struct ts_bpf_lanes *lanes);
