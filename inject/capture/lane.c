@@ -405,13 +405,16 @@ static uint64_t put(struct ts_lane *lane, struct ts_record_operation *operation)
 	return ++lane->sequence;
 }
 
+#define CLEARED_BYTES 64u
+TS_STATIC_ASSERT(sizeof(struct ts_record_operation) % CLEARED_BYTES == 0, "cleared in parts");
+
 /* In parts: a compiler clears the whole by `rep stos`, which begins slowly. */
 static void clear_operation(struct ts_record_operation *operation)
 {
 	uint8_t *at = (uint8_t *)operation;
 
-	for (size_t i = 0; i < sizeof(*operation); i += 64)
-		memset(at + i, 0, 64);
+	for (size_t i = 0; i < sizeof(*operation); i += CLEARED_BYTES)
+		memset(at + i, 0, CLEARED_BYTES);
 }
 
 uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation)
