@@ -253,14 +253,18 @@ static struct known *slot_of(struct ts_lane *lane, struct ts_hash128 hash, uint3
 	return slot;
 }
 
+static uint32_t blob_record_bytes(uint32_t n_bytes)
+{
+	return (uint32_t)(sizeof(struct ts_record_blob) + ts_align_up(n_bytes, 8));
+}
+
 /*
  * Returns the number of the blob with these bytes. Puts it first if it is new. Returns 0 if the
  * lane has ended.
  */
 static uint32_t blob(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, uint32_t flags)
 {
-	const uint32_t n_record =
-		(uint32_t)(sizeof(struct ts_record_blob) + ts_align_up(n_bytes, 8));
+	const uint32_t n_record = blob_record_bytes(n_bytes);
 	struct ts_record_blob *out;
 	struct ts_hash128 hash;
 	struct known *slot;
@@ -356,6 +360,12 @@ static uint32_t content(struct ts_lane *lane, const void *bytes, size_t n_bytes,
 			return 0;
 	}
 	return blob(lane, list, (uint32_t)(n * sizeof(*list)), TS_BLOB_LIST);
+}
+
+bool ts_lane_has_room(struct ts_lane *lane, size_t n_bytes)
+{
+	return n_bytes <= TS_BLOB_CHUNK_BYTES &&
+	       try_reserve(lane, blob_record_bytes((uint32_t)n_bytes));
 }
 
 uint32_t ts_lane_content(struct ts_lane *lane, const void *bytes, size_t n_bytes)

@@ -90,7 +90,7 @@ TS_TEST(rows_of_a_sparse_lane_need_its_blocks_alone)
 	close_trace(&trace);
 }
 
-/* Writes kernels and copies by turns, in blocks that overlap; each block has rows of all streams. */
+/* Writes kernels and copies by turns, in blocks that overlap and have rows of all streams. */
 static int write_many(void)
 {
 	struct ts_row_session row = {.pid = 1, .start_ns = 1};
