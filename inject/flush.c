@@ -251,7 +251,8 @@ static void report(struct ts_flush *flush, uint32_t requests)
 		return;
 	flush->report_at_ns = now + REPORT_NS;
 	ts_stack_report(&shim->stacks, &shim->producer);
-	if (shim->capture.shim)
+	/* Acquire pairs with prepare() of capture.c. */
+	if (__atomic_load_n(&shim->capture.shim, __ATOMIC_ACQUIRE))
 		ts_capture_link_report(&shim->capture);
 }
 

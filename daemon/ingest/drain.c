@@ -9,8 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE_BYTES 4096u
-
 static int prepare(struct ts_drain *drain)
 {
 	/* The pages beyond a chunk stay untouched unless a record is larger than a chunk. */
@@ -125,8 +123,9 @@ uint64_t ts_drain_map(const struct ts_drain_ring *ring, uint64_t position, uint6
 
 void ts_drain_unmap(const struct ts_drain_ring *ring)
 {
-	uintptr_t from = ts_align_up((uintptr_t)ring->mapped, PAGE_BYTES);
-	uintptr_t to = ((uintptr_t)ring->mapped + ring->n_bytes) & ~(uintptr_t)(PAGE_BYTES - 1);
+	const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ts_align_up((uintptr_t)ring->mapped, page_bytes);
+	uintptr_t to = ((uintptr_t)ring->mapped + ring->n_bytes) & ~(page_bytes - 1);
 
 	/* The pages are the peer's file, which keeps their content. */
 	(void)madvise((void *)from, to - from, MADV_DONTNEED);

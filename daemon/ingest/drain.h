@@ -42,7 +42,7 @@ struct ts_drain_ring {
  * Copies the next records of [position, head) into the buffer. The caller walks over them from
  * *ret_off with ts_record_next() until that does not return 0. The position then advances by the
  * offset, which is above 0. The last record in the *ret_n_bytes bytes may be cut or malformed: the
- * next copy begins with it. If padding is longer than a chunk, only its first word is read, and the
+ * next copy begins with it. If padding is longer than a chunk, only its length is used, and the
  * walk ends at once. The caller checked head with ts_ring_consumer_check(), and position < head.
  *
  * -EBADMSG: the bytes are no record, or the record's length exceeds the committed bytes or the rest

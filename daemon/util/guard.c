@@ -12,8 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-
-#define GUARD_PAGE 4096u
+#include <unistd.h>
 
 struct ts_guard {
 	struct ts_guard *next; /* constant once the guard is in the list */
@@ -28,6 +27,7 @@ static pthread_mutex_t guards_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
+	const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t at = (uintptr_t)info->si_addr;
 	struct ts_guard *guard;
 	int saved_errno = errno;
@@ -36,11 +36,11 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	/* Acquire, pairs with the release in ts_guard_new(): the handler sees complete fields. */
 	for (guard = __atomic_load_n(&guards, __ATOMIC_ACQUIRE); guard; guard = guard->next) {
 		uintptr_t from = __atomic_load_n(&guard->from, __ATOMIC_ACQUIRE);
-		void *page = (void *)(at & ~(uintptr_t)(GUARD_PAGE - 1));
+		void *page = (void *)(at & ~(page_bytes - 1));
 
 		if (!from || at < from || at >= __atomic_load_n(&guard->to, __ATOMIC_RELAXED))
 			continue;
-		if (mmap(page, GUARD_PAGE, PROT_READ | PROT_WRITE,
+		if (mmap(page, page_bytes, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 			break;
 		__atomic_store_n(&guard->hit, true, __ATOMIC_RELAXED);

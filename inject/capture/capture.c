@@ -95,7 +95,8 @@ static void prepare(struct ts_capture *capture, struct ts_shim *shim,
 	ts_capture_calibrate(capture, &shim->producer);
 	ts_window_start(capture, config);
 	ts_capture_set_state(shim->control, config);
-	capture->shim = shim;
+	/* Release pairs with report() of flush.c. HIP may begin after the flush thread. */
+	__atomic_store_n(&capture->shim, shim, __ATOMIC_RELEASE);
 }
 
 bool ts_capture_prepare(struct ts_capture *capture, struct ts_shim *shim,

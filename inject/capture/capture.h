@@ -368,8 +368,9 @@ bool ts_capture_launch_gets_host(struct ts_capture *capture,
 				 const struct ts_cu_launch_kernel_params *params);
 /*
  * Places the LAUNCH of a cuLaunchKernel() in the lane. The caller fills in the fields that all
- * operations share, and calls ts_lane_commit(). Returns NULL if the lane has no room, the arguments
- * cannot be packed, or they point to pinned or managed memory.
+ * operations share, and calls ts_lane_commit(). Returns NULL if the lane has no room: the wait is
+ * for ts_capture_launch(), whose time is counted whole. Returns NULL, too, if the arguments cannot
+ * be packed, or they point to pinned or managed memory.
  */
 struct ts_record_operation *ts_capture_launch_place(struct ts_capture *capture,
 						    const struct ts_cu_launch_kernel_params *params,

@@ -253,14 +253,18 @@ static struct known *slot_of(struct ts_lane *lane, struct ts_hash128 hash, uint3
 	return slot;
 }
 
+static uint32_t blob_record_bytes(uint32_t n_bytes)
+{
+	return (uint32_t)(sizeof(struct ts_record_blob) + ts_align_up(n_bytes, 8));
+}
+
 /*
  * Returns the number of the blob with these bytes. Puts it first if it is new. Returns 0 if the
  * lane has ended.
  */
 static uint32_t blob(struct ts_lane *lane, const void *bytes, uint32_t n_bytes, uint32_t flags)
 {
-	const uint32_t n_record =
-		(uint32_t)(sizeof(struct ts_record_blob) + ts_align_up(n_bytes, 8));
+	const uint32_t n_record = blob_record_bytes(n_bytes);
 	struct ts_record_blob *out;
 	struct ts_hash128 hash;
 	struct known *slot;
@@ -358,6 +362,12 @@ static uint32_t content(struct ts_lane *lane, const void *bytes, size_t n_bytes,
 	return blob(lane, list, (uint32_t)(n * sizeof(*list)), TS_BLOB_LIST);
 }
 
+bool ts_lane_has_room(struct ts_lane *lane, size_t n_bytes)
+{
+	return n_bytes <= TS_BLOB_CHUNK_BYTES &&
+	       try_reserve(lane, blob_record_bytes((uint32_t)n_bytes));
+}
+
 uint32_t ts_lane_content(struct ts_lane *lane, const void *bytes, size_t n_bytes)
 {
 	return content(lane, bytes, n_bytes, true);
@@ -405,13 +415,16 @@ static uint64_t put(struct ts_lane *lane, struct ts_record_operation *operation)
 	return ++lane->sequence;
 }
 
+#define CLEARED_BYTES 64u
+TS_STATIC_ASSERT(sizeof(struct ts_record_operation) % CLEARED_BYTES == 0, "cleared in parts");
+
 /* In parts: a compiler clears the whole by `rep stos`, which begins slowly. */
 static void clear_operation(struct ts_record_operation *operation)
 {
 	uint8_t *at = (uint8_t *)operation;
 
-	for (size_t i = 0; i < sizeof(*operation); i += 64)
-		memset(at + i, 0, 64);
+	for (size_t i = 0; i < sizeof(*operation); i += CLEARED_BYTES)
+		memset(at + i, 0, CLEARED_BYTES);
 }
 
 uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation)

@@ -62,6 +62,11 @@ static inline bool ts_lane_goes_on(const struct ts_lane *lane)
  * if n_bytes is 0, or the lane has ended.
  */
 uint32_t ts_lane_content(struct ts_lane *lane, const void *bytes, size_t n_bytes);
+/*
+ * True if ts_lane_content() puts n_bytes without a wait. False if the lane has no room now, has
+ * ended, or needs several blobs for them.
+ */
+bool ts_lane_has_room(struct ts_lane *lane, size_t n_bytes);
 
 /*
  * Like ts_lane_content(), for `height` rows of `width` bytes in each of `depth` slices. If

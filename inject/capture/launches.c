@@ -161,7 +161,7 @@ struct ts_record_operation *ts_capture_launch_place(struct ts_capture *capture,
 
 	if (!ts_capture_arguments(capture, params->func, params->kernel_params, params->extra,
 				  &bytes, &n) ||
-	    points_to_host(capture, bytes, n))
+	    points_to_host(capture, bytes, n) || (n && !ts_lane_has_room(&capture->lane, n)))
 		return NULL;
 	content = n ? ts_lane_content(&capture->lane, bytes, n) : 0;
 	out = content || !n ? ts_lane_place(&capture->lane) : NULL;

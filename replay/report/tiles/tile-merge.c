@@ -22,7 +22,8 @@ struct merge {
 	struct open_block open[MAX_OPEN];
 	size_t n_open;
 	uint64_t open_bytes;
-	size_t next; /* in the unit's list of blocks */
+	size_t next;	/* in the unit's list of blocks */
+	bool is_wanted; /* find_next() has found the next block; each run asks for it again */
 	bool is_damaged;
 };
 
@@ -91,6 +92,8 @@ static bool find_next(struct merge *merge)
 {
 	const struct ts_tile_unit *unit = merge->options->unit;
 
+	if (merge->is_wanted)
+		return true;
 	for (; merge->next < unit->n_blocks; merge->next++) {
 		const struct ts_sbt_block *block =
 			ts_sbt_reader_block(merge->reader, unit->blocks[merge->next]);
@@ -98,8 +101,10 @@ static bool find_next(struct merge *merge)
 		if (since(merge->tiles, block->earliest_ns) >= merge->options->to_ns)
 			return false;
 		if (since(merge->tiles, block->latest_ns) >= merge->options->from_ns &&
-		    is_wanted(merge, unit->blocks[merge->next], block->type))
+		    is_wanted(merge, unit->blocks[merge->next], block->type)) {
+			merge->is_wanted = true;
 			return true;
+		}
 	}
 	return false;
 }
@@ -128,6 +133,7 @@ static int open_next(struct merge *merge)
 		return -ECANCELED;
 	if (merge->n_open == MAX_OPEN || merge->open_bytes > MAX_OPEN_BYTES)
 		return TS_TILES_E_OVERLAP;
+	merge->is_wanted = false;
 	r = ts_tile_block_get(merge->tiles, merge->reader, options->unit->blocks[merge->next++],
 			      options->keep, &block);
 	if (r == TS_SBT_E_CORRUPT) {

@@ -216,6 +216,29 @@ TS_TEST(a_lane_without_room_has_no_place_and_goes_on)
 	ts_check(!ts_lane_place(&f.lane));
 }
 
+/* A usual launch looks for room first: a wait for it would not be in the capture's time. */
+TS_TEST(a_lane_knows_whether_a_content_must_wait)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	ts_check(ts_lane_has_room(&f.lane, 1));
+	ts_check(ts_lane_has_room(&f.lane, TS_BLOB_CHUNK_BYTES));
+	ts_check(!ts_lane_has_room(&f.lane, TS_BLOB_CHUNK_BYTES + 1));
+	/* A look takes no room. */
+	ts_check_int(f.lane.header->head, 0);
+	for (uint32_t i = 1; ts_lane_has_room(&f.lane, 4096); i++) {
+		memcpy(f.memory, &i, sizeof(i));
+		ts_check_int(ts_lane_content(&f.lane, f.memory, 4096), i);
+	}
+	ts_check(f.lane.header->head > TS_LANE_MIN_BYTES - 2 * 4096);
+	ts_check(ts_lane_goes_on(&f.lane));
+	f.lane.header->released = f.lane.header->head;
+	ts_check(ts_lane_has_room(&f.lane, 4096));
+	ts_lane_end(&f.lane, TS_LANE_STOPPED);
+	ts_check(!ts_lane_has_room(&f.lane, 1));
+}
+
 /* Pinned memory between other memory is found, and nothing else. */
 TS_TEST(host_memory_is_found_by_address)
 {
