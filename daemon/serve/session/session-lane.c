@@ -35,7 +35,7 @@ int ts_session_lane_begin(struct ts_session *s)
 
 uint64_t ts_session_lane_waiting(const struct ts_session *s)
 {
-	return s->lane.head - s->lane.position;
+	return s->lane.closed ? 0 : s->lane.head - s->lane.position;
 }
 
 int ts_session_lane_load(struct ts_session *s)

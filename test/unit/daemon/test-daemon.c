@@ -240,6 +240,31 @@ TS_TEST(captured_launches)
 	captured_end(&c);
 }
 
+/* The session ends, although the daemon never takes the rest of the lane. */
+TS_TEST(captured_launches_that_are_malformed)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		struct ts_record_launch launch = make_launch(1);
+		struct captured c;
+		struct ts_sbt_reader *reader;
+		int fd;
+
+		captured_begin(&c);
+		launch.record.n_fixed_words -= i == 0;
+		launch.content += i == 1;
+		launch.sequence += i == 2;
+		captured_put(&c, &launch, sizeof(launch));
+		producer_say(c.fd, TS_HANDSHAKE_BYE);
+		while (producer_hear(c.fd, NULL))
+			;
+		reader_open(c.path, &fd, &reader);
+		ts_check_int(ts_sbt_reader_session_at(reader, 0)->ended, TS_SESSION_END_BAD_DATA);
+		ts_sbt_reader_free(reader);
+		close(fd);
+		captured_end(&c);
+	}
+}
+
 TS_TEST(private_does_not_overwrite)
 {
 	char directory[128], path[160], second[160];
