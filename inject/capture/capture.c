@@ -562,7 +562,7 @@ static bool put_usual(struct ts_capture *capture, uint32_t cbid,
 {
 	const struct ts_shim *shim = capture->shim;
 	const __typeof__(ts_tls) *tls = &ts_tls;
-	struct ts_record_operation *out;
+	struct ts_record_launch *out;
 
 	if (!ts_lane_goes_on(&capture->lane))
 		return false;

@@ -372,9 +372,9 @@ bool ts_capture_launch_gets_host(struct ts_capture *capture,
  * for ts_capture_launch(), whose time is counted whole. Returns NULL, too, if the arguments cannot
  * be packed, or they point to pinned or managed memory.
  */
-struct ts_record_operation *ts_capture_launch_place(struct ts_capture *capture,
-						    const struct ts_cu_launch_kernel_params *params,
-						    bool is_per_thread);
+struct ts_record_launch *ts_capture_launch_place(struct ts_capture *capture,
+						 const struct ts_cu_launch_kernel_params *params,
+						 bool is_per_thread);
 
 /* Captures the pinned and managed memory that n bytes of packed arguments point to. */
 void ts_capture_hand_over(struct ts_capture *capture, const struct ts_record_operation *model,

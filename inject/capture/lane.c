@@ -107,7 +107,7 @@ int ts_lane_init(struct ts_lane *lane, struct ts_producer *producer, struct ts_s
  * Gives the part of the ring that the next n_bytes need its pages. One call for several pages takes
  * a fifth less time than a fault at each of them. After two laps the whole ring has its pages.
  */
-static __attribute__((noinline)) void populate(struct ts_lane *lane, uint32_t n_bytes)
+static void populate(struct ts_lane *lane, uint32_t n_bytes)
 {
 	const uint64_t ring_bytes = lane->ring.ring_bytes, from = lane->populated_to;
 	const uint64_t off = from & (ring_bytes - 1), left = lane->n_mapped - off;
@@ -123,6 +123,20 @@ static __attribute__((noinline)) void populate(struct ts_lane *lane, uint32_t n_
 	lane->populated_to = end > 2 * ring_bytes ? UINT64_MAX : end;
 }
 
+/* Maps the part of the ring that the next n_bytes need, and gives it its pages. */
+static __attribute__((noinline)) void make_ready(struct ts_lane *lane, uint32_t n_bytes)
+{
+	if (!map_ring(lane, n_bytes)) {
+		ts_lane_end(lane, TS_LANE_NO_MEMORY);
+		return;
+	}
+	if (lane->ring.head + n_bytes > lane->populated_to)
+		populate(lane, n_bytes);
+	lane->ready_to = lane->populated_to;
+	if (lane->n_mapped < lane->ring.ring_bytes && lane->ready_to > lane->n_mapped)
+		lane->ready_to = lane->n_mapped;
+}
+
 static bool is_closed(const struct ts_lane *lane)
 {
 	return __atomic_load_n(&lane->producer->control->lane_closed, __ATOMIC_RELAXED);
@@ -131,10 +145,8 @@ static bool is_closed(const struct ts_lane *lane)
 /* Reserves n_bytes in the ring, without waiting. NULL: there is no room, or the lane has ended. */
 static void *try_reserve(struct ts_lane *lane, uint32_t n_bytes)
 {
-	if (ts_unlikely(lane->ring.head + n_bytes > lane->n_mapped) && !map_ring(lane, n_bytes))
-		ts_lane_end(lane, TS_LANE_NO_MEMORY);
-	if (ts_unlikely(lane->ring.head + n_bytes > lane->populated_to))
-		populate(lane, n_bytes);
+	if (ts_unlikely(lane->ring.head + n_bytes > lane->ready_to))
+		make_ready(lane, n_bytes);
 	return ts_lane_goes_on(lane) && !is_closed(lane) ? ts_ring_reserve(&lane->ring, n_bytes)
 							 : NULL;
 }
@@ -415,18 +427,6 @@ static uint64_t put(struct ts_lane *lane, struct ts_record_operation *operation)
 	return ++lane->sequence;
 }
 
-#define CLEARED_BYTES 64u
-TS_STATIC_ASSERT(sizeof(struct ts_record_operation) % CLEARED_BYTES == 0, "cleared in parts");
-
-/* In parts: a compiler clears the whole by `rep stos`, which begins slowly. */
-static void clear_operation(struct ts_record_operation *operation)
-{
-	uint8_t *at = (uint8_t *)operation;
-
-	for (size_t i = 0; i < sizeof(*operation); i += CLEARED_BYTES)
-		memset(at + i, 0, CLEARED_BYTES);
-}
-
 uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation)
 {
 	/* Leaves room for the END operation. */
@@ -440,17 +440,16 @@ uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation
 	return put(lane, operation);
 }
 
-struct ts_record_operation *ts_lane_place(struct ts_lane *lane)
+struct ts_record_launch *ts_lane_place(struct ts_lane *lane)
 {
-	struct ts_record_operation *out;
+	struct ts_record_launch *out;
 
 	if (lane->sequence + 1 >= TS_CAPTURE_MAX_OPERATIONS)
 		return NULL;
 	out = try_reserve(lane, sizeof(*out));
 	if (!out)
 		return NULL;
-	clear_operation(out);
-	out->record = fill_record(TS_RECORD_OPERATION, sizeof(*out), sizeof(*out));
+	out->record = fill_record(TS_RECORD_LAUNCH, sizeof(*out), sizeof(*out));
 	out->record.clock = (uint8_t)lane->producer->clock;
 	out->sequence = lane->sequence + 1;
 	return out;
@@ -458,7 +457,7 @@ struct ts_record_operation *ts_lane_place(struct ts_lane *lane)
 
 void ts_lane_commit(struct ts_lane *lane)
 {
-	commit(lane, sizeof(struct ts_record_operation));
+	commit(lane, sizeof(struct ts_record_launch));
 	lane->sequence++;
 }
 

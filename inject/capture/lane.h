@@ -33,6 +33,7 @@ struct ts_lane {
 	struct ts_shard *header;
 	uint64_t n_mapped;     /* bytes of the ring that are mapped at ring.ring */
 	uint64_t populated_to; /* the mapping has its pages up to this index */
+	uint64_t ready_to;     /* up to this index it is mapped and has its pages */
 	uint64_t sequence;
 	uint64_t n_bytes;   /* bytes of contents, each counted once */
 	uint64_t max_bytes; /* the lane ends at this size */
@@ -84,13 +85,13 @@ uint32_t ts_lane_content_rows(struct ts_lane *lane, const uint8_t *bytes, size_t
 uint64_t ts_lane_put(struct ts_lane *lane, struct ts_record_operation *operation);
 
 /*
- * Places an operation in the lane, without a wait. Its fields are 0, but for the sequence number
- * and the header, which lacks the time. The caller fills in the others and calls ts_lane_commit(),
- * with no other function of the lane in between. Returns NULL if there is no room, the lane has
- * ended, or the limit of operations is reached.
+ * Places a launch in the lane, without a wait. It has a sequence number and a header, which lacks
+ * the time. The caller fills in all other fields and calls ts_lane_commit(), with no other function
+ * of the lane in between. Returns NULL if there is no room, the lane has ended, or the limit of
+ * operations is reached.
  */
-struct ts_record_operation *ts_lane_place(struct ts_lane *lane);
-/* Puts the operation that ts_lane_place() returned. */
+struct ts_record_launch *ts_lane_place(struct ts_lane *lane);
+/* Puts the launch that ts_lane_place() returned. */
 void ts_lane_commit(struct ts_lane *lane);
 
 /* Puts an END operation with the reason as text, and ends the lane. */

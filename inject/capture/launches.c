@@ -149,12 +149,12 @@ bool ts_capture_launch_gets_host(struct ts_capture *capture,
 	       points_to_host(capture, bytes, n);
 }
 
-struct ts_record_operation *ts_capture_launch_place(struct ts_capture *capture,
-						    const struct ts_cu_launch_kernel_params *params,
-						    bool is_per_thread)
+struct ts_record_launch *ts_capture_launch_place(struct ts_capture *capture,
+						 const struct ts_cu_launch_kernel_params *params,
+						 bool is_per_thread)
 {
 	const uint64_t stream = (uint64_t)(uintptr_t)params->stream;
-	struct ts_record_operation *out;
+	struct ts_record_launch *out;
 	const void *bytes;
 	uint32_t content;
 	size_t n;
@@ -171,8 +171,8 @@ struct ts_record_operation *ts_capture_launch_place(struct ts_capture *capture,
 	out->stream = stream	      ? stream
 		      : is_per_thread ? TS_OPERATION_STREAM_PER_THREAD
 				      : TS_OPERATION_STREAM_LEGACY;
-	out->bytes = n;
-	out->kind = TS_OPERATION_LAUNCH;
+	out->bytes = (uint32_t)n;
+	out->operation_flags = 0;
 	out->content = content;
 	out->shared_bytes = params->shared_mem_bytes;
 	memcpy(out->grid, &params->grid_dim_x, sizeof(out->grid));

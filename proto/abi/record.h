@@ -19,7 +19,7 @@
 #include "proto/abi/base.h"
 
 #define TS_ABI_MAJOR  1
-#define TS_ABI_MINOR  10
+#define TS_ABI_MINOR  11
 
 #define TS_ID_UNKNOWN 0u
 /* no device, stream or context: used in fields with CUPTI's own ids, of which 0 is valid */
@@ -37,6 +37,7 @@
  */
 #define TS_RECORD_OPERATION 29u
 #define TS_RECORD_BLOB	    30u
+#define TS_RECORD_LAUNCH    31u
 
 /* `time` and every other time of the record are ticks of `clock` (enum ts_clock). */
 struct ts_record {
@@ -330,6 +331,40 @@ enum ts_operation_kind {
 /* The size of a cluster in blocks along each axis, as `value` of a LAUNCH. */
 #define TS_OPERATION_CLUSTER(x, y, z)	 ((uint64_t)(x) | (uint64_t)(y) << 16 | (uint64_t)(z) << 32)
 #define TS_OPERATION_CLUSTER_AT(v, axis) ((uint32_t)((v) >> (16 * (axis)) & 0xffff))
+
+/*
+ * TS_RECORD_LAUNCH: an operation of kind LAUNCH that needs no other fields. Half the size of
+ * TS_RECORD_OPERATION: most operations of a capture are such launches, and the first lap of the
+ * lane costs the application new pages.
+ */
+struct ts_record_launch {
+	struct ts_record record;
+	uint64_t sequence;
+	uint64_t op_id;
+	uint64_t object;
+	uint64_t stream;
+	uint32_t bytes;
+	uint32_t operation_flags;
+	uint32_t thread;
+	uint32_t context;
+	uint32_t content;
+	uint32_t shared_bytes;
+	uint32_t grid[3];
+	uint32_t block[3];
+};
+TS_ASSERT_SIZE(struct ts_record_launch, 96);
+TS_ASSERT_FIELD(struct ts_record_launch, sequence, 16);
+TS_ASSERT_FIELD(struct ts_record_launch, op_id, 24);
+TS_ASSERT_FIELD(struct ts_record_launch, object, 32);
+TS_ASSERT_FIELD(struct ts_record_launch, stream, 40);
+TS_ASSERT_FIELD(struct ts_record_launch, bytes, 48);
+TS_ASSERT_FIELD(struct ts_record_launch, operation_flags, 52);
+TS_ASSERT_FIELD(struct ts_record_launch, thread, 56);
+TS_ASSERT_FIELD(struct ts_record_launch, context, 60);
+TS_ASSERT_FIELD(struct ts_record_launch, content, 64);
+TS_ASSERT_FIELD(struct ts_record_launch, shared_bytes, 68);
+TS_ASSERT_FIELD(struct ts_record_launch, grid, 72);
+TS_ASSERT_FIELD(struct ts_record_launch, block, 84);
 
 /* A content is cut into blobs of this size; the last one may be smaller. */
 #define TS_BLOB_CHUNK_BYTES (64u * 1024)

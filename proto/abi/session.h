@@ -9,9 +9,9 @@
  * 	lane_off                 struct ts_shard, then lane_bytes of ring; if lane_bytes is not 0
  *
  * The lane is for capture level `replay`: one ring for all threads. The threads take turns, so the
- * lane holds the operations in their order of effect. Its records are TS_RECORD_OPERATION and
- * TS_RECORD_BLOB. No record is dropped from its middle: if the lane stays full, the capture ends
- * there.
+ * lane holds the operations in their order of effect. Its records are TS_RECORD_OPERATION,
+ * TS_RECORD_LAUNCH and TS_RECORD_BLOB. No record is dropped from its middle: if the lane stays
+ * full, the capture ends there.
  *
  * The producer lays the memfd out, seals it against shrinking and growing, and hands it to the
  * daemon (handshake.h). The daemon checks the seals and copies the layout fields once. It never

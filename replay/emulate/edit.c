@@ -4,6 +4,7 @@
  * call this file. An edit changes durations, waits or streams of the program; the simulation finds
  * the consequences.
  */
+#include "proto/abi/grow.h"
 #include "replay/emulate/emulate-program.h"
 
 #include <errno.h>
@@ -308,21 +309,6 @@ static bool fits_call(struct edit *e, const struct ts_emulate_call *call)
 
 /* ---- durations ------------------------------------------------------------------------------- */
 
-/* Rounds as llround(), which costs a call for each item. 0 <= value < TS_EMULATE_MAX_NS. */
-static uint64_t rounded(double value)
-{
-	int64_t whole = (int64_t)value;
-
-	return (uint64_t)(whole + (value - (double)whole >= 0.5));
-}
-
-static uint64_t changed(const struct ts_emulate_edit *edit, uint64_t ns)
-{
-	double value = edit->is_time ? (double)edit->time_ns : (double)ns * edit->factor;
-
-	return value < (double)TS_EMULATE_MAX_NS ? rounded(value) : TS_EMULATE_MAX_NS;
-}
-
 /* Returns the array if the program has it, else a new one for n times. NULL: no memory. */
 static uint64_t *times_of(uint64_t *old, size_t n)
 {
@@ -365,31 +351,43 @@ static int edit_durations(struct edit *e)
 		uint64_t ns = ts_emulate_duration_ns(program, i);
 		bool is_edited = is_meant(e, &program->items[i]);
 
-		durations_ns[i] = is_edited ? changed(e->edit, ns) : ns;
+		durations_ns[i] = is_edited ? ts_emulate_changed(e->edit, ns) : ns;
 		e->n_edited += is_edited;
 	}
 	program->durations_ns = durations_ns;
 	return 0;
 }
 
+/* Applies the edit to the gaps of all calls. If the copy shares its calls, the run applies it. */
+static int edit_gaps(struct edit *e)
+{
+	struct ts_emulate_program *program = e->program;
+	int r;
+
+	if (program->changes & TS_EMULATE_CHANGES_CALLS) {
+		for (size_t i = 0; i < program->n_calls; i++)
+			if (!(program->calls[i].flags & TS_EMULATE_CALL_PSEUDO))
+				program->calls[i].gap_ns =
+					ts_emulate_changed(e->edit, program->calls[i].gap_ns);
+		return 0;
+	}
+	r = TS_GROW(program->gap_edits, program->n_gap_edits_allocated, program->n_gap_edits + 1);
+	if (!r)
+		program->gap_edits[program->n_gap_edits++] = e->edit;
+	return r;
+}
+
 static int edit_host(struct edit *e)
 {
 	struct ts_emulate_program *program = e->program;
-	uint64_t *gaps_ns = times_of(program->gaps_ns, program->n_calls);
+	int r = edit_gaps(e);
 
-	if (!gaps_ns)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < program->n_calls; i++) {
-		uint64_t ns = ts_emulate_gap_ns(program, i);
-		bool is_edited = !(program->calls[i].flags & TS_EMULATE_CALL_PSEUDO);
-
-		gaps_ns[i] = is_edited ? changed(e->edit, ns) : ns;
-		e->n_edited += is_edited;
-	}
-	program->gaps_ns = gaps_ns;
+	if (r)
+		return r;
+	e->n_edited += program->n_calls - program->n_pseudo;
 	/* A pseudo call begins no thread, so no join belongs to one. */
 	for (size_t i = 0; i < program->n_joins; i++)
-		program->joins[i].gap_ns = changed(e->edit, program->joins[i].gap_ns);
+		program->joins[i].gap_ns = ts_emulate_changed(e->edit, program->joins[i].gap_ns);
 	return 0;
 }
 
@@ -400,7 +398,7 @@ static int edit_calls(struct edit *e)
 
 		if (!fits_call(e, call))
 			continue;
-		call->cost_ns = changed(e->edit, call->cost_ns);
+		call->cost_ns = ts_emulate_changed(e->edit, call->cost_ns);
 		e->n_edited++;
 	}
 	return 0;
@@ -414,7 +412,7 @@ static int edit_launch(struct edit *e)
 		if (item->kind != TS_EMULATE_OP ||
 		    item->flags & (TS_EMULATE_ITEM_NODE | TS_EMULATE_ITEM_ORPHAN))
 			continue;
-		item->launch_ns = changed(e->edit, item->launch_ns);
+		item->launch_ns = ts_emulate_changed(e->edit, item->launch_ns);
 		e->n_edited++;
 	}
 	return 0;
@@ -473,10 +471,7 @@ static void group(struct edit *e, uint32_t first, uint32_t n)
 	for (uint32_t i = 1; i < n; i++) {
 		program->calls[at].cost_ns = 0;
 		at = program->calls[at].next;
-		if (program->gaps_ns)
-			program->gaps_ns[at] = 0;
-		else
-			program->calls[at].gap_ns = 0;
+		program->calls[at].gap_ns = 0;
 	}
 	program->calls[at].cost_ns = program->graph_cost_ns;
 	e->n_edited += n;

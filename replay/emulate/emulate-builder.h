@@ -27,7 +27,10 @@ struct ts_emulate_page {
 };
 
 struct ts_emulate_ids {
-	struct ts_state_map page_by_number;
+	/* The first pages in a row, whose numbers ascend by one. No map has them. */
+	uint32_t row_session;
+	uint64_t row_number, n_row;
+	struct ts_state_map page_by_number; /* all others */
 	struct ts_emulate_page *pages;
 	size_t n_pages, n_allocated;
 	struct {

@@ -81,6 +81,7 @@ int ts_emulate_carry_follow(struct ts_emulate_builder *builder,
 
 	r = r ? r : ts_emulate_builder_add_call(builder, &call, &recorded);
 	builder->n_seeds++;
+	builder->program->n_pseudo++;
 	for (size_t i = 0; !r && i < from->n_threads; i++)
 		r = ts_emulate_builder_thread(builder, from->threads[i].session,
 					      from->threads[i].thread, &at);

@@ -32,14 +32,34 @@ static void keep(struct ts_emulate_ids *ids, uint32_t session, uint64_t number, 
 	ids->kept[slot].page = page + 1;
 }
 
+static bool is_in_a_row(const struct ts_emulate_ids *ids, uint32_t session, uint64_t number)
+{
+	return session == ids->row_session && number - ids->row_number < ids->n_row;
+}
+
 /* Returns the page of an id, or NONE. */
 static uint32_t find_page(struct ts_emulate_ids *ids, uint32_t session, uint64_t number)
 {
-	uint32_t page = ts_state_map_find(&ids->page_by_number, session, number);
+	uint32_t page = is_in_a_row(ids, session, number)
+				? (uint32_t)(number - ids->row_number)
+				: ts_state_map_find(&ids->page_by_number, session, number);
 
 	if (page != NONE)
 		keep(ids, session, number, page);
 	return page;
+}
+
+/* Notes the page of a number. Returns 0 or -ENOMEM. */
+static int set_page(struct ts_emulate_ids *ids, uint32_t session, uint64_t number, uint32_t page)
+{
+	if (!page) {
+		ids->row_session = session;
+		ids->row_number = number;
+	}
+	if (page != ids->n_row || session != ids->row_session || number - ids->row_number != page)
+		return ts_state_map_set(&ids->page_by_number, session, number, page);
+	ids->n_row++;
+	return 0;
 }
 
 uint32_t *ts_emulate_ids_search(struct ts_emulate_ids *ids, uint32_t session, uint64_t id)
@@ -57,7 +77,7 @@ uint32_t *ts_emulate_ids_add(struct ts_emulate_ids *ids, uint32_t session, uint6
 	if (page == NONE) {
 		page = (uint32_t)ids->n_pages;
 		if (ts_largearray_grow(&ids->pages, page, &ids->n_allocated, sizeof(*ids->pages)) ||
-		    ts_state_map_set(&ids->page_by_number, session, number, page))
+		    set_page(ids, session, number, page))
 			return NULL;
 		ids->n_pages++;
 		for (uint32_t i = 0; i < TS_EMULATE_PAGE_IDS; i++)

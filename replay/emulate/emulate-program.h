@@ -158,8 +158,8 @@ struct ts_emulate_thread {
 };
 
 /*
- * The large arrays of a program that an edit changes. Durations and gaps have arrays of their own,
- * because most edits change only these.
+ * The large arrays of a program that an edit changes. Durations have an array of their own, and
+ * changes of gaps a list, because most edits change only these.
  */
 enum ts_emulate_changes {
 	TS_EMULATE_CHANGES_CALLS = 1u << 0,
@@ -179,7 +179,7 @@ struct ts_emulate_program {
 	uint64_t end_ns;  /* recorded */
 	struct ts_emulate_call *calls;
 	struct ts_emulate_recorded_call *recorded_calls;
-	size_t n_calls;
+	size_t n_calls, n_pseudo;
 	struct ts_emulate_item *items;
 	struct ts_emulate_recorded_item *recorded_items;
 	size_t n_items;
@@ -191,10 +191,16 @@ struct ts_emulate_program {
 	unsigned changes;
 	struct ts_emulate_spare *spare; /* of a copy: the other program's */
 	/*
-	 * The durations of items and the gaps of calls of a copy whose edits changed them. NULL:
-	 * those of `items` and `calls`. See ts_emulate_duration_ns() and ts_emulate_gap_ns().
+	 * The durations of items of a copy whose edits changed them. NULL: those of `items`. See
+	 * ts_emulate_duration_ns().
 	 */
-	uint64_t *durations_ns, *gaps_ns;
+	uint64_t *durations_ns;
+	/*
+	 * A copy that shares its calls has here the edits of all gaps, in order. The run applies
+	 * them when it reads a gap: see ts_emulate_gap_ns(). The edits are the caller's.
+	 */
+	const struct ts_emulate_edit **gap_edits;
+	size_t n_gap_edits, n_gap_edits_allocated;
 	struct ts_emulate_join *joins;
 	size_t n_joins, n_joins_allocated;
 	struct ts_emulate_queue *queues;
@@ -230,11 +236,6 @@ static inline uint64_t ts_emulate_duration_ns(const struct ts_emulate_program *p
 				     : program->items[item].duration_ns;
 }
 
-static inline uint64_t ts_emulate_gap_ns(const struct ts_emulate_program *program, uint32_t call)
-{
-	return program->gaps_ns ? program->gaps_ns[call] : program->calls[call].gap_ns;
-}
-
 static inline uint64_t ts_emulate_add(uint64_t a_ns, uint64_t b_ns)
 {
 	return a_ns + b_ns < TS_EMULATE_MAX_NS ? a_ns + b_ns : TS_EMULATE_MAX_NS;
@@ -248,6 +249,34 @@ static inline uint64_t ts_emulate_less(uint64_t a, uint64_t b)
 static inline uint64_t ts_emulate_more(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
+}
+
+/* Rounds as llround(), which costs a call for each item. 0 <= value < TS_EMULATE_MAX_NS. */
+static inline uint64_t ts_emulate_rounded(double value)
+{
+	int64_t whole = (int64_t)value;
+
+	return (uint64_t)(whole + (value - (double)whole >= 0.5));
+}
+
+/* Returns the time that an edit of times makes of `ns`. */
+static inline uint64_t ts_emulate_changed(const struct ts_emulate_edit *edit, uint64_t ns)
+{
+	double value = edit->is_time ? (double)edit->time_ns : (double)ns * edit->factor;
+
+	return value < (double)TS_EMULATE_MAX_NS ? ts_emulate_rounded(value) : TS_EMULATE_MAX_NS;
+}
+
+static inline uint64_t ts_emulate_gap_ns(const struct ts_emulate_program *program,
+					 const struct ts_emulate_call *call)
+{
+	uint64_t ns = call->gap_ns;
+
+	if (call->flags & TS_EMULATE_CALL_PSEUDO)
+		return ns;
+	for (size_t i = 0; i < program->n_gap_edits; i++)
+		ns = ts_emulate_changed(program->gap_edits[i], ns);
+	return ns;
 }
 
 /* Returns enum ts_emulate_engine_kind. */

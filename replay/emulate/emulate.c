@@ -50,6 +50,7 @@ int ts_emulate_copy(const struct ts_emulate_program *program, const struct ts_em
 	copy->base_ns = program->base_ns;
 	copy->end_ns = program->end_ns;
 	copy->n_calls = program->n_calls;
+	copy->n_pseudo = program->n_pseudo;
 	copy->n_items = program->n_items;
 	copy->n_joins = program->n_joins;
 	copy->is_copy = true;
@@ -90,10 +91,11 @@ int ts_emulate_copy(const struct ts_emulate_program *program, const struct ts_em
 	return 0;
 }
 
-/* The receiver of a run's times; `take` NULL: there is none. */
+/* The receiver of a run's times; `take` NULL: there is none, and the path is computed instead. */
 struct receiver {
 	int (*take)(void *data, const struct ts_emulate_time *time);
 	void *data;
+	size_t max_steps;
 };
 
 static int give_op(const struct ts_emulate_run *run, size_t i, const struct receiver *receiver)
@@ -141,7 +143,7 @@ static int give_call(const struct ts_emulate_run *run, size_t i, const struct re
 int ts_emulate_give_times(const struct ts_emulate_run *run,
 			  int (*take)(void *data, const struct ts_emulate_time *time), void *data)
 {
-	const struct receiver receiver = {take, data};
+	const struct receiver receiver = {take, data, 0};
 	int r = 0;
 
 	for (size_t i = 0; !r && i < run->program->n_items; i++)
@@ -164,7 +166,30 @@ static int run_program(const struct ts_emulate_program *program, const struct re
 	if (r)
 		return r;
 	return receiver->take ? ts_emulate_give_times(&run, receiver->take, receiver->data)
-			      : ts_emulate_find_path(&run, result);
+			      : ts_emulate_find_path(&run, receiver->max_steps, result);
+}
+
+static int run_edited(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
+		      size_t n_edits, const struct ts_emulate_names *names,
+		      const struct receiver *receiver, struct ts_emulate_result **ret_result,
+		      char *ret_message)
+{
+	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result =
+		calloc(1, sizeof(*result));
+	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *edited = NULL;
+	int r = result ? 0 : -ENOMEM;
+
+	if (!r && n_edits)
+		r = ts_emulate_copy(program, edits, n_edits, &edited);
+	for (size_t i = 0; !r && i < n_edits; i++)
+		r = ts_emulate_edit(edited, &edits[i], names, &result->n_edited, ret_message);
+	if (!r)
+		r = run_program(edited ? edited : program, receiver, result);
+	if (r)
+		return r;
+	*ret_result = result;
+	result = NULL;
+	return 0;
 }
 
 int ts_emulate_run_times(const struct ts_emulate_program *program,
@@ -173,31 +198,18 @@ int ts_emulate_run_times(const struct ts_emulate_program *program,
 			 int (*take)(void *data, const struct ts_emulate_time *time), void *data,
 			 struct ts_emulate_result **ret_result, char *ret_message)
 {
-	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result =
-		calloc(1, sizeof(*result));
-	ts_cleanup(ts_emulate_program_freep) struct ts_emulate_program *edited = NULL;
-	const struct receiver receiver = {take, data};
-	int r = result ? 0 : -ENOMEM;
+	const struct receiver receiver = {take, data, 0};
 
-	if (!r && n_edits)
-		r = ts_emulate_copy(program, edits, n_edits, &edited);
-	for (size_t i = 0; !r && i < n_edits; i++)
-		r = ts_emulate_edit(edited, &edits[i], names, &result->n_edited, ret_message);
-	if (!r)
-		r = run_program(edited ? edited : program, &receiver, result);
-	if (r)
-		return r;
-	*ret_result = result;
-	result = NULL;
-	return 0;
+	return run_edited(program, edits, n_edits, names, &receiver, ret_result, ret_message);
 }
 
 int ts_emulate_run(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
-		   size_t n_edits, const struct ts_emulate_names *names,
+		   size_t n_edits, const struct ts_emulate_names *names, size_t max_steps,
 		   struct ts_emulate_result **ret_result, char *ret_message)
 {
-	return ts_emulate_run_times(program, edits, n_edits, names, NULL, NULL, ret_result,
-				    ret_message);
+	const struct receiver receiver = {NULL, NULL, max_steps};
+
+	return run_edited(program, edits, n_edits, names, &receiver, ret_result, ret_message);
 }
 
 int ts_emulate_recorded(const struct ts_emulate_program *program,

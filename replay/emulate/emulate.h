@@ -230,20 +230,23 @@ struct ts_emulate_result {
 	size_t n_streams;
 	struct ts_emulate_engine *engines; /* with operations */
 	size_t n_engines;
-	/* The critical path in time order, without gaps. */
-	struct ts_emulate_step *path;
-	size_t n_path;
-	uint64_t parts_ns[TS_GRAPH_PARTS]; /* sums over the path */
+	/* The critical path, without gaps: time and number of steps by part, and all steps. */
+	uint64_t parts_ns[TS_GRAPH_PARTS], n_steps[TS_GRAPH_PARTS];
+	uint64_t n_path;
+	/* The longest steps, in time order; of equally long ones the earliest. */
+	struct ts_emulate_step *longest;
+	size_t n_longest;
 };
 
 /*
  * Applies the edits in their order to a copy of the program, and runs it. Without edits, runs the
- * program as recorded. `names` may be NULL if no edit has a pattern. Returns 0, -ENOMEM, a value of
- * `step`, or -EINVAL: an edit matches nothing in the trace or lacks information. Then *ret_message,
- * of TS_EMULATE_TEXT_BYTES, explains it. The caller frees *ret_result.
+ * program as recorded. `names` may be NULL if no edit has a pattern. The result has at most
+ * `max_steps` steps of the path; SIZE_MAX: all. Returns 0, -ENOMEM, a value of `step`, or -EINVAL:
+ * an edit matches nothing in the trace or lacks information. Then *ret_message, of
+ * TS_EMULATE_TEXT_BYTES, explains it. The caller frees *ret_result.
  */
 int ts_emulate_run(const struct ts_emulate_program *program, const struct ts_emulate_edit *edits,
-		   size_t n_edits, const struct ts_emulate_names *names,
+		   size_t n_edits, const struct ts_emulate_names *names, size_t max_steps,
 		   struct ts_emulate_result **ret_result, char *ret_message);
 /* A call or an operation of a run. */
 struct ts_emulate_time {

@@ -88,7 +88,7 @@ void ts_emulate_program_free(struct ts_emulate_program *program)
 		free(program->spare);
 	}
 	free(program->durations_ns);
-	free(program->gaps_ns);
+	free(program->gap_edits);
 	free(program->joins);
 	free(program->queues);
 	free(program->threads);
@@ -634,6 +634,7 @@ static int add_pseudo(struct ts_emulate_builder *builder, uint32_t session, uint
 	int r = ts_emulate_builder_thread(builder, session, UINT32_MAX - queue, &call.thread);
 
 	*ret_call = (uint32_t)builder->program->n_calls;
+	builder->program->n_pseudo++;
 	return r ? r : ts_emulate_builder_add_call(builder, &call, &recorded);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "replay/emulate/simulate.h"
 
+#include "proto/abi/heap.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -78,7 +80,7 @@ void ts_emulate_result_free(struct ts_emulate_result *result)
 		return;
 	free(result->streams);
 	free(result->engines);
-	free(result->path);
+	free(result->longest);
 	free(result);
 }
 
@@ -132,28 +134,34 @@ int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result
 
 /* ---- the path -------------------------------------------------------------------------------- */
 
-/* Without a result, the compiler drops all that only a result needs. */
-#define INLINE inline __attribute__((always_inline))
+static inline uint64_t length_ns(const struct ts_emulate_step *step)
+{
+	return step->to_ns - step->from_ns;
+}
+
+/* The order in which steps give way to longer ones: the shortest first, and the latest of those. */
+static inline bool gives_way(const struct ts_emulate_step *a, const struct ts_emulate_step *b)
+{
+	return length_ns(a) != length_ns(b) ? length_ns(a) < length_ns(b) : a->from_ns > b->from_ns;
+}
+
+TS_HEAP_DEFINE(steps, struct ts_emulate_step, gives_way)
 
 struct walk {
 	const struct ts_emulate_run *run;
-	struct ts_emulate_result *result; /* NULL: the steps are only counted */
-	size_t n_steps;
+	struct ts_emulate_result *result; /* `longest` is a heap until the walk is over */
+	size_t n_longest_allocated, max_steps;
 	uint64_t time_ns;    /* the path from this time to the end is complete */
 	uint32_t item, call; /* current position: one of them, or none */
 	bool at_start;	     /* true: at the call's start; false: at its end */
+	int r;
 };
 
-/*
- * Puts a step from `from_ns` to `time_ns` before the later ones, at the end of the array's free
- * part.
- */
-static void put_step(const struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
-		     uint64_t from_ns)
+/* Describes the step from `from_ns` to the walk's time. */
+static void describe(const struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
+		     uint64_t from_ns, struct ts_emulate_step *step)
 {
 	const struct ts_emulate_program *program = walk->run->program;
-	struct ts_emulate_result *result = walk->result;
-	struct ts_emulate_step *step = &result->path[result->n_path - walk->n_steps];
 
 	*step = (struct ts_emulate_step){.from_ns = from_ns,
 					 .to_ns = walk->time_ns,
@@ -179,17 +187,45 @@ static void put_step(const struct walk *walk, uint32_t item, uint32_t call, enum
 		if (!(its->flags & TS_EMULATE_CALL_PSEUDO))
 			step->thread = program->threads[its->thread].thread;
 	}
-	result->parts_ns[part] += walk->time_ns - from_ns;
 }
 
-static INLINE void step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
+/* Keeps the step, which is not shorter than all kept ones, in place of the shortest one. */
+static void keep(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
+		 uint64_t from_ns)
+{
+	struct ts_emulate_result *result = walk->result;
+	struct ts_emulate_step step;
+
+	if (result->n_longest < walk->max_steps) {
+		int r = ts_largearray_grow(&result->longest, result->n_longest,
+					   &walk->n_longest_allocated, sizeof(*result->longest));
+
+		if (r) {
+			walk->r = r;
+			return;
+		}
+	} else {
+		(void)steps_pop(result->longest, &result->n_longest);
+	}
+	describe(walk, item, call, part, from_ns, &step);
+	steps_push(result->longest, &result->n_longest, step);
+}
+
+static inline void step(struct walk *walk, uint32_t item, uint32_t call, enum ts_graph_part part,
 			uint64_t from_ns)
 {
+	struct ts_emulate_result *result = walk->result;
+	uint64_t ns = walk->time_ns - from_ns;
+
 	if (from_ns >= walk->time_ns)
 		return;
-	walk->n_steps++;
-	if (walk->result)
-		put_step(walk, item, call, part, from_ns);
+	result->n_path++;
+	result->n_steps[part]++;
+	result->parts_ns[part] += ns;
+	/* This step is earlier than all kept ones. */
+	if (ts_unlikely(result->n_longest < walk->max_steps ||
+			(walk->max_steps && ns >= length_ns(&result->longest[0]))))
+		keep(walk, item, call, part, from_ns);
 	walk->time_ns = from_ns;
 }
 
@@ -207,19 +243,18 @@ static void go_to_item(struct walk *walk, uint32_t item)
 }
 
 /*
- * Goes from an item's end to the item, call or engine that delayed it. A point takes no time, so
- * its step is not counted: counting does not read the item.
+ * Goes from an item's end to the item, call or engine that delayed it. A point takes no time, so it
+ * has no step.
  */
-static INLINE void leave_item(struct walk *walk)
+static inline void leave_item(struct walk *walk)
 {
 	const struct ts_emulate_item *item = &walk->run->program->items[walk->item];
 	const struct ts_emulate_run_item *its = &walk->run->items[walk->item];
 	uint32_t at = walk->item;
-	bool is_op = !walk->result || item->kind == TS_EMULATE_OP;
+	bool is_op = item->kind == TS_EMULATE_OP;
 
 	if (is_op)
-		step(walk, at, NONE,
-		     walk->result && item->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE,
+		step(walk, at, NONE, item->type == TS_ROW_MEMCPY ? TS_GRAPH_COPY : TS_GRAPH_COMPUTE,
 		     its->start_ns);
 	if (its->by_kind == TS_EMULATE_BY_CALL || its->by == NONE) {
 		go_to_call(walk, item->call, true);
@@ -232,7 +267,7 @@ static INLINE void leave_item(struct walk *walk)
 }
 
 /* Goes from a call's end to its start, or to the item that it waited for. */
-static INLINE void leave_call(struct walk *walk)
+static inline void leave_call(struct walk *walk)
 {
 	const struct ts_emulate_run_call *its = &walk->run->calls[walk->call];
 	uint32_t at = walk->call;
@@ -250,7 +285,7 @@ static INLINE void leave_call(struct walk *walk)
  * Goes from a call's start to the end of the call that delayed it: the previous call of its thread,
  * or a call of another thread.
  */
-static INLINE void leave_start(struct walk *walk)
+static inline void leave_start(struct walk *walk)
 {
 	const struct ts_emulate_call *call = &walk->run->program->calls[walk->call];
 	uint32_t at = walk->call;
@@ -266,19 +301,30 @@ static INLINE void leave_start(struct walk *walk)
 		     0);
 }
 
-/* Returns the number of steps. */
-static INLINE size_t walk_path(const struct ts_emulate_run *run, struct ts_emulate_result *result)
+/* Steps of one path do not begin together. */
+static int compare_steps(const void *a, const void *b)
+{
+	const struct ts_emulate_step *x = a, *y = b;
+
+	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+int ts_emulate_find_path(const struct ts_emulate_run *run, size_t max_steps,
+			 struct ts_emulate_result *result)
 {
 	const struct ts_emulate_program *program = run->program;
 	struct walk walk = {.run = run,
 			    .result = result,
+			    .max_steps = max_steps,
 			    .time_ns = run->last.end_ns,
 			    .item = run->last.item,
 			    .call = run->last.call};
 	/* Each position is left once, because its cause happened earlier. */
 	uint64_t n_left = 2 * (program->n_calls + program->n_items) + 2;
 
-	while (n_left-- && (walk.item != NONE || walk.call != NONE)) {
+	/* Items of earlier windows are no points, but have no step: see leave_item(). */
+	assert(!program->n_items || program->items[0].kind != TS_EMULATE_SEED);
+	while (!walk.r && n_left-- && (walk.item != NONE || walk.call != NONE)) {
 		if (walk.item != NONE)
 			leave_item(&walk);
 		else if (!walk.at_start)
@@ -286,20 +332,7 @@ static INLINE size_t walk_path(const struct ts_emulate_run *run, struct ts_emula
 		else
 			leave_start(&walk);
 	}
-	return walk.n_steps;
-}
-
-/* Counting the steps first costs less than an array that grows. */
-int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_result *result)
-{
-	/* Items of earlier windows are no points, but have no step: see leave_item(). */
-	assert(!run->program->n_items || run->program->items[0].kind != TS_EMULATE_SEED);
-	result->n_path = walk_path(run, NULL);
-	if (!result->n_path)
-		return 0;
-	result->path = ts_largearray_alloc(result->n_path, sizeof(*result->path));
-	if (!result->path)
-		return -ENOMEM;
-	(void)walk_path(run, result);
-	return 0;
+	if (result->n_longest)
+		qsort(result->longest, result->n_longest, sizeof(*result->longest), compare_steps);
+	return walk.r;
 }

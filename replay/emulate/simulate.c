@@ -447,7 +447,9 @@ static void return_call(struct simulation *s, uint32_t at)
 	if (call->next == NONE)
 		return;
 	s->run->calls[call->next].before = at;
-	thread->own_ns = ts_emulate_add(its->end_ns, ts_emulate_gap_ns(s->program, call->next));
+	thread->own_ns =
+		ts_emulate_add(its->end_ns,
+			       ts_emulate_gap_ns(s->program, &s->program->calls[call->next]));
 	set_off(s, call->thread, call->next);
 }
 
@@ -595,8 +597,9 @@ static int prepare(struct simulation *s)
 		if (first == NONE)
 			continue;
 		s->run->calls[first].before = NONE;
-		s->threads[i].own_ns = ts_emulate_add(program->threads[i].start_ns,
-						      ts_emulate_gap_ns(program, first));
+		s->threads[i].own_ns =
+			ts_emulate_add(program->threads[i].start_ns,
+				       ts_emulate_gap_ns(program, &program->calls[first]));
 		set_off(s, i, first);
 	}
 	return s->r;

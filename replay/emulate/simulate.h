@@ -75,9 +75,13 @@ int ts_emulate_run_init_sums(struct ts_emulate_run *run, const struct ts_emulate
 void ts_emulate_run_deinit(struct ts_emulate_run *run);
 /* Runs the program and fills in `run`. Returns 0, -ENOMEM or a value of `step`. */
 int ts_emulate_simulate(const struct ts_emulate_program *program, struct ts_emulate_run *run);
-/* _finish() computes the figures, _find_path() the critical path. Return 0 or -ENOMEM. */
+/*
+ * _finish() computes the figures, _find_path() the critical path, whose max_steps longest steps it
+ * keeps. Return 0 or -ENOMEM.
+ */
 int ts_emulate_finish(const struct ts_emulate_run *run, struct ts_emulate_result *result);
-int ts_emulate_find_path(const struct ts_emulate_run *run, struct ts_emulate_result *result);
+int ts_emulate_find_path(const struct ts_emulate_run *run, size_t max_steps,
+			 struct ts_emulate_result *result);
 /* Passes the times of calls and operations: see ts_emulate_run_times(). */
 int ts_emulate_give_times(const struct ts_emulate_run *run,
 			  int (*take)(void *data, const struct ts_emulate_time *time), void *data);

@@ -18,6 +18,8 @@
 #include "test/bench/trainfile.h"
 
 #define PASSES 3
+/* steps of the path that a result has, as in `tsctl replay` */
+#define N_STEPS 10
 
 static struct ts_sbt_reader *make(uint64_t n_wanted)
 {
@@ -74,7 +76,7 @@ static void run(const struct ts_emulate_program *program)
 {
 	struct ts_emulate_result *result;
 
-	ts_bench_check(ts_emulate_run(program, NULL, 0, NULL, &result, NULL), "run");
+	ts_bench_check(ts_emulate_run(program, NULL, 0, NULL, N_STEPS, &result, NULL), "run");
 	ts_emulate_result_free(result);
 }
 
@@ -85,7 +87,8 @@ static void run_edited(const struct ts_emulate_program *program)
 	struct ts_emulate_edit edit;
 
 	ts_bench_check(ts_emulate_edit_parse("host=2x", &edit, message), "edit");
-	ts_bench_check(ts_emulate_run(program, &edit, 1, NULL, &result, message), "edited run");
+	ts_bench_check(ts_emulate_run(program, &edit, 1, NULL, N_STEPS, &result, message),
+		       "edited run");
 	ts_emulate_result_free(result);
 }
 
@@ -115,7 +118,7 @@ int main(int argc, char **argv)
 
 	ts_bench_one_thread();
 	program = time_read(reader, &first_s, &read_s);
-	ts_bench_check(ts_emulate_run(program, NULL, 0, NULL, &result, NULL), "run");
+	ts_bench_check(ts_emulate_run(program, NULL, 0, NULL, N_STEPS, &result, NULL), "run");
 	ts_bench_check(ts_emulate_recorded(program, &recorded), "recorded");
 	printf("{\"n\": %zu, \"calls\": %" PRIu64 ", \"error\": %.6f, \"first_read_per_s\": %.0f, "
 	       "\"read_per_s\": %.0f",

@@ -35,7 +35,7 @@ int ts_session_lane_begin(struct ts_session *s)
 
 uint64_t ts_session_lane_waiting(const struct ts_session *s)
 {
-	return s->lane.head - s->lane.position;
+	return s->lane.closed ? 0 : s->lane.head - s->lane.position;
 }
 
 int ts_session_lane_load(struct ts_session *s)
@@ -109,6 +109,31 @@ static int take_operation(struct ts_session *s, const struct ts_record *record)
 	return 0;
 }
 
+/* Takes a launch as the operation that it abbreviates. */
+static int take_launch(struct ts_session *s, const struct ts_record *record)
+{
+	const struct ts_record_launch *launch = (const void *)record;
+	struct ts_record_operation operation = {.record = *record};
+
+	if (record->n_fixed_words < sizeof(*launch) / 8)
+		return fail_lane(s, "a launch in its lane is malformed");
+	operation.record.n_fixed_words = sizeof(operation) / 8;
+	operation.sequence = launch->sequence;
+	operation.op_id = launch->op_id;
+	operation.object = launch->object;
+	operation.stream = launch->stream;
+	operation.bytes = launch->bytes;
+	operation.kind = TS_OPERATION_LAUNCH;
+	operation.operation_flags = launch->operation_flags;
+	operation.thread = launch->thread;
+	operation.context = launch->context;
+	operation.content = launch->content;
+	operation.shared_bytes = launch->shared_bytes;
+	memcpy(operation.grid, launch->grid, sizeof(operation.grid));
+	memcpy(operation.block, launch->block, sizeof(operation.block));
+	return take_operation(s, &operation.record);
+}
+
 static int take_record(struct ts_session *s, const struct ts_record *record)
 {
 	if (s->lane.ended)
@@ -118,6 +143,8 @@ static int take_record(struct ts_session *s, const struct ts_record *record)
 		return take_blob(s, record);
 	case TS_RECORD_OPERATION:
 		return take_operation(s, record);
+	case TS_RECORD_LAUNCH:
+		return take_launch(s, record);
 	default:
 		return ts_session_lose(s, TS_LOSS_UNKNOWN_RECORD, 1, s->loss_ns);
 	}

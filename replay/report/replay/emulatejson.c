@@ -144,32 +144,27 @@ static void make_path(struct ts_replay *replay, const struct ts_emulate_result *
 {
 	struct ts_pool *pool = &replay->pool;
 	const struct ts_emulate_step **steps =
-		ts_pool_alloc(pool, result->n_path + 1, sizeof(*steps));
-	uint64_t n_steps[TS_GRAPH_PARTS] = {0};
+		ts_pool_alloc(pool, result->n_longest + 1, sizeof(*steps));
 
-	for (size_t i = 0; i < result->n_path; i++) {
-		steps[i] = &result->path[i];
-		n_steps[steps[i]->part]++;
-	}
 	message->parts = ts_pool_alloc(pool, TS_GRAPH_PARTS, sizeof(*message->parts));
 	for (uint32_t part = 0; part < TS_GRAPH_PARTS; part++) {
 		Ts__Rpc__GraphPart *its;
 
-		if (!n_steps[part])
+		if (!result->n_steps[part])
 			continue;
 		its = ts_pool_alloc(pool, 1, sizeof(*its));
 		ts__rpc__graph_part__init(its);
 		its->part = ts_pool_copy(pool, ts_graph_part_name(part));
 		TS_RPC_SET(its, ns, result->parts_ns[part]);
-		TS_RPC_SET(its, steps, n_steps[part]);
+		TS_RPC_SET(its, steps, result->n_steps[part]);
 		message->parts[message->n_parts++] = its;
 	}
-	qsort(steps, result->n_path, sizeof(*steps), compare_steps);
-	message->longest = ts_pool_alloc(pool, result->n_path + 1, sizeof(*message->longest));
-	while (message->n_longest < result->n_path && message->n_longest < replay->limit) {
-		message->longest[message->n_longest] = make_step(replay, steps[message->n_longest]);
-		message->n_longest++;
-	}
+	for (size_t i = 0; i < result->n_longest; i++)
+		steps[i] = &result->longest[i];
+	qsort(steps, result->n_longest, sizeof(*steps), compare_steps);
+	message->longest = ts_pool_alloc(pool, result->n_longest + 1, sizeof(*message->longest));
+	for (size_t i = 0; i < result->n_longest; i++)
+		message->longest[message->n_longest++] = make_step(replay, steps[i]);
 	TS_RPC_SET(message, steps, result->n_path);
 }
 
@@ -184,7 +179,7 @@ static Ts__Rpc__ReplayRun *make_run(struct ts_replay *replay,
 	TS_RPC_SET(message, operations, result->n_ops);
 	make_streams(&replay->pool, result, message);
 	make_engines(&replay->pool, result, message);
-	if (result->path) {
+	if (result->n_path) {
 		make_path(replay, result, message);
 		TS_RPC_SET(message, let_go, result->n_broken);
 	}
@@ -216,7 +211,8 @@ static int run_edited(struct ts_replay *replay, const struct ts_emulate_program 
 	const struct ts_emulate_names names = {kernel_name, function_name, replay->resolver};
 	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result = NULL;
 	char message[TS_EMULATE_TEXT_BYTES];
-	int r = ts_emulate_run(program, edits->at, edits->n, &names, &result, message);
+	int r = ts_emulate_run(program, edits->at, edits->n, &names, replay->limit, &result,
+			       message);
 
 	if (r == -EINVAL)
 		return ts_replay_complain(replay, true, "--what-if %s", message) ?: 1;
@@ -240,7 +236,7 @@ static int run_all(struct ts_replay *replay, const struct ts_emulate_program *pr
 	replay->now.doing = "emulating";
 	replay->now.replay = 1;
 	if (!r)
-		r = ts_emulate_run(program, NULL, 0, NULL, &emulated, NULL);
+		r = ts_emulate_run(program, NULL, 0, NULL, replay->limit, &emulated, NULL);
 	if (r)
 		return r;
 	report->recorded = make_run(replay, recorded);

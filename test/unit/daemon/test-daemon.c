@@ -109,6 +109,162 @@ TS_TEST(private_session)
 	directory_remove(directory);
 }
 
+/* ---- the lane ---- */
+
+/* A private daemon's session with a lane. */
+struct captured {
+	char directory[128], path[160];
+	struct producer p;
+	struct ts_ring_producer lane;
+	int fd;
+	pid_t pid;
+};
+
+static void captured_begin(struct captured *c)
+{
+	struct producer *p = &c->p;
+
+	directory_make(c->directory, sizeof(c->directory));
+	snprintf(c->path, sizeof(c->path), "%s/x.sbt", c->directory);
+	c->pid = daemon_private(c->path, &c->fd);
+	producer_init(p, 1, false);
+	ts_check_int(ts_control_add_lane(p->control, TS_LANE_MIN_BYTES), 0);
+	ts_check_int(ftruncate(p->memfd, (off_t)p->control->total_bytes), 0);
+	p->base = mremap(p->base, p->n_bytes, p->control->total_bytes, MREMAP_MAYMOVE);
+	ts_check(p->base != MAP_FAILED);
+	p->control = (struct ts_control *)p->base;
+	p->n_bytes = p->control->total_bytes;
+	ts_check_int(fcntl(p->memfd, F_ADD_SEALS, PRODUCER_SEALS), 0);
+	ts_ring_producer_init(&c->lane, (struct ts_shard *)(p->base + p->control->lane_off),
+			      TS_LANE_MIN_BYTES);
+	producer_hello(c->fd, p->memfd);
+	ts_check_int(producer_hear(c->fd, NULL), TS_HANDSHAKE_WELCOME);
+}
+
+static void captured_put(struct captured *c, const void *record, uint32_t n_bytes)
+{
+	void *to = ts_ring_reserve(&c->lane, n_bytes);
+
+	ts_check(to != NULL);
+	memcpy(to, record, n_bytes);
+	ts_ring_commit(&c->lane, n_bytes);
+}
+
+static void captured_end(struct captured *c)
+{
+	ts_check_int(daemon_wait(c->pid), 0);
+	close(c->fd);
+	producer_deinit(&c->p);
+	directory_remove(c->directory);
+}
+
+static struct ts_record_launch make_launch(uint64_t sequence)
+{
+	return (struct ts_record_launch){.record = {.n_words = sizeof(struct ts_record_launch) / 8,
+						    .n_fixed_words =
+							    sizeof(struct ts_record_launch) / 8,
+						    .clock = TS_CLOCK_MONOTONIC,
+						    .type = TS_RECORD_LAUNCH,
+						    .time = ts_clock_monotonic_ns()},
+					 .sequence = sequence,
+					 .op_id = 71,
+					 .object = UINT64_C(0x7200000000),
+					 .stream = UINT64_C(0x7300000000),
+					 .bytes = 74,
+					 .operation_flags = TS_OPERATION_UNORDERED,
+					 .context = 76,
+					 .shared_bytes = 77,
+					 .grid = {81, 82, 83},
+					 .block = {84, 85, 86}};
+}
+
+static struct ts_record_operation operation_of(const struct ts_record_launch *launch)
+{
+	struct ts_record_operation operation = {.record = launch->record,
+						.sequence = launch->sequence,
+						.op_id = launch->op_id,
+						.object = launch->object,
+						.stream = launch->stream,
+						.bytes = launch->bytes,
+						.kind = TS_OPERATION_LAUNCH,
+						.operation_flags = launch->operation_flags,
+						.thread = launch->thread,
+						.context = launch->context,
+						.content = launch->content,
+						.shared_bytes = launch->shared_bytes,
+						.grid = {81, 82, 83},
+						.block = {84, 85, 86}};
+
+	operation.record.type = TS_RECORD_OPERATION;
+	operation.record.n_words = operation.record.n_fixed_words = sizeof(operation) / 8;
+	return operation;
+}
+
+/* A launch in its short form and as an operation are the same row. */
+TS_TEST(captured_launches)
+{
+	const struct ts_sbt_cursor_options options = {.types = TS_ROW_BIT(TS_ROW_OPERATION)};
+	struct ts_record_launch launch = make_launch(1);
+	struct ts_record_operation operation;
+	struct ts_row_operation first = {0}, second = {0};
+	struct ts_sbt_reader *reader;
+	struct ts_sbt_cursor *cursor;
+	struct ts_sbt_row row;
+	struct captured c;
+	int fd;
+
+	captured_begin(&c);
+	launch.thread = 0;
+	captured_put(&c, &launch, sizeof(launch));
+	operation = operation_of(&launch);
+	operation.sequence = 2;
+	captured_put(&c, &operation, sizeof(operation));
+	producer_say(c.fd, TS_HANDSHAKE_BYE);
+	ts_check_int(producer_hear(c.fd, NULL), TS_HANDSHAKE_DONE);
+	reader_open(c.path, &fd, &reader);
+	ts_check_int(ts_sbt_cursor_new(reader, &options, &cursor), 0);
+	ts_check_int(ts_sbt_cursor_next(cursor, &row), 0);
+	first = *row.operation;
+	ts_check_int(ts_sbt_cursor_next(cursor, &row), 0);
+	second = *row.operation;
+	ts_check_int(ts_sbt_cursor_next(cursor, &row), TS_SBT_E_END);
+	ts_check_int(first.sequence, 1);
+	ts_check_int(second.sequence, 2);
+	ts_check_int(first.grid_z, 83);
+	ts_check_int(first.bytes, 74);
+	second.sequence = 1;
+	ts_check(!memcmp(&first, &second, sizeof(first)));
+	ts_sbt_cursor_free(cursor);
+	ts_sbt_reader_free(reader);
+	close(fd);
+	captured_end(&c);
+}
+
+/* The session ends, although the daemon never takes the rest of the lane. */
+TS_TEST(captured_launches_that_are_malformed)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		struct ts_record_launch launch = make_launch(1);
+		struct captured c;
+		struct ts_sbt_reader *reader;
+		int fd;
+
+		captured_begin(&c);
+		launch.record.n_fixed_words -= i == 0;
+		launch.content += i == 1;
+		launch.sequence += i == 2;
+		captured_put(&c, &launch, sizeof(launch));
+		producer_say(c.fd, TS_HANDSHAKE_BYE);
+		while (producer_hear(c.fd, NULL))
+			;
+		reader_open(c.path, &fd, &reader);
+		ts_check_int(ts_sbt_reader_session_at(reader, 0)->ended, TS_SESSION_END_BAD_DATA);
+		ts_sbt_reader_free(reader);
+		close(fd);
+		captured_end(&c);
+	}
+}
+
 TS_TEST(private_does_not_overwrite)
 {
 	char directory[128], path[160], second[160];

@@ -110,15 +110,55 @@ static void check_result(const struct program *program, const struct ts_emulate_
 
 	ts_check_int(result->makespan_ns, latest_ns(program));
 	/* The path covers all time. */
-	for (size_t i = 0; i < result->n_path; i++) {
-		ts_check_int(result->path[i].from_ns, time_ns);
-		ts_check(result->path[i].to_ns > time_ns);
-		time_ns = result->path[i].to_ns;
+	for (size_t i = 0; i < result->n_longest; i++) {
+		ts_check_int(result->longest[i].from_ns, time_ns);
+		ts_check(result->longest[i].to_ns > time_ns);
+		time_ns = result->longest[i].to_ns;
 	}
 	ts_check_int(time_ns, result->makespan_ns);
 	for (unsigned int i = 0; i < TS_GRAPH_PARTS; i++)
 		parts_ns += result->parts_ns[i];
 	ts_check_int(parts_ns, result->makespan_ns);
+}
+
+/* The order of the steps that a result keeps: longest first, then earliest. */
+static int compare_longest(const void *a, const void *b)
+{
+	const struct ts_emulate_step *x = a, *y = b;
+	uint64_t x_ns = x->to_ns - x->from_ns, y_ns = y->to_ns - y->from_ns;
+
+	if (x_ns != y_ns)
+		return x_ns > y_ns ? -1 : 1;
+	return x->from_ns < y->from_ns ? -1 : 1;
+}
+
+/* A result with few steps has the longest ones of the whole path, and the sums of all. */
+static void check_longest(const struct ts_emulate_program *program,
+			  const struct ts_emulate_result *whole)
+{
+	ts_cleanup(ts_emulate_result_freep) struct ts_emulate_result *result = NULL;
+	size_t max_steps = below(8), n = max_steps < whole->n_path ? max_steps : whole->n_path;
+	struct ts_emulate_step *steps = calloc(whole->n_path + 1, sizeof(*steps));
+	uint64_t n_steps = 0;
+
+	ts_check_int(whole->n_longest, whole->n_path);
+	ts_check_int(ts_emulate_run(program, NULL, 0, NULL, max_steps, &result, NULL), 0);
+	ts_check_int(result->n_path, whole->n_path);
+	ts_check_int(result->n_longest, n);
+	for (unsigned int i = 0; i < TS_GRAPH_PARTS; i++) {
+		ts_check_int(result->parts_ns[i], whole->parts_ns[i]);
+		ts_check_int(result->n_steps[i], whole->n_steps[i]);
+		n_steps += whole->n_steps[i];
+	}
+	ts_check_int(n_steps, whole->n_path);
+	ts_check(steps);
+	for (size_t i = 0; i < whole->n_path; i++)
+		steps[i] = whole->longest[i];
+	qsort(steps, whole->n_path, sizeof(*steps), compare_longest);
+	if (n)
+		qsort(result->longest, n, sizeof(*result->longest), compare_longest);
+	ts_check(!n || !memcmp(steps, result->longest, n * sizeof(*steps)));
+	free(steps);
 }
 
 TS_TEST(as_it_was)
@@ -138,8 +178,9 @@ TS_TEST(as_it_was)
 		program_run(&program);
 		emulated = read_program(&program);
 		check_starts(&program, emulated);
-		ts_check_int(ts_emulate_run(emulated, NULL, 0, NULL, &result, NULL), 0);
+		ts_check_int(ts_emulate_run(emulated, NULL, 0, NULL, SIZE_MAX, &result, NULL), 0);
 		check_result(&program, result);
+		check_longest(emulated, result);
 		ts_check_int(ts_emulate_recorded(emulated, &recorded), 0);
 		ts_check_int(recorded->makespan_ns, result->makespan_ns);
 		ts_check_int(recorded->n_streams, result->n_streams);
@@ -192,7 +233,7 @@ TS_TEST(kernels_of_other_durations)
 		}
 		program_run(&program);
 		ts_check_int(ts_emulate_edit_parse(edits[which].text, &edit, message), 0);
-		r = ts_emulate_run(emulated, &edit, 1, &names, &result, message);
+		r = ts_emulate_run(emulated, &edit, 1, &names, SIZE_MAX, &result, message);
 		ts_check_int(r, is_any ? 0 : -EINVAL);
 		if (!is_any)
 			continue;

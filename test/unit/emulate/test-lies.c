@@ -29,7 +29,7 @@ static void check_run(const struct ts_emulate_program *program, const char *cons
 
 	for (size_t i = 0; i < n; i++)
 		ts_check_int(ts_emulate_edit_parse(texts[i], &edits[i], message), 0);
-	r = ts_emulate_run(program, edits, n, &names, &result, message);
+	r = ts_emulate_run(program, edits, n, &names, SIZE_MAX, &result, message);
 	if (r == -EINVAL) {
 		ts_check(n && message[0]);
 		return;
@@ -39,9 +39,9 @@ static void check_run(const struct ts_emulate_program *program, const char *cons
 	ts_check_int(result->n_ops, doubts.n_ops);
 	if (!n)
 		ts_check_int(result->n_calls, doubts.n_calls);
-	for (size_t i = 0; i < result->n_path; i++) {
-		ts_check_int(result->path[i].from_ns, time_ns);
-		time_ns = result->path[i].to_ns;
+	for (size_t i = 0; i < result->n_longest; i++) {
+		ts_check_int(result->longest[i].from_ns, time_ns);
+		time_ns = result->longest[i].to_ns;
 	}
 	ts_check(time_ns >= result->makespan_ns);
 }

@@ -190,6 +190,43 @@ static void check_same(const struct ts_emulate_program *a, const struct ts_emula
 	}
 }
 
+/* Ids in a row, then with gaps, below the first one, and of a second session: each has its call. */
+TS_TEST(ids_of_calls)
+{
+	enum {
+		N_IDS = 4096,
+		BASE = 1000
+	};
+
+	seed = 5;
+	for (unsigned int i = 0; i < 50; i++) {
+		uint32_t calls[2][N_IDS];
+		struct ts_emulate_ids ids = {0};
+		unsigned int at = below(N_IDS), in_a_row = below(N_IDS);
+
+		memset(calls, 0xff, sizeof(calls));
+		for (uint32_t k = 0; k < N_IDS; k++) {
+			unsigned int session = 0;
+
+			if (k >= in_a_row) {
+				session = below(2);
+				at = below(N_IDS);
+			}
+			ts_check_int(ts_emulate_ids_set(&ids, 1 + session, BASE + at, k), 0);
+			calls[session][at] = k;
+			at = (at + 1) % N_IDS;
+		}
+		for (uint32_t k = 0; k < N_IDS; k++)
+			for (uint32_t session = 0; session < 2; session++)
+				ts_check_int(ts_emulate_ids_find(&ids, 1 + session, BASE + k),
+					     calls[session][k]);
+		ts_check_int(ts_emulate_ids_find(&ids, 1, 0), TS_EMULATE_NONE);
+		ts_check_int(ts_emulate_ids_find(&ids, 1, UINT64_MAX), TS_EMULATE_NONE);
+		ts_check_int(ts_emulate_ids_find(&ids, 3, BASE), TS_EMULATE_NONE);
+		ts_emulate_ids_deinit(&ids);
+	}
+}
+
 TS_TEST(order_of_rows)
 {
 	struct trace trace;

@@ -159,19 +159,19 @@ static void check_edit(uint64_t was, const char *texts, uint64_t is)
 	for (unsigned int i = 0; i < n_rows; i++)
 		ts_check_int(ts_emulate_builder_feed(builder, &rows[i]), 0);
 	ts_check_int(ts_emulate_builder_finish(builder, &program), 0);
-	ts_check_int(ts_emulate_run(program, NULL, 0, NULL, &result, message), 0);
+	ts_check_int(ts_emulate_run(program, NULL, 0, NULL, SIZE_MAX, &result, message), 0);
 	ts_check_int(result->makespan_ns, was);
 	snprintf(copied, sizeof(copied), "%s", texts);
 	while ((text = strsep(&rest, ";")))
 		ts_check_int(ts_emulate_edit_parse(text, &edits[n++], message), 0);
-	r = ts_emulate_run(program, edits, n, &names, &edited, message);
+	r = ts_emulate_run(program, edits, n, &names, SIZE_MAX, &edited, message);
 	ts_check_int(r, is ? 0 : -EINVAL);
 	ts_check(is || message[0]);
 	if (is)
 		ts_check_int(edited->makespan_ns, is);
 	/* A copy for edits shares what they do not change: the program is as before. */
 	ts_emulate_result_free(result);
-	ts_check_int(ts_emulate_run(program, NULL, 0, NULL, &result, message), 0);
+	ts_check_int(ts_emulate_run(program, NULL, 0, NULL, SIZE_MAX, &result, message), 0);
 	ts_check_int(result->makespan_ns, was);
 }
 
@@ -239,6 +239,9 @@ TS_TEST(faster_and_slower)
 	check_edit(265, "host=5x", 261);
 	/* The second of two edits finds the durations of the first. */
 	check_edit(265, "host=5x;host=0.2x", 265);
+	/* Gaps are the same if the copy of the program has calls of its own. */
+	check_edit(265, "host=5x;call cudaLaunchKernel=1x", 261);
+	check_edit(265, "host=5x;call cudaLaunchKernel=1x;host=0.2x", 265);
 	check_edit(265, "kernel first=2x;kernel first=2x", 190);
 	check_edit(265, "kernel first=2x;kernel first=0.5x", 265);
 	check_edit(265, "copy htod=2x", 0);

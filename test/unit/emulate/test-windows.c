@@ -219,7 +219,7 @@ static void check_edited(struct ts_sbt_reader *reader, size_t n_items, const cha
 	while ((text = strsep(&rest, ";")))
 		ts_check_int(ts_emulate_edit_parse(text, &edits[n++], message), 0);
 	ts_check_int(ts_emulate_recorded(program, &recorded), 0);
-	ts_check_int(ts_emulate_run(program, edits, n, &names, &result, message), 0);
+	ts_check_int(ts_emulate_run(program, edits, n, &names, SIZE_MAX, &result, message), 0);
 	ts_check_int(run_windows(reader, n_items, edits, n, NULL, &sums, message), 0);
 	is = (double)(sums.to_ns - sums.from_ns);
 	was = (double)result->makespan_ns;
@@ -281,7 +281,7 @@ static uint64_t find_wait(struct ts_sbt_reader *reader, struct ts_emulate_edit *
 
 		snprintf(text, sizeof(text), "no-sync op=%llu", (unsigned long long)op);
 		ts_check_int(ts_emulate_edit_parse(text, ret_edit, message), 0);
-		if (!ts_emulate_run(program, ret_edit, 1, &names, &result, message))
+		if (!ts_emulate_run(program, ret_edit, 1, &names, SIZE_MAX, &result, message))
 			return op;
 	}
 	return 0;
