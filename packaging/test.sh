@@ -13,13 +13,18 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 . packaging/deps.sh
 
-ts_need $TS_DEPS_BUILD || exit 2
-# If these packages are missing, the tests that need them are skipped and listed; all other tests run.
-ts_need $TS_DEPS_TEST || true
+# This script starts itself with --build: see ahead().
+is_ahead=
+[ "${1:-}" != --build ] || { is_ahead=1; shift; }
+[ -n "$is_ahead" ] || {
+	ts_need $TS_DEPS_BUILD || exit 2
+	# If these packages are missing, the tests that need them are skipped and listed; all other tests run.
+	ts_need $TS_DEPS_TEST || true
+}
 
 steps=${*:-gcc alone clang asan tsan}
 folders=build/test
-jobs=$(nproc)
+jobs=${is_ahead:-$(nproc)}
 failures=0
 cache=$(command -v ccache >/dev/null && echo "ccache ")
 # If python3 is a script of a version manager, the interpreter itself starts in half of the processor time; builds and tests start
@@ -37,7 +42,7 @@ quick="-Doptimization=g -Ddebug=true"
 quick_args="-g1 -Wno-tsan -fsanitize-undefined-trap-on-error"
 mkdir -p "$folders"
 # Remove the logs of earlier runs, so that their results are not counted.
-rm -f "$folders"/*/meson-logs/testlog*.json "$folders"/*/meson-logs/again*.json
+[ -n "$is_ahead" ] || rm -f "$folders"/*/meson-logs/testlog*.json "$folders"/*/meson-logs/again*.json "$folders"/*.built
 
 say()
 {
@@ -95,10 +100,40 @@ tests()
 	return 0
 }
 
-# All tests. If nvcc is present, also the programs that it compiles.
-step_gcc()
+# ahead STEP ...: builds these steps in the background, with one job and the lowest priority. The tests of a step leave a tenth of the
+# processors idle, because they wait and because the last ones run alone. A step that is not built when it begins is built by all jobs.
+builder=
+ahead()
 {
-	build gcc gcc "" $werror -Dbuildtype=debugoptimized || return 1
+	[ $# != 0 ] || return 0
+	# The process group that setsid makes has the builder's process id.
+	setsid nice -n 19 sh packaging/test.sh --build "$@" >/dev/null 2>&1 &
+	builder=$!
+}
+
+end_ahead()
+{
+	[ -n "$builder" ] || return 0
+	kill -s TERM -- "-$builder" 2>/dev/null
+	wait "$builder" 2>/dev/null
+	# Its ninja may not have ended yet.
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		kill -s 0 -- "-$builder" 2>/dev/null || break
+		sleep 1
+	done
+	builder=
+}
+trap end_ahead EXIT
+trap 'exit 1' HUP INT TERM
+
+# All tests. If nvcc is present, also the programs that it compiles.
+build_gcc()
+{
+	build gcc gcc "" $werror -Dbuildtype=debugoptimized
+}
+
+tests_gcc()
+{
 	tests gcc --timeout-multiplier 4
 }
 
@@ -106,52 +141,84 @@ step_gcc()
 # The daemon's memory (suite `bounds`) and confinement (suite `confined`) are the same in each build without a sanitizer, so only the
 # gcc step tests them. The same holds here for the suites `single` (tests of one thread) and `same`: the compiler and the code are those
 # of that step.
-step_alone()
+suites_alone="--suite unit --suite alone --no-suite bounds --no-suite confined --no-suite single --no-suite same"
+build_alone()
 {
-	suites="--suite unit --suite alone --no-suite bounds --no-suite confined --no-suite single --no-suite same"
-	build alone gcc "$suites" $werror -Dvgpu=disabled -Dnvcc=disabled -Dbuildtype=debugoptimized || return 1
-	tests alone --timeout-multiplier 4 $suites
+	build alone gcc "$suites_alone" $werror -Dvgpu=disabled -Dnvcc=disabled -Dbuildtype=debugoptimized
+}
+
+tests_alone()
+{
+	tests alone --timeout-multiplier 4 $suites_alone
 }
 
 # The second compiler, and at the same time a release build: optimised, without assertions.
-step_clang()
+build_clang()
 {
-	build clang clang "" $werror -Dbuildtype=release -Db_ndebug=true -Dnvcc=disabled || return 1
+	build clang clang "" $werror -Dbuildtype=release -Db_ndebug=true -Dnvcc=disabled
+}
+
+tests_clang()
+{
 	tests clang --timeout-multiplier 4 --suite unit --no-suite ptx --no-suite bounds --no-suite confined
 }
 
 # The virtual device's own tests (suite `device`) are slow under sanitizers, so only the other steps run them. The PTX engine's tests
 # (suite `ptx`, one minute of one core) also run here. Applications are built without sanitizers and get the sanitizers' runtime
 # preloaded (test/integration/harness.py). The commands of documents (suite `documents`) run in the tests of those commands.
-step_asan()
+suites_asan="--suite unit --suite fuzz --suite integration --no-suite device --no-suite documents"
+build_asan()
 {
-	suites="--suite unit --suite fuzz --suite integration --no-suite device --no-suite documents"
-	build asan gcc "$suites" -Dnvcc=disabled $quick -Db_sanitize=address,undefined -Db_lundef=false \
-		"-Dc_args=$quick_args" -Dc_link_args=-fno-sanitize=undefined || return 1
+	build asan gcc "$suites_asan" -Dnvcc=disabled $quick -Db_sanitize=address,undefined -Db_lundef=false \
+		"-Dc_args=$quick_args" -Dc_link_args=-fno-sanitize=undefined
+}
+
+tests_asan()
+{
 	ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1:handle_sigill=1} \
-		tests asan --timeout-multiplier 8 $suites
+		tests asan --timeout-multiplier 8 $suites_asan
 }
 
 # Only unit tests with several threads: the ring, its producers, the daemon's sessions.
-step_tsan()
+suites_tsan="--suite unit --no-suite device --no-suite ptx --no-suite single --no-suite tools"
+build_tsan()
 {
-	suites="--suite unit --no-suite device --no-suite ptx --no-suite single --no-suite tools"
-	build tsan gcc "$suites" -Dnvcc=disabled $quick -Db_sanitize=thread -Db_lundef=false \
-		"-Dc_args=$quick_args" || return 1
+	build tsan gcc "$suites_tsan" -Dnvcc=disabled $quick -Db_sanitize=thread -Db_lundef=false "-Dc_args=$quick_args"
+}
+
+tests_tsan()
+{
 	TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1} \
-		tests tsan --timeout-multiplier 8 $suites
+		tests tsan --timeout-multiplier 8 $suites_tsan
 }
 
 for step in $steps; do
 	case $step in
-	gcc | alone | clang | asan | tsan)
-		"step_$step" || fail "$step: does not build"
-		;;
+	gcc | alone | clang | asan | tsan) ;;
 	*)
 		echo "unknown step: $step; use gcc, alone, clang, asan or tsan" >&2
 		exit 2
 		;;
 	esac
+done
+
+if [ -n "$is_ahead" ]; then
+	for step in $steps; do
+		"build_$step" && : >"$folders/$step.built"
+	done
+	exit
+fi
+
+set -- $steps
+while [ $# != 0 ]; do
+	step=$1
+	shift
+	if [ ! -f "$folders/$step.built" ]; then
+		end_ahead
+		"build_$step" || { fail "$step: does not build"; continue; }
+		ahead "$@"
+	fi
+	"tests_$step"
 done
 
 say "all: $steps"

@@ -12,6 +12,19 @@
 #define TS_SBT_MAX_THREADS 16u
 
 /*
+ * Threads are started for so many rows or bytes of a file: below, they cost more than they save. A
+ * sanitizer makes each row ten times slower, and looks for races in threads. So its builds start
+ * threads for an eighth of the rows, and their tests of threads read short traces.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TS_SBT_THREADS_SHARE 8u
+#else
+#define TS_SBT_THREADS_SHARE 1u
+#endif
+#define TS_SBT_THREADS_ROWS  (256u * 1024 / TS_SBT_THREADS_SHARE)
+#define TS_SBT_THREADS_BYTES (2u * 1024 * 1024 / TS_SBT_THREADS_SHARE)
+
+/*
  * Returns the number of threads that may work for this process at the same time: the number of
  * processors that it may use, at most TS_SBT_MAX_THREADS. The environment variable
  * TRACESMITH_THREADS sets another number in these bounds. 1: no thread may be started.

@@ -20,7 +20,7 @@
 #include "sbt/reader-threads.h"
 
 /* Pieces that the caller formats before it starts threads: a short text does not pay for them. */
-#define N_ALONE 16u
+#define N_ALONE (16u / TS_SBT_THREADS_SHARE)
 /* With more threads, the caller's help would be a small part of the work. */
 #define MAX_HELPED	  3u
 #define PIECES_PER_THREAD 2u

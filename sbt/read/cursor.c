@@ -28,12 +28,11 @@
 /* limit of open streams, because each holds a struct and at least the smallest batch */
 #define MAX_STREAMS (16u * 1024)
 /*
- * A cursor reads ahead in a thread after it has decoded this many blocks, if this many rows or more
- * wait in other blocks. Cursors of short traces, and of callers that need few rows, mostly end
- * before.
+ * A cursor reads ahead in a thread after it has decoded this many blocks, if TS_SBT_THREADS_ROWS
+ * rows or more wait in other blocks. Cursors of short traces, and of callers that need few rows,
+ * mostly end before.
  */
 #define AHEAD_BLOCKS 6u
-#define AHEAD_ROWS   (512u * 1024)
 /* A caller that sets a smaller limit of memory wants no queue of rows. */
 #define AHEAD_BYTES (16ull * 1024 * 1024)
 /*
@@ -746,9 +745,10 @@ static void start_ahead(struct ts_sbt_cursor *cursor)
 	uint64_t n_rows = 0;
 
 	cursor->ahead_blocks = UINT64_MAX;
-	for (size_t i = cursor->next_waiting; i < cursor->n_waiting && n_rows < AHEAD_ROWS; i++)
+	for (size_t i = cursor->next_waiting; i < cursor->n_waiting && n_rows < TS_SBT_THREADS_ROWS;
+	     i++)
 		n_rows += cursor->reader->blocks[cursor->waiting[i].block].n_rows;
-	if (n_rows < AHEAD_ROWS || cursor->max_open_bytes < AHEAD_BYTES || n_threads == 1)
+	if (n_rows < TS_SBT_THREADS_ROWS || cursor->max_open_bytes < AHEAD_BYTES || n_threads == 1)
 		return;
 	/* A window and a resumed reader skip rows while a block is opened: see skip(). */
 	if (n_threads >= PREFETCH_THREADS && !cursor->options.from_ns && !cursor->options.resume)

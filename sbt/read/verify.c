@@ -30,9 +30,8 @@
 #define MAX_REPORTED 1000u
 #define MAX_SESSIONS (1024u * 1024)
 #define BATCH_ROWS   512u
-#define JOBS_BYTES   (2u * 1024 * 1024) /* smaller files are verified without further threads */
-#define JOBS_SHARE   2u			/* queued jobs per thread */
-#define JOB_FINDINGS 2u			/* of one block: its padding, and its contents */
+#define JOBS_SHARE   2u /* queued jobs per thread */
+#define JOB_FINDINGS 2u /* of one block: its padding, and its contents */
 
 /*
  * Facts about an event block, computed from its rows: for each kind of summary, the number of rows
@@ -678,7 +677,7 @@ static void start_jobs(struct verifier *v)
 	unsigned n_threads = ts_sbt_max_threads();
 
 	/* Without threads, the walk checks all blocks. */
-	if (v->file_bytes >= JOBS_BYTES && n_threads > 1)
+	if (v->file_bytes >= TS_SBT_THREADS_BYTES && n_threads > 1)
 		(void)ts_jobs_new(n_threads, JOBS_SHARE * n_threads, &kind, &v->jobs);
 }
 

@@ -39,17 +39,6 @@ SKIPPED = 77
 # A bound for what hangs, never how long something takes: on a busy machine seconds go by between two lines.
 SECONDS = 240
 FORMS = ('driver', 'runtime')
-# Programs of test/apps with their arguments and TRACESMITH_VGPU, which every vendor's interface has to record.
-PROGRAMS = {
-    'saxpy': ([], ''),
-    'pipeline': ([], ''),
-    'threads': ([], ''),
-    'devices': ([], 'h200:2'),
-    'graph': ([], ''),
-    'network': ([], ''),
-    'tensor': ([], ''),
-    'exits': ([], ''),
-}
 EVENT_TYPES = ('api', 'kernel', 'memcpy', 'memset', 'sync', 'alloc', 'free', 'event', 'stream_wait',
                'stream', 'context')
 DEVICE_TYPES = ('kernel', 'memcpy', 'memset')
@@ -87,6 +76,23 @@ def _sanitizer():
 
 
 SANITIZER = _sanitizer()
+# A sanitizer makes a command seven times and a kernel fifty times slower, and looks for faults that do not depend on how often something
+# is done. test/soak/run.py sets TS_SOAK.
+IS_SLOW = bool(SANITIZER) and not os.environ.get('TS_SOAK')
+# By default, 200 launches and more in each of 8 threads, and 100 steps.
+THREADS_ARGUMENTS = ['8', '50'] if IS_SLOW else []
+NETWORK_ARGUMENTS = ['25'] if IS_SLOW else []
+# Programs of test/apps with their arguments and TRACESMITH_VGPU, which every vendor's interface has to record.
+PROGRAMS = {
+    'saxpy': ([], ''),
+    'pipeline': ([], ''),
+    'threads': (THREADS_ARGUMENTS, ''),
+    'devices': ([], 'h200:2'),
+    'graph': ([], ''),
+    'network': (NETWORK_ARGUMENTS, ''),
+    'tensor': ([], ''),
+    'exits': ([], ''),
+}
 
 # Where recordings have their sockets: what other tests record meanwhile is not found, and their daemons, which may stand still,
 # are not asked.
@@ -139,7 +145,7 @@ def environment(**changes):
         if SANITIZER and key in os.environ:
             env[key] = os.environ[key]
     # Frames off the stack are a third of the time of a command. Unit tests and fuzzers look at frames that were left.
-    if SANITIZER and not os.environ.get('TS_SOAK'):
+    if IS_SLOW:
         env['ASAN_OPTIONS'] = ':'.join(filter(None, [env.get('ASAN_OPTIONS'), 'detect_stack_use_after_return=0']))
     # What a test finds out about files of this build is nobody else's to keep.
     env['TRACESMITH_SYMBOL_CACHE'] = ''

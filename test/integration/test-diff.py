@@ -171,9 +171,9 @@ class Diff(harness.Case):
     def test_planted_changes_under_load(self):
         """Three runs a side, while others want the processors; on the host's clock all but times."""
         with load():
-            self.check_plants(PLANTS if SOAK else PLANTS[::10] if harness.SANITIZER else PLANTS[::4], 'small', 3)
+            self.check_plants(PLANTS if SOAK else PLANTS[::20] if harness.SANITIZER else PLANTS[::4], 'small', 3)
             of_host = [plant for plant in PLANTS if plant[1] not in ('slower', 'lost')]
-            self.check_plants(of_host if SOAK else of_host[::8] if harness.SANITIZER else of_host[::4], 'small,clock=host', 3)
+            self.check_plants(of_host if SOAK else of_host[::16] if harness.SANITIZER else of_host[::4], 'small,clock=host', 3)
 
     def check_identical(self, spec, n, pairs):
         """So many pairs of n runs a side of each program: nothing is found, calls included."""

@@ -8,7 +8,7 @@ PROGRAMS = {
     # name: (arguments, TRACESMITH_VGPU)
     'saxpy': ([], ''),
     'pipeline': (['5'], ''),
-    'threads': ([], ''),
+    'threads': (harness.THREADS_ARGUMENTS, ''),
     'devices': ([], 'mi300:2'),
     'graph': (['7'], ''),
     'network': (['2'], ''),

@@ -25,7 +25,7 @@ PROGRAMS = {
     # name: (arguments, devices)
     'saxpy': ([], 'mi300'),
     'pipeline': (['5'], 'mi300'),
-    'threads': ([], 'mi300'),
+    'threads': (harness.THREADS_ARGUMENTS, 'mi300'),
     'devices': ([], 'mi300:2'),
     'graph': (['7'], 'mi300'),
     'exits': ([], 'mi300'),

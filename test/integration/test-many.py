@@ -82,8 +82,10 @@ class Many(harness.Case):
 
     def test_too_many_streams(self):
         path = self.make('streams', STREAMS)
-        for arguments in (['timeline', path], ['analyze', path], ['gaps', path], ['graph', path],
-                          ['state', path, '--at', '5ms'], ['replay', path, '--on', 'emulate'], ['diff', path, path]):
+        commands = (['timeline', path], ['graph', path], ['replay', path, '--on', 'emulate'], ['diff', path, path], ['analyze', path],
+                    ['gaps', path], ['state', path, '--at', '5ms'])
+        # All of them return the limit of replay/state/limit.h.
+        for arguments in commands[:-3] if harness.IS_SLOW else commands:
             result = harness.tsctl(*arguments)
             self.assertEqual(result.status, 2, (arguments, result))
             self.assertRegex(result.err, r'^tsctl [a-z]+: .* holds more than 262,144 streams, which is the limit; '

@@ -564,7 +564,7 @@ class Record(harness.Case):
     def test_ring_sizes(self):
         """Every size that is accepted records; larger rings mean fewer of them, never none. Of a small one some may have to wait."""
         for size in ('64K', '1M', '16M', '64M', '256M'):
-            result, path = self.record([self.app('threads')], '--vgpu', '-q', '-f', '--lossless',
+            result, path = self.record([self.app('threads'), *harness.THREADS_ARGUMENTS], '--vgpu', '-q', '-f', '--lossless',
                                        '--ring-size', size)
             self.assertEqual(result.status, 0, result)
             self.check_truth(harness.Trace(path), self.truth())

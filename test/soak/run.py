@@ -33,6 +33,7 @@ CHECKS = {
     'tears': ('unit-ptx-memory', [], 3600),
     'diff': ('integration-diff', ['Diff.test_planted_changes_under_load', 'Diff.test_identical_runs_under_load'], 7200),
     'order': ('unit-ptx-order', [], 3600),
+    'threads': ('integration-threads', ['Threads.test_same_output'], 3600),
     'hang': ('integration-tsctl', ['Record.test_daemon_that_hangs'], 600),
     'deb': ('packages-deb', [], 10800),
     'release': ('packages-release', [], 7200),

@@ -23,8 +23,6 @@
 
 #define NONE	     TS_STATE_MAP_NONE
 #define ALIGN_BUDGET (UINT64_C(1) << 28)
-/* Both sides are read at once if they have so many rows. */
-#define MIN_ROWS (512u * 1024)
 
 /* A side: its runs, and what was collected of them. */
 struct side {
@@ -577,7 +575,7 @@ static bool may_read_both(const struct ts_diff_runs runs[2])
 		for (size_t j = 0; j < ts_sbt_reader_n_blocks(reader); j++)
 			n_rows += ts_sbt_reader_block(reader, j)->n_rows;
 	}
-	return n_rows >= MIN_ROWS && ts_sbt_max_threads() > 1;
+	return n_rows >= TS_SBT_THREADS_ROWS && ts_sbt_max_threads() > 1;
 }
 
 static void *collect(void *data)

@@ -15,8 +15,6 @@
 #include "sbt/read/threads/jobs.h"
 #include "sbt/read/threads/twin.h"
 
-/* Threads are started for so many rows: below, they cost more than they save. */
-#define MIN_ROWS (256u * 1024)
 /*
  * Slices for each thread, so that threads end at about the same time. A slice has at most
  * SLICE_ROWS rows, so that the caller learns of progress.
@@ -166,7 +164,7 @@ static int plan(struct ts_slices *slices, const struct point *starts, const stru
 	slices->n_threads = ts_sbt_reader_max_threads(slices->reader);
 	if (open_bytes && slices->n_threads > MAX_OPEN_BYTES / open_bytes)
 		slices->n_threads = (unsigned)(MAX_OPEN_BYTES / open_bytes);
-	if (slices->n_threads < 2 || n_rows < MIN_ROWS)
+	if (slices->n_threads < 2 || n_rows < TS_SBT_THREADS_ROWS)
 		return 0;
 	n_slices = THREAD_SLICES * slices->n_threads;
 	n_slices = n_slices > MIN_SLICES ? n_slices : MIN_SLICES;

@@ -8,6 +8,7 @@
 
 #include "proto/abi/base.h"
 #include "replay/report/pieces.h"
+#include "sbt/reader-threads.h"
 
 #define N_ITEMS	    60000u /* of 24 bytes and more: many pieces */
 #define NO_ITEM	    UINT64_MAX
@@ -249,10 +250,10 @@ TS_TEST(few_items_start_no_thread)
 	struct writer writer = {.fails_at = NO_ITEM, .stops_at = NO_ITEM};
 	struct ts_pieces *pieces = new_pieces(&writer, "16");
 
-	for (uint64_t i = 0; i < 3000; i++)
+	for (uint64_t i = 0; i < 3000 / TS_SBT_THREADS_SHARE; i++)
 		ts_check_int(add(pieces, i), 0);
 	ts_check_int(ts_pieces_end(pieces), 0);
-	ts_check_int(writer.n_written, 3000);
+	ts_check_int(writer.n_written, 3000 / TS_SBT_THREADS_SHARE);
 	ts_check_int(writer.n_states, 1);
 	ts_pieces_free(pieces);
 }

@@ -14,8 +14,9 @@
 #include "test/unit/sbt/sbt-test.h"
 #include "test/unit/threads.h"
 
-#define N_ROUNDS     44
-#define ROUND_ROWS   8192u /* of each of two types: above the limit from which a thread pays */
+#define N_ROUNDS 44
+/* Rows of each of two types. All rounds are above the limit from which a thread pays. */
+#define ROUND_ROWS   (8192u / TS_SBT_THREADS_SHARE)
 #define MAX_SESSIONS 24
 
 /* The file is larger than the limit from which verify uses threads. */
@@ -122,7 +123,8 @@ static struct walk walk_in(int fd, const char *threads, uint64_t max_bytes)
 		mix(&walk.hash, &row.session, sizeof(row.session));
 		mix(&walk.hash, &row.type, sizeof(row.type));
 		mix(&walk.hash, &block, sizeof(block));
-		if (++walk.n % 65536 == 0 && n_threads() - before > walk.more_threads)
+		if (++walk.n % (65536 / TS_SBT_THREADS_SHARE) == 0 &&
+		    n_threads() - before > walk.more_threads)
 			walk.more_threads = n_threads() - before;
 	}
 	ts_check_int(ts_sbt_cursor_next(cursor, &row), TS_SBT_E_END);
@@ -244,7 +246,7 @@ TS_TEST(rows_and_errors_are_the_same)
  */
 TS_TEST(many_open_blocks_stay_within_the_limit)
 {
-	int fd = make_trace_of(MAX_SESSIONS, 4, 4096 * MAX_SESSIONS);
+	int fd = make_trace_of(MAX_SESSIONS, TS_TEST_SANITIZED ? 2 : 4, 4096 * MAX_SESSIONS);
 	struct walk one = walk_in(fd, "1", UINT64_C(16) << 20);
 	struct walk many = walk_in(fd, "16", UINT64_C(16) << 20);
 
@@ -281,7 +283,7 @@ static void read_some(struct ts_sbt_cursor *cursor)
 	unsigned before = n_threads();
 	struct ts_sbt_row row;
 
-	for (int i = 0; i < 200000; i++)
+	for (int i = 0; i < 200000 / (int)TS_SBT_THREADS_SHARE; i++)
 		ts_check_int(ts_sbt_cursor_next(cursor, &row), 0);
 	ts_check(n_threads() > before);
 }

@@ -7,18 +7,13 @@
 #include "test/unit/harness.h"
 
 #include "replay/state/gaps/gaps.h"
+#include "sbt/reader-threads.h"
 #include "test/unit/sbt/sbt-test.h"
 
-/* A slow sanitizer reads the trace less often. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define IS_SLOW true
-#else
-#define IS_SLOW false
-#endif
-#define N_CALLS	   280000u /* enough for threads */
+#define N_CALLS	   (280000u / TS_SBT_THREADS_SHARE) /* with kernels, enough for threads */
 #define N_THREADS  5u
 #define RARE	   (N_THREADS - 1) /* the thread that seldom calls */
-#define SEAL_CALLS 9000u
+#define SEAL_CALLS (9000u / TS_SBT_THREADS_SHARE)
 #define FIRST_NS   UINT64_C(1000000)
 
 struct maker {
@@ -87,7 +82,7 @@ static void add_rows(struct maker *maker)
 		if (i < 100 || i > N_CALLS - 100)
 			thread = RARE;
 		call(maker, thread, below(maker, 4) == 0);
-		if (i % 100000 == 77)
+		if (i % (N_CALLS / 5) == 77)
 			add_loss(maker);
 		if (i % SEAL_CALLS == 0)
 			ts_check_int(ts_sbt_session_writer_seal(maker->session, NULL, 0), 0);
@@ -153,7 +148,7 @@ static size_t check_threads(struct ts_sbt_reader *reader, const struct ts_gaps_o
 	static const char *const threads[] = {"1", "2", "3", "16"};
 	ts_cleanup(ts_gaps_freep) struct ts_gaps *alone = NULL;
 
-	for (size_t i = 0; i < TS_ARRAY_LEN(threads); i += IS_SLOW ? 3 : 1) {
+	for (size_t i = 0; i < TS_ARRAY_LEN(threads); i++) {
 		struct ts_gaps *gaps;
 
 		ts_check_int(setenv("TRACESMITH_THREADS", threads[i], 1), 0);
@@ -172,14 +167,13 @@ TS_TEST(causes_do_not_depend_on_threads)
 	const struct ts_gaps_options all = {.max_longest = 30};
 	const struct ts_gaps_options window = {.least_ns = 200,
 					       .max_longest = 5,
-					       .from_ns = FIRST_NS + 3000000,
-					       .to_ns = FIRST_NS + 180000000};
+					       .from_ns = FIRST_NS + N_CALLS * 6ul,
+					       .to_ns = FIRST_NS + N_CALLS * 333ul};
 	int fd = test_file();
 	struct ts_sbt_reader *reader = make(fd, 7);
 
 	ts_check(check_threads(reader, &all) > N_THREADS * 7);
-	if (!IS_SLOW)
-		ts_check(check_threads(reader, &window) > (N_THREADS - 1) * 7);
+	ts_check(check_threads(reader, &window) > (N_THREADS - 1) * 7);
 	ts_sbt_reader_free(reader);
 	close(fd);
 }
