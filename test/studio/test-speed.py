@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studio's speed and memory with a generated training job: the first picture, and random zooms and pans of the page. With TS_SOAK=1 the trace
 has 100 million launches ($TS_LAUNCHES: other numbers), and the goals of time hold too; else it is small, and only its memory is bounded."""
+import contextlib
 import json
 import os
 import random
@@ -41,6 +42,13 @@ def resident(pid):
         return sum(int(line.split()[1]) << 10 for line in file if line.startswith('RssAnon:'))
 
 
+def load(server, page):
+    """Milliseconds from the begin of the page's load to the first picture."""
+    page.goto(server.address)
+    page.wait('window.studio && window.studio.idle()', 120)
+    return round(page.run('performance.now()'))
+
+
 def emulate(server, whole):
     """Milliseconds of an emulation of the part in the middle or of the whole trace, and the server's largest memory meanwhile."""
     duration, most, answers = server.get('trace')['duration_ns'], 0, []
@@ -62,12 +70,14 @@ class Speed(harness.Case):
         path = self.path('large.sbt')
         self.assertEqual(harness.run([WRITER, 'write', path, str(LAUNCHES)], seconds=3600).status, 0)
         chance = random.Random(1)
-        with studio.Server(path) as server, chromium.Browser() as browser:
+        # A browser that starts uses both processors itself for a second. The load of a page in such a one is measured at the end.
+        with contextlib.ExitStack() as stack:
+            browser = stack.enter_context(chromium.Browser())
             page = browser.page(1280, 800)
+            browser.settle()
+            server = stack.enter_context(studio.Server(path))
             begin = time.monotonic()
-            page.goto(server.address)
-            page.wait('window.studio && window.studio.idle()', 120)
-            first_ms = page.run('performance.now()')
+            first_ms = load(server, page)
             page.wait('document.querySelector("#panel-body table")', 600)
             x, y, width, height = page.box('#canvas')
             times = []
@@ -79,13 +89,15 @@ class Speed(harness.Case):
                 page.click('#tab-' + tab)
                 page.wait('!document.querySelector("#panel-body [aria-busy], #panel-body[aria-busy]")', 600)
             long_tasks, renderer = page.long_tasks(), browser.renderer()
-            found = {'launches': LAUNCHES, 'mib': os.path.getsize(path) >> 20, 'first_picture_ms': round(first_ms),
+            found = {'launches': LAUNCHES, 'mib': os.path.getsize(path) >> 20, 'first_picture_ms': first_ms,
                      'step_median_ms': round(statistics.median(times), 1), 'step_worst_ms': round(max(times), 1),
                      'longest_task_ms': round(max(long_tasks, default=0)), 'server_mib': resident(server.process.pid) >> 20,
                      'page_heap_mib': page.heap() >> 20, 'renderer_mib': renderer >> 20, 'seconds': round(time.monotonic() - begin)}
             for whole in (False, False, False, False, False, True):
                 found['what_if_whole_ms' if whole else 'what_if_ms'], most = emulate(server, whole)
                 found['what_if_mib'] = max(found.get('what_if_mib', 0), most >> 20)
+            with chromium.Browser() as fresh:
+                found['first_picture_in_new_browser_ms'] = load(server, fresh.page(1280, 800))
             print(json.dumps(found), flush=True)
             self.assertEqual((page.errors, page.refused()), ([], []))
             self.assertLess(resident(server.process.pid), MEMORY, found)
@@ -97,6 +109,21 @@ class Speed(harness.Case):
                 self.assertLessEqual(found['step_worst_ms'], WORST_MS, found)
                 self.assertLessEqual(found['longest_task_ms'], LONG_MS, found)
                 self.assertLessEqual(found['first_picture_ms'], FIRST_MS, found)
+
+    def test_rows_are_asked_for_if_they_can_be_drawn(self):
+        if not os.path.exists(WRITER):
+            self.skipTest('bench-large was not built')
+        path = self.path('small.sbt')
+        self.assertEqual(harness.run([WRITER, 'write', path, '100000'], seconds=600).status, 0)
+        with studio.Server(path) as server, chromium.Browser() as browser:
+            page = browser.page(1280, 800)
+            load(server, page)
+            x, y, width, height = page.box('#canvas')
+            for i in range(60):
+                page.run(STEP % ('false', -120 if i < 50 else 360, x + width * 0.37, y + height / 2))
+            asked = [address[address.index('/api/') + 5:] for address in page.requests if '/api/rows?' in address]
+            self.assertGreater(len(asked), 3)
+            self.assertEqual([address for address in asked if server.get(address)['more']], [])
 
 
 if __name__ == '__main__':

@@ -102,6 +102,7 @@ static int serve(struct ts_studio *studio, const struct ts_studio_options *asked
 	fd = listen_at(studio, asked);
 	if (fd < 0)
 		return TS_EXIT_BAD;
+	ts_studio_pace_start(&studio->pace);
 	r = ts_studio_http_new(studio, fd, &http);
 	for (unsigned i = 0; !r && i < studio->n_traces; i++)
 		ts_studio_trace_build(&studio->traces[i], &studio->pace);
