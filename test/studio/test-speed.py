@@ -25,7 +25,9 @@ WRITER = os.path.join(harness.BUILD, 'test', 'bench', 'bench-large')
 LAUNCHES = int(os.environ.get('TS_LAUNCHES', '100000000' if studio.SOAK else '100000'))
 STEPS = 200 if studio.SOAK else 15
 FIRST_MS, MEDIAN_MS, WORST_MS, LONG_MS = 500, 50, 150, 100
-MEMORY = 300 << 20
+MEMORY = 300 * 1000 * 1000
+# Below the goal: with an emulation, the server had 304 MiB while large arrays lay in the heap, and 200 MiB since they have mappings.
+EMULATED_MEMORY = 250 << 20
 PANELS = ('selection', 'span', 'state', 'gaps', 'memory', 'path', 'errors', 'summary')
 # Moves the view as a link does, and waits for the complete picture: milliseconds.
 STEP = '''(async (delta, x, y) => {
@@ -102,7 +104,7 @@ class Speed(harness.Case):
             self.assertEqual((page.errors, page.refused()), ([], []))
             self.assertLess(resident(server.process.pid), MEMORY, found)
             self.assertLess(renderer, MEMORY, found)
-            self.assertLess(found['what_if_mib'] << 20, MEMORY, found)
+            self.assertLess(found['what_if_mib'] << 20, EMULATED_MEMORY, found)
             self.assertLess(max(times), 20000, found)
             if studio.SOAK:
                 self.assertLessEqual(found['step_median_ms'], MEDIAN_MS, found)

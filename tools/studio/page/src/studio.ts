@@ -96,7 +96,7 @@ export class Studio implements Shell {
 			this.badge();
 		}, performance.now() + FIRST_MS);
 		if (model.trace.live)
-			this.live.start((duration) => this.grow(duration));
+			this.live.start((duration) => this.grow(duration), () => this.model.colour === 'cause' && this.gapMarks.isBehind);
 		(window as unknown as { studio: unknown }).studio = { idle: () => this.timeline.idle() && !this.gapMarks.busy };
 	}
 
