@@ -476,8 +476,8 @@ static int run_info(struct query *query, const Ts__Rpc__Query__Info *asked, cons
 	int r = resolve(query, asked->mangled, false, 0);
 
 	r = r ? r
-	      : ts_traceinfo_make(query->resolver, path, query->session, 0, &pool, &info,
-				  &is_damaged);
+	      : ts_traceinfo_make(query->resolver, path, query->session, 0, asked->no_errors, &pool,
+				  &info, &is_damaged);
 	if (!r && asked->columns)
 		r = ts_traceinfo_columns(query->reader, query->session, &pool, &info,
 					 &is_column_damaged);

@@ -128,6 +128,15 @@ class Browser:
         page.start(width, height, dark)
         return page
 
+    def settle(self, limit_s=20):
+        """Waits until the browser's own start is over: its processes use a tenth of a processor at most."""
+        end, used = time.monotonic() + limit_s, -1000
+        while time.monotonic() < end:
+            before, used = used, sum(process['cpuTime'] for process in self.ask('SystemInfo.getProcessInfo')['processInfo'])
+            if used - before < 0.05:
+                return
+            time.sleep(0.5)
+
     def memory(self):
         """Bytes of each process of the browser: (kind, {'VmRSS': ..., 'VmHWM': ..., 'RssAnon': ..., ...}). Kinds are 'browser', 'renderer',
         'GPU', and others. The browser keeps renderers of its own beside that of a page: for the first, empty tab, and for the next one. VmRSS

@@ -47,6 +47,16 @@ class Lanes(harness.Case):
         self.assertGreater(trace['second_duration_ns'], trace['duration_ns'])
 
 
+class Info(harness.Case):
+    def test_without_failed_calls(self):
+        with studio.Server(studio.golden('failing')) as server:
+            whole, part = server.question('info'), server.question('info', {'no_errors': True})
+            self.assertGreater(whole.pop('failed_calls'), 0)
+            self.assertTrue(whole.pop('errors'))
+            self.assertEqual(part.pop('errors'), [])
+            self.assertEqual(part, whole)
+
+
 class Licences(harness.Case):
     def test_page_lists_what_it_contains(self):
         with open(os.path.join(harness.BUILD, 'tools', 'studio', 'page', 'studio-bundle.json'), encoding='utf-8') as file:

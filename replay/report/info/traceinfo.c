@@ -596,8 +596,8 @@ static void fill_file(struct maker *maker, Ts__Rpc__TraceInfo *info, const char 
 }
 
 int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t session,
-		      size_t max_kernels, struct ts_pool *pool, Ts__Rpc__TraceInfo *ret_info,
-		      bool *ret_damaged)
+		      size_t max_kernels, bool no_errors, struct ts_pool *pool,
+		      Ts__Rpc__TraceInfo *ret_info, bool *ret_damaged)
 {
 	struct maker maker = {.resolver = resolver,
 			      .reader = ts_resolver_reader(resolver),
@@ -626,7 +626,8 @@ int ts_traceinfo_make(struct ts_resolver *resolver, const char *path, uint32_t s
 	if (r)
 		return r;
 	r = fill_aggregates(&maker, ret_info, max_kernels);
-	r = r ? r : fill_errors(&maker, ret_info);
+	if (!r && !no_errors)
+		r = fill_errors(&maker, ret_info);
 	r = r ? r
 	      : ts_sampleinfo_make(maker.reader, session, pool, &ret_info->samples, &maker.damaged);
 	if (r)

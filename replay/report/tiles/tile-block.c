@@ -7,8 +7,8 @@
 #include "replay/report/tiles/tiles-internal.h"
 #include "sbt/arrays.h"
 
-/* Memory of the blocks that are kept. */
-#define CACHE_BYTES (UINT64_C(48) << 20)
+/* Memory of the blocks that are kept: two views of as many rows as are read from blocks. */
+#define CACHE_BYTES (UINT64_C(24) << 20)
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 

@@ -189,7 +189,9 @@ TS_TEST(info_of_a_finished_trace)
 	Ts__Rpc__TraceInfo info;
 	bool damaged;
 
-	ts_check_int(ts_traceinfo_make(opened.resolver, "x.sbt", 0, 0, &pool, &info, &damaged), 0);
+	ts_check_int(ts_traceinfo_make(opened.resolver, "x.sbt", 0, 0, false, &pool, &info,
+				       &damaged),
+		     0);
 	ts_check_int(count(&info, "kernel"), 100);
 	ts_check_int(count(&info, "api"), 100);
 	ts_check_int(count(&info, "alloc"), 1);
@@ -227,7 +229,9 @@ TS_TEST(info_of_a_trace_that_was_cut)
 	Ts__Rpc__TraceInfo info;
 	bool damaged;
 
-	ts_check_int(ts_traceinfo_make(opened.resolver, "x.sbt", 0, 0, &pool, &info, &damaged), 0);
+	ts_check_int(ts_traceinfo_make(opened.resolver, "x.sbt", 0, 0, false, &pool, &info,
+				       &damaged),
+		     0);
 	ts_check_int(count(&info, "kernel"), 100);
 	ts_check(!info.finished && info.truncated);
 	ts_pool_deinit(&pool);

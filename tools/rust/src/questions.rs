@@ -225,6 +225,8 @@ question! {
         columns: Option<bool>,
         /// The key `mangled`.
         mangled: Option<bool>,
+        /// Without the failed calls: finding them takes reading all calls.
+        no_errors: Option<bool>,
     }
 }
 

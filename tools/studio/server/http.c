@@ -21,7 +21,7 @@
 #include <malloc.h>
 #include <microhttpd.h>
 #include <stdio.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
 #define MAX_BODY_BYTES ((size_t)1 << 20)
 /*
@@ -227,7 +227,7 @@ static void *run_question(void *data)
 	struct question *question = data;
 	uint64_t start_ns = ts_clock_monotonic_ns();
 
-	(void)setpriority(PRIO_PROCESS, 0, QUESTION_NICE);
+	(void)!nice(QUESTION_NICE);
 	question->request->run(question->call);
 	/* A long question used much memory, which the system gets back. */
 	if (ts_clock_monotonic_ns() - start_ns > LONG_NS)

@@ -102,6 +102,7 @@ static int serve(struct ts_studio *studio, const struct ts_studio_options *asked
 	fd = listen_at(studio, asked);
 	if (fd < 0)
 		return TS_EXIT_BAD;
+	ts_studio_pace_start(&studio->pace);
 	r = ts_studio_http_new(studio, fd, &http);
 	for (unsigned i = 0; !r && i < studio->n_traces; i++)
 		ts_studio_trace_build(&studio->traces[i], &studio->pace);
@@ -128,10 +129,12 @@ int main(int argc, char **argv)
 
 	/*
 	 * Decoding a block needs arrays of some hundred KiB. By default the system would map and
-	 * clear each of them anew, which takes as long as the decoding.
+	 * clear each of them anew, which takes as long as the decoding. The large arrays of an
+	 * emulation have mappings of their own: in the heap they would leave holes of twice their
+	 * size.
 	 */
-	mallopt(M_MMAP_THRESHOLD, 32 << 20);
-	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+	mallopt(M_MMAP_THRESHOLD, 4 << 20);
+	mallopt(M_TRIM_THRESHOLD, 16 << 20);
 	mallopt(M_ARENA_MAX, 2);
 	ts_complain_as("studio");
 	if (ts_options_parse(&ts_command_studio, argc, argv, &asked, &operands))

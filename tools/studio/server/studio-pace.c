@@ -12,10 +12,12 @@
 #include <stdint.h>
 #include <time.h>
 
-/* After an answer the page draws a frame, and then may ask for more. */
-#define DRAW_NS UINT64_C(40000000)
+/* The browser starts. */
+#define START_NS UINT64_C(2000000000)
 /* After a file, the browser parses it and makes the page. */
 #define LOAD_NS UINT64_C(300000000)
+/* After an answer the page draws. A view that moves needs no answer for many of its frames. */
+#define DRAW_NS UINT64_C(200000000)
 #define STEP_NS 2000000L
 #define MOST_NS UINT64_C(50000000)
 
@@ -28,6 +30,11 @@ static void busy_for(struct ts_studio_pace *pace, uint64_t ns)
 	       !atomic_compare_exchange_weak_explicit(&pace->busy_until_ns, &before_ns, until_ns,
 						      memory_order_relaxed, memory_order_relaxed))
 		;
+}
+
+void ts_studio_pace_start(struct ts_studio_pace *pace)
+{
+	busy_for(pace, START_NS);
 }
 
 void ts_studio_pace_load(struct ts_studio_pace *pace)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The timeline's requests work first. Threads that read the whole trace rest while a page loads,
- * asks or draws, because it and they share the processors. All functions may be called by any
- * thread.
+ * The timeline's requests work first. Threads that read the whole trace rest while a browser
+ * starts, and while a page loads, asks or draws, because they share the processors. All functions
+ * may be called by any thread.
  */
 #pragma once
 
@@ -15,6 +15,8 @@ struct ts_studio_pace {
 	atomic_ulong busy_until_ns; /* of CLOCK_MONOTONIC */
 };
 
+/* The server's address is known, so a browser may start. */
+void ts_studio_pace_start(struct ts_studio_pace *pace);
 /* A browser loads a file of the page. */
 void ts_studio_pace_load(struct ts_studio_pace *pace);
 /* A request of the timeline begins, and ends. */

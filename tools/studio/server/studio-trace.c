@@ -8,8 +8,8 @@
 #include "tools/tsctl/tsctl.h"
 
 #include <malloc.h>
-#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Time between two looks at whether the client is still there. */
 #define WAIT_NS 50000000L
@@ -20,7 +20,7 @@
  * If a trace needs more, its coarse cells are estimates until it ends.
  */
 #define BUILD_NS UINT64_C(100000000)
-/* Niceness of the threads that read the whole trace. */
+/* Niceness of the threads that read the whole trace, above that of the program. */
 #define BUILDER_NICE 10
 /* A page that has not asked for so long is gone. */
 #define WATCHED_NS UINT64_C(3000000000)
@@ -122,10 +122,10 @@ static void *build(void *data)
 	struct ts_studio_tiles *tiles = ts_studio_tiles_get(trace);
 
 	/*
-	 * The browser draws its first picture meanwhile, and comes first. In Linux, 0 is the
-	 * calling thread.
+	 * The browser draws its first picture meanwhile, and comes first. In Linux, a thread has
+	 * its own niceness.
 	 */
-	(void)setpriority(PRIO_PROCESS, 0, BUILDER_NICE);
+	(void)!nice(BUILDER_NICE);
 	if (reader)
 		ts_tiles_build(tiles->tiles, reader->source.reader, rest, trace);
 	ts_studio_tiles_put(trace, tiles);

@@ -38,6 +38,8 @@ export interface Slack {
 	op: Integer;
 }
 
+const LARGE = 5000000; // rows
+
 export class Model {
 	readonly view = new View();
 	readonly tree: LaneTree;
@@ -101,6 +103,18 @@ export class Model {
 	}
 
 	private infos: Array<Promise<Info> | undefined> = [];
+
+	/* True if an answer that takes reading all rows is asked for on request only. */
+	isLarge(trace: number): boolean {
+		const rows = this.trace.lanes.reduce((sum, lane) => sum + (lane.kind === 'device' || lane.kind === 'compute' ||
+			lane.kind === 'copy' || (lane.trace || 0) !== trace ? 0 : lane.rows), 0);
+		return rows > LARGE;
+	}
+
+	/* The part of "info" that the index of the trace has. */
+	sums(trace: number): Promise<Info> {
+		return this.infos[trace] || this.api.ask<Info>('info', { no_errors: true }, trace);
+	}
 
 	/* The trace has grown: "info" is asked again. */
 	forgetInfo(): void {

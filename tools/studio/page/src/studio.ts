@@ -31,6 +31,7 @@ const SWITCHES: ReadonlyArray<string> = ['fold', 'mark', 'colour', 'arrows', 'th
 const ADDRESS_DELAY = 400;
 const MOST_ARROWS = 500;
 const SETTLE_DELAY = 250; // the panels ask when the cursor or the view rests
+const REST_MS = 2500;     // a question that reads a large trace waits until the view has rested for so long
 const FIRST_MS = 1500;    // the panels wait so long for the first picture
 
 /* "1 gap", "12 gaps". */
@@ -56,6 +57,7 @@ export class Studio implements Shell {
 	private choices = 0;       // what the user chose last: an earlier answer that comes later chooses nothing
 	private stepping = false;  // a step to another row is on its way
 	private isDrawn = false;   // the first picture is complete
+	private movedAt = 0;       // time of the last change of the view, the cursor or the selection
 
 	constructor(readonly model: Model, private readonly token: string, readonly fail: (error: unknown) => void) {
 		const two = model.trace.traces > 1;
@@ -86,6 +88,7 @@ export class Studio implements Shell {
 		// The first picture comes before the panels' questions.
 		this.whenDrawn(() => {
 			this.isDrawn = true;
+			this.movedAt = performance.now();
 			if (this.model.colour === 'cause')
 				void this.readGaps();
 			// The user may have been faster.
@@ -96,7 +99,7 @@ export class Studio implements Shell {
 			this.badge();
 		}, performance.now() + FIRST_MS);
 		if (model.trace.live)
-			this.live.start((duration) => this.grow(duration));
+			this.live.start((duration) => this.grow(duration), () => this.model.colour === 'cause' && this.gapMarks.isBehind);
 		(window as unknown as { studio: unknown }).studio = { idle: () => this.timeline.idle() && !this.gapMarks.busy };
 	}
 
@@ -342,6 +345,7 @@ export class Studio implements Shell {
 		}
 		if (change === 'span' || (change === 'view' && !this.model.span))
 			this.tabs.invalidate('span');
+		this.movedAt = performance.now();
 		if (this.settleTimer)
 			clearTimeout(this.settleTimer);
 		this.settleTimer = setTimeout(() => {
@@ -852,7 +856,13 @@ export class Studio implements Shell {
 		}
 	}
 
+	/* The number on the tab of errors. Finding the failed calls of a large trace takes reading all calls. */
 	private badge(): void {
+		const rested = performance.now() - this.movedAt;
+		if (this.model.isLarge(0) && rested < REST_MS) {
+			setTimeout(() => this.badge(), REST_MS - rested);
+			return;
+		}
 		this.errors.badge().then((count) => this.tabs.badge('errors', count)).catch(() => undefined);
 	}
 

@@ -5,6 +5,8 @@ import { isAbort } from './api';
 
 const MAX_REQUESTS = 4;
 const PAUSE_MS = 2000;  // a failing server is not asked in each frame
+const REST_MS = 150;    // a view that has not moved for so long rests
+const GROWN = 1;        // as `askAgain`: the trace has grown
 
 interface Entry<V> {
 	value: V;
@@ -33,6 +35,8 @@ export abstract class Cache<V, W> {
 	private readonly requests = new Set<Request>();
 	private frame = 0;
 	private pauseUntil = 0;
+	private restFrom = 0;
+	private waking: ReturnType<typeof setTimeout> | undefined;
 	private total = 0;
 
 	/* `changed` is called when answers arrive; `failed` when the server answers with an error. */
@@ -55,16 +59,33 @@ export abstract class Cache<V, W> {
 		return this.wanted.size === 0 && this.requests.size === 0;
 	}
 
+	/* The view moves: what is here is asked for again when the view rests, unless the trace has grown. */
+	moved(): void {
+		this.restFrom = performance.now() + REST_MS;
+	}
+
 	/* The value, if it is here; otherwise it is wanted. */
 	protected get(key: string, wanted: () => W): V | undefined {
 		const entry = this.entries.get(key);
 		if (entry) {
 			entry.used = this.frame;
-			if (entry.askAgain === 0 || entry.askAgain > performance.now())
+			if (entry.askAgain === 0 || entry.askAgain > performance.now() || (entry.askAgain !== GROWN && this.moves()))
 				return entry.value;
 		}
 		this.wanted.set(key, wanted());
 		return entry && entry.value;
+	}
+
+	/* True if the view moves; a frame follows when it rests. */
+	private moves(): boolean {
+		const rest = this.restFrom - performance.now();
+		if (rest > 0 && this.waking === undefined) {
+			this.waking = setTimeout(() => {
+				this.waking = undefined;
+				this.changed();
+			}, rest + 1);
+		}
+		return rest > 0;
 	}
 
 	/* The value, if it is here. */
@@ -99,7 +120,7 @@ export abstract class Cache<V, W> {
 	expire(ns: number): void {
 		for (const entry of this.entries.values()) {
 			if (entry.to > ns)
-				entry.askAgain = 1;
+				entry.askAgain = GROWN;
 		}
 		for (const request of this.requests)
 			request.grownAt = Math.min(request.grownAt, ns);
@@ -110,7 +131,7 @@ export abstract class Cache<V, W> {
 		this.requests.add(request);
 		try {
 			for (const { key, value, to, askAgain } of await this.load(group, request.controller.signal))
-				this.put(key, { value, to, used: this.frame, askAgain: to > request.grownAt ? 1 : askAgain });
+				this.put(key, { value, to, used: this.frame, askAgain: to > request.grownAt ? GROWN : askAgain });
 			this.evict();
 		} catch (error) {
 			if (!isAbort(error)) {

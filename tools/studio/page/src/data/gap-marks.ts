@@ -29,12 +29,18 @@ export class GapMarks {
 	private reading: { windows: Window[]; controller: AbortController } | undefined;
 	private again = false; // the view has moved a little since the reading began
 	private grown = 0; // how often the trace has grown
+	private answered: Window[] = []; // the last ones whose gaps were read, before the trace grew or after
 
 	/* `counted` is called with the number of gaps in view. */
 	constructor(private readonly model: Model, private readonly counted: (n: number) => void) {}
 
 	get busy(): boolean {
 		return this.reading !== undefined;
+	}
+
+	/* True if the gaps of the view have not come since it moved. */
+	get isBehind(): boolean {
+		return !this.isNear(this.answered);
 	}
 
 	/* The trace has grown: a gap at its end may have become known. */
@@ -93,6 +99,7 @@ export class GapMarks {
 			await this.ask(window, signal);
 		if (signal.aborted)
 			return;
+		this.answered = this.reading?.windows || [];
 		this.counted(this.inView());
 		// The gaps of a trace that grows are read half of the time at most.
 		if (this.again && grown !== this.grown)

@@ -6,6 +6,7 @@ import { LiveState } from '../data/api';
 import { Panel } from './panel';
 
 const POLL_MS = 500;
+const MOST_HELD_MS = 3000; // the view waits so long for its colours
 
 export class LivePanel extends Panel {
 	readonly id = 'live';
@@ -14,13 +15,20 @@ export class LivePanel extends Panel {
 	private readonly answer = el('p', { class: 'dim', role: 'status' });
 	private readonly follow = el('input', { type: 'checkbox', id: 'follow' });
 	private grew: ((duration: number) => Promise<void>) | undefined;
+	private isBehind = (): boolean => false;
+	private isLate = false; // the trace has grown since the view moved to its end
+	private movedAt = 0;
 	private timer: ReturnType<typeof setTimeout> | undefined;
 	private readonly buttons: HTMLButtonElement[] = [];
 	private isStopped = false; // by this page: the file grows on, without rows of the program
 
-	/* Asks again and again; `grew` is called when the trace has become longer. */
-	start(grew: (duration: number) => Promise<void>): void {
+	/*
+	 * Asks again and again; `grew` is called when the trace has become longer. A view whose colours are not here yet, by `isBehind`, stays
+	 * for a while: a short one would move on before each answer.
+	 */
+	start(grew: (duration: number) => Promise<void>, isBehind: () => boolean): void {
 		this.grew = grew;
+		this.isBehind = isBehind;
 		this.follow.checked = true;
 		void this.poll();
 	}
@@ -57,14 +65,19 @@ export class LivePanel extends Panel {
 			const live = await this.model.api.live();
 			this.show(live);
 			const longer = live.duration_ns > this.model.view.duration;
+			const isOver = live.state === 'ended';
+			const length = this.model.view.span;
 			// The last rows may come without a later end.
-			if (this.grew && (longer || live.state === 'ended')) {
-				const length = this.model.view.span;
+			if (this.grew && (longer || isOver))
 				await this.grew(live.duration_ns);
-				if (longer && this.follow.checked)
-					this.model.show(live.duration_ns - length * 0.95, live.duration_ns + length * 0.05);
+			this.isLate ||= longer;
+			const waits = !isOver && this.isBehind() && performance.now() - this.movedAt < MOST_HELD_MS;
+			if (this.isLate && this.follow.checked && !waits) {
+				this.isLate = false;
+				this.movedAt = performance.now();
+				this.model.show(live.duration_ns - length * 0.95, live.duration_ns + length * 0.05);
 			}
-			if (live.state === 'ended')
+			if (isOver)
 				return;
 		} catch (error) {
 			this.state.replaceChildren(el('p', { class: 'bad' }, clean(error instanceof Error ? error.message : error, 300)));

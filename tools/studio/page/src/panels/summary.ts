@@ -65,8 +65,6 @@ const VERDICTS: { readonly [verdict: string]: string } = {
 	unknown: 'The trace does not show what limits the program.',
 };
 
-const LARGE = 5000000; // rows; a larger trace is analysed on request
-
 export class SummaryPanel extends Panel {
 	readonly id = 'summary';
 	readonly title = 'Summary';
@@ -82,9 +80,7 @@ export class SummaryPanel extends Panel {
 	update(): void {
 		if (this.started)
 			return;
-		const rows = this.model.trace.lanes.reduce((sum, lane) => sum + (lane.kind === 'device' || lane.kind === 'compute' ||
-			lane.kind === 'copy' || (lane.trace || 0) !== this.trace ? 0 : lane.rows), 0);
-		if (rows <= LARGE)
+		if (!this.model.isLarge(this.trace))
 			this.start();
 		else
 			this.showSums();
@@ -94,7 +90,7 @@ export class SummaryPanel extends Panel {
 	private showSums(): void {
 		this.started = true;
 		void this.ask(this.root, 'Reading the sums of the trace\u2026', async () => {
-			const info = await this.model.info(this.trace);
+			const info = await this.model.sums(this.trace);
 			const whole = (info.kernels || []).reduce((sum, kernel) => sum + kernel.total_ns, 0);
 			return [el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
 				button('Analyse all rows', () => this.start(), { class: 'primary' })),

@@ -16,6 +16,7 @@ import { Found, Strips } from './strips';
 const LABEL_PIXELS = 26;
 const ANCESTORS = 10;
 const MOST_TILES = 2000; // of a frame
+const CHUNK_ABOVE = CHUNK_LEVELS - Math.log2(CELLS); // levels from a tile to that which is as long as a chunk
 const BAR = DEPTH_HEIGHT - 2;
 const SOFT = 110; // opacity of a counter's values between the least and the largest, of 255
 
@@ -62,6 +63,7 @@ export class Painter {
 	private font = '';
 	private level = 0;
 	private scroll = 0;
+	private drawn = ''; // the view of the last frame
 	private gapsByLane = new Map<number, Array<{ start: number; end: number; cause: string }>>();
 
 	constructor(private readonly canvas: HTMLCanvasElement, private readonly model: Model,
@@ -99,6 +101,10 @@ export class Painter {
 		const perLane = Math.ceil(view.span / (CELLS * Math.pow(2, this.level))) + 1;
 		if (perLane * lanes.length > MOST_TILES)
 			this.level = Math.min(MAX_LEVEL, this.level + 1);
+		const drawn = view.from + '/' + view.nsPerPixel;
+		if (drawn !== this.drawn)
+			this.tiles.moved();
+		this.drawn = drawn;
 		this.tiles.beginFrame();
 		this.rows.beginFrame();
 		first();
@@ -261,7 +267,7 @@ export class Painter {
 		let complete = true;
 		for (const range of ranges) {
 			if (ranges.length > 1 || !range.key.endsWith('all')) {
-				const count = this.tileCount(lane, range.from);
+				const count = this.chunkCount(lane, range.from);
 				if (count === undefined || count > ROWS_LIMIT) {
 					complete = false;
 					continue;
@@ -288,8 +294,21 @@ export class Painter {
 			this.drawRows(lane, chunk, y, width, view.from - offset, view.to - offset, offset, right);
 	}
 
-	/* Rows that start in the chunk at `from`, by the tiles of its level; undefined: not known yet. */
-	private tileCount(lane: Lane, from: number): number | undefined {
+	/*
+	 * Rows that start in the chunk at `from`; undefined: not known yet. If those of the view are few, a coarser tile, as long as the chunk,
+	 * counts the others: an answer with too many rows is of no use.
+	 */
+	private chunkCount(lane: Lane, from: number): number | undefined {
+		const count = this.viewCount(lane, from);
+		if ((count !== undefined && count > ROWS_LIMIT) || this.level + CHUNK_ABOVE > MAX_LEVEL)
+			return count;
+		const whole = this.tiles.want(lane.layer, this.level + CHUNK_ABOVE, lane.info.id,
+			Math.round(from / Math.pow(2, this.level + CHUNK_LEVELS)));
+		return count === undefined ? undefined : whole && whole.count;
+	}
+
+	/* Those of the chunk's rows that the tiles of the view count; undefined: not known yet. */
+	private viewCount(lane: Lane, from: number): number | undefined {
 		const size = Math.pow(2, this.level) * CELLS;
 		const tiles = Math.pow(2, CHUNK_LEVELS) / CELLS;
 		const first = Math.round(from / size);
@@ -297,7 +316,7 @@ export class Painter {
 		const offset = this.model.offsetOf(lane.info.id);
 		let count = 0;
 		for (let i = 0; i < tiles; i++) {
-			// Tiles outside the view are not asked for; the limit holds for the part that is known.
+			// Tiles outside the view are not asked for.
 			const start = (first + i) * size;
 			const seen = start + size > view.from - offset && start < view.to - offset && start < view.duration;
 			const tile = seen ? this.tiles.want(lane.layer, this.level, lane.info.id, first + i) :

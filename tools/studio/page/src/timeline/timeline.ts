@@ -77,9 +77,9 @@ export class Timeline {
 		requestAnimationFrame((now) => this.frame(now));
 	}
 
+	/* The first picture asks for its tiles at once, not in the browser's next frame. */
 	start(): void {
-		this.dirty = true;
-		requestAnimationFrame((now) => this.frame(now));
+		this.frame(performance.now());
 	}
 
 	/* True if the picture is complete: nothing is missing and nothing is asked for. */
