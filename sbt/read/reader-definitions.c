@@ -398,7 +398,7 @@ const char *ts_sbt_reader_string(struct ts_sbt_reader *reader, uint32_t id, size
 int ts_sbt_reader_stack(struct ts_sbt_reader *reader, uint32_t session, uint32_t id,
 			struct ts_sbt_stack *ret_stack)
 {
-	struct ts_list_block *list;
+	struct ts_list_block *list = NULL;
 	uint32_t i;
 	int r = find_list(reader, true, session, id, &list);
 

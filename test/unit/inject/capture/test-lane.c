@@ -269,18 +269,17 @@ static void put_operation(struct producing *producing, uint64_t i)
 	const uint64_t *word = &producing->words[i % N_CONTENTS];
 	struct ts_record_operation operation = {.kind = TS_OPERATION_LAUNCH,
 						.object = producing->thread,
-						.value = i,
+						.stream = i,
 						.op_id = *word};
-	struct ts_record_operation *placed;
+	struct ts_record_launch *placed;
 
 	ts_lock_take(&lane->lock);
 	operation.content = ts_lane_content_rows(lane, (const void *)word, sizeof(*word), 1, 1,
 						 sizeof(*word), 0, i % 2);
 	placed = i % 3 ? ts_lane_place(lane) : NULL;
 	if (placed) {
-		placed->kind = operation.kind;
 		placed->object = operation.object;
-		placed->value = operation.value;
+		placed->stream = operation.stream;
 		placed->op_id = operation.op_id;
 		placed->content = operation.content;
 		ts_lane_commit(lane);
@@ -306,22 +305,34 @@ struct consuming {
 	uint64_t words[N_THREADS * N_CONTENTS + 1]; /* by number */
 };
 
+/* A thread numbers its operations by their streams. */
+static void check_launch(struct consuming *consuming, uint64_t sequence, uint64_t thread,
+			 uint64_t stream, uint32_t content, uint64_t word)
+{
+	ts_check_int(sequence, ++consuming->sequence);
+	ts_check_int(stream, consuming->n_seen[thread]++);
+	/* The content came before its operation. */
+	ts_check(content && content <= consuming->n_blobs);
+	ts_check_int(consuming->words[content], word);
+}
+
 static void check_record(struct consuming *consuming, const struct ts_record *record)
 {
 	const struct ts_record_operation *operation = (const void *)record;
+	const struct ts_record_launch *launch = (const void *)record;
 	const struct ts_record_blob *blob = (const void *)record;
 
 	if (record->type == TS_RECORD_BLOB) {
 		ts_check_int(blob->blob, ++consuming->n_blobs);
 		ts_check_int(blob->n_bytes, sizeof(uint64_t));
 		memcpy(&consuming->words[blob->blob], blob + 1, sizeof(uint64_t));
+	} else if (record->type == TS_RECORD_LAUNCH) {
+		check_launch(consuming, launch->sequence, launch->object, launch->stream,
+			     launch->content, launch->op_id);
 	} else if (record->type != TS_RECORD_PAD) {
 		ts_check_int(record->type, TS_RECORD_OPERATION);
-		ts_check_int(operation->sequence, ++consuming->sequence);
-		ts_check_int(operation->value, consuming->n_seen[operation->object]++);
-		/* The content came before its operation. */
-		ts_check(operation->content && operation->content <= consuming->n_blobs);
-		ts_check_int(consuming->words[operation->content], operation->op_id);
+		check_launch(consuming, operation->sequence, operation->object, operation->stream,
+			     operation->content, operation->op_id);
 	}
 }
 
