@@ -59,7 +59,8 @@ GAP_PARTS = 256
 def undisturbed(test):
     """
     A test that compares times which a program measured with what the kernel told. What a busy machine does to a thread where
-    neither sees it (a virtual processor has to wait, a thread is preempted between a look at the clock and what it does next)
+    neither sees it (a virtual processor has to wait, a thread is preempted between a look at the clock and what it does next),
+    and a wake-up by an interrupt that came while the same program ran on that processor (the kernel skips the second one),
     may spoil one recording, and not each of several: in one of them all holds.
     """
     @functools.wraps(test)
@@ -152,7 +153,7 @@ class Delays(harness.Case):
         rows = self.check_off_cpu('sleep', 'sleep')
         self.assertEqual(len(rows), 1)
         self.assertGreaterEqual(duration(rows[0]), 30000000)
-        self.assertEqual(rows[0]['waker_context'], 'interrupt')
+        self.assertEqual(rows[0].get('waker_context'), 'interrupt')
         self.assertGreaterEqual(rows[0]['woken_ns'], rows[0]['start_ns'] + 29900000)
         self.assertLessEqual(rows[0]['woken_ns'], rows[0]['end_ns'])
 
@@ -161,8 +162,8 @@ class Delays(harness.Case):
         step = self.steps['futex']
         rows = self.check_off_cpu('futex', 'futex')
         self.assertEqual({row['address'] for row in rows}, {step['address']})
-        self.assertEqual(rows[-1]['waker_tid'], step['partner'])
-        self.assertEqual(rows[-1]['waker_context'], 'thread')
+        self.assertEqual(rows[-1].get('waker_tid'), step['partner'])
+        self.assertEqual(rows[-1].get('waker_context'), 'thread')
         calls = self.rows('syscall', 'futex', syscall='futex', address=step['address'])
         self.assertEqual(len(calls), len(rows))
         for call, row in zip(calls, rows):
@@ -296,7 +297,7 @@ class Delays(harness.Case):
     @undisturbed
     def test_gap_of_a_sleep(self):
         _, parts = self.check_gap('sleep', cause='off_cpu', reason='sleep')
-        self.assertEqual([(part['count'], part['waker_context']) for part in parts], [(1, 'interrupt')])
+        self.assertEqual([(part['count'], part.get('waker_context')) for part in parts], [(1, 'interrupt')])
 
     @undisturbed
     def test_gap_of_a_futex(self):
