@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of the runs of one side of a comparison (diff.h): durations by name, and the
+ * The facts about the runs of one side of a comparison (diff.h): durations by name, and the
  * operations of the first run by stream. Private to compare/.
  */
 #pragma once

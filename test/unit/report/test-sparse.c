@@ -11,8 +11,17 @@
 #define MANY_ROWS    UINT64_C(40000)
 #define MANY_STREAMS UINT64_C(3000)
 
-/* Writes kernels of one stream in many blocks, and copies of another one in a few. */
-static int write_sparse(void)
+struct pattern {
+	uint64_t n_rows, n_streams;
+	uint64_t copy_every, seal_every; /* kernels */
+};
+
+/* Kernels of one stream in many blocks, and copies of another one in a few. */
+static const struct pattern sparse = {SPARSE_ROWS, 1, 1000, 5000};
+/* Kernels and copies by turns, in blocks that overlap and have rows of all streams. */
+static const struct pattern many = {MANY_ROWS, MANY_STREAMS, 1, 10000};
+
+static int write_rows(const struct pattern *pattern)
 {
 	struct ts_row_session row = {.pid = 1, .start_ns = 1};
 	int fd = memfd_create("trace", MFD_CLOEXEC), file = dup(fd);
@@ -22,24 +31,25 @@ static int write_sparse(void)
 	ts_check(fd >= 0 && file >= 0);
 	ts_check_int(ts_sbt_writer_new(file, &writer), 0);
 	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
-	for (uint64_t i = 0; i < SPARSE_ROWS; i++) {
+	for (uint64_t i = 0; i < pattern->n_rows; i++) {
+		const uint32_t stream = 7 + (uint32_t)(i * 7919 % pattern->n_streams);
 		const struct ts_row_kernel kernel = {.start_ns = 10 + 10 * i,
 						     .end_ns = 15 + 10 * i,
 						     .op_id = 2 * i,
 						     .context = 1,
-						     .stream = 7};
+						     .stream = stream};
 		const struct ts_row_memcpy copy = {.start_ns = 12 + 10 * i,
 						   .end_ns = 19 + 10 * i,
 						   .op_id = 2 * i + 1,
 						   .context = 1,
-						   .stream = 19,
+						   .stream = pattern->n_streams > 1 ? stream : 19,
 						   .copy_kind = 1};
 
 		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &kernel), 0);
-		if (i % 1000 == 0)
+		if (i % pattern->copy_every == 0)
 			ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_MEMCPY, &copy),
 				     0);
-		if (i % 5000 == 4999)
+		if ((i + 1) % pattern->seal_every == 0)
 			ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
 	}
 	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
@@ -57,7 +67,7 @@ static void count_read(uint32_t n_rows, void *data)
 /* A copy among a thousand kernels: their blocks are not decoded for it. */
 TS_TEST(rows_of_a_sparse_lane_need_its_blocks_alone)
 {
-	struct trace trace = {.fd = write_sparse()};
+	struct trace trace = {.fd = write_rows(&sparse)};
 	uint64_t n_read = 0;
 
 	open_trace(&trace);
@@ -90,42 +100,6 @@ TS_TEST(rows_of_a_sparse_lane_need_its_blocks_alone)
 	close_trace(&trace);
 }
 
-/* Writes kernels and copies by turns, in blocks that overlap and have rows of all streams. */
-static int write_many(void)
-{
-	struct ts_row_session row = {.pid = 1, .start_ns = 1};
-	int fd = memfd_create("trace", MFD_CLOEXEC), file = dup(fd);
-	struct ts_sbt_session_writer *session;
-	struct ts_sbt_writer *writer;
-
-	ts_check(fd >= 0 && file >= 0);
-	ts_check_int(ts_sbt_writer_new(file, &writer), 0);
-	ts_check_int(ts_sbt_session_writer_new(writer, &row, &session), 0);
-	for (uint64_t i = 0; i < MANY_ROWS; i++) {
-		const uint32_t stream = 7 + (uint32_t)(i * 7919 % MANY_STREAMS);
-		const struct ts_row_kernel kernel = {.start_ns = 10 + 10 * i,
-						     .end_ns = 15 + 10 * i,
-						     .op_id = 2 * i,
-						     .context = 1,
-						     .stream = stream};
-		const struct ts_row_memcpy copy = {.start_ns = 12 + 10 * i,
-						   .end_ns = 19 + 10 * i,
-						   .op_id = 2 * i + 1,
-						   .context = 1,
-						   .stream = stream,
-						   .copy_kind = 1};
-
-		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_KERNEL, &kernel), 0);
-		ts_check_int(ts_sbt_session_writer_add_row(session, TS_ROW_MEMCPY, &copy), 0);
-		if (i % 10000 == 9999)
-			ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
-	}
-	ts_sbt_session_writer_free(session);
-	ts_check_int(ts_sbt_writer_finish(writer), 0);
-	ts_sbt_writer_free(writer);
-	return fd;
-}
-
 /* Returns the processor time of a view of the whole trace that has one lane. */
 static uint64_t view_ns(struct trace *trace, uint32_t lane)
 {
@@ -148,7 +122,7 @@ static uint64_t view_ns(struct trace *trace, uint32_t lane)
  */
 TS_TEST(the_lanes_of_a_block_are_searched_once)
 {
-	struct trace trace = {.fd = write_many()};
+	struct trace trace = {.fd = write_rows(&many)};
 	uint64_t device_ns = 0, stream_ns = 0;
 	uint32_t device = 0, stream = 0;
 
