@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studio's server refuses all but its own page: a missing or wrong token, other names (DNS rebinding), other origins, other methods, other
 users of the machine. Hostile requests get an error, and the server lives on."""
+import concurrent.futures
 import contextlib
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -124,7 +126,7 @@ class Security(harness.Case):
         for body in (b'', b'{', b'[]', b'null', b'{"question": 1}', b'{"question": "none"}', b'{"question": "info", "options": []}',
                      b'{"question": "gaps", "options": {"limit": -1}}', b'{"question": "gaps", "options": {"limit": 1e99}}', b'[' * 100000,
                      b'{"a":' * 50000, b'\xff\xfe', b'{"question": "info\\u0000x"}', b'{"question": "' + b'x' * 500000 + b'"}',
-                     b'{"question": "info", "trace": -1}', b'{"question": "info", "options": {"none": 1}}'):
+                     b'{"question": "info", "trace": -1}',b'{"question": "info", "options": {"none": 1}}'):
             self.check(self.server.ask('/api/ask', 'POST', body), 400)
         for body in (b'', b'[]', b'{}', b'{"edits": 1}', b'{"edits": [1]}', b'{"edits": []}x', b'{"edits": %s}' % (b'[' * 1000)):
             self.check(self.server.ask('/api/what-if', 'POST', body), 400)
@@ -142,6 +144,47 @@ class Security(harness.Case):
         for request in ('tiles?level=10&first=0&lanes=999999', 'rows?lane=999999&from=0&to=9', 'row?op=18446744073709551615', 'row?lane=999999&at=1', 'none',
                         'trace/..', 'TRACE'):
             self.check(self.server.ask('/api/' + request), 404)
+
+    def ask_at_once(self, server, requests):
+        """The answers by request, from eight clients at the same time, which need several readers."""
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = [answer for _ in range(4) for answer in pool.map(lambda request: (request, server.ask('/api/' + request)), requests)]
+        for request, answer in answers:
+            self.assertEqual(answer.status, 200, (request, answer))
+        return sorted({(request, answer.body) for request, answer in answers})
+
+    def test_file_is_replaced(self):
+        """A trace that is recorded anew at the same path is another one: the server shows the one that it opened."""
+        path, new = self.path('run.sbt'), self.path('new.sbt')
+        for before, after in (('delays', 'failing'), ('capture', 'pipeline')):
+            shutil.copy(studio.golden(before), path)
+            with studio.Server(path) as server:
+                lanes = [lane['id'] for lane in server.get('trace')['lanes']]
+                requests = (['rows?lane=%d&from=0&to=1000000000' % lane for lane in lanes] + ['search?text=a', 'flame', 'arrows?from=0&to=1000000000'] +
+                            ['tiles?level=0&first=%d&n=64&lanes=%d' % (first, lane) for lane in lanes for first in (0, 64)])
+                with studio.Server(studio.golden(before)) as other:
+                    wanted = self.ask_at_once(other, requests)
+                shutil.copy(studio.golden(after), new)
+                os.rename(new, path)
+                self.assertEqual(self.ask_at_once(server, requests), wanted)
+
+    def test_file_is_overwritten(self):
+        """A file that is written over while it is open gives errors, or what is left of it, and no other trace's rows."""
+        path = self.path('run.sbt')
+        for before, after in (('delays', 'failing'), ('capture', 'pipeline')):
+            shutil.copy(studio.golden(before), path)
+            server = studio.Server(path)
+            try:
+                lanes = [lane['id'] for lane in server.get('trace')['lanes']]
+                shutil.copyfile(studio.golden(after), path)
+                requests = ['rows?lane=%d&from=0&to=1000000000' % lane for lane in lanes] + ['search?text=a', 'flame', 'trace']
+                with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                    for answer in pool.map(lambda request: server.ask('/api/' + request), requests * 4):
+                        self.assertIn(answer.status, (200, 404, 500))
+            finally:
+                server.process.terminate()
+                self.assertEqual(server.process.wait(harness.SECONDS), 0)
+                server.process.communicate()
 
     def test_garbage(self):
         host = b'Host: %s\r\n' % self.server.host.encode()
