@@ -145,6 +145,18 @@ class Security(harness.Case):
                         'trace/..', 'TRACE'):
             self.check(self.server.ask('/api/' + request), 404)
 
+    def test_lanes_of_another_trace(self):
+        """An emulation of the first trace has no lanes of the second one, which has fewer."""
+        with studio.Server(studio.golden('pipeline'), studio.golden('failing')) as server:
+            lanes = server.get('trace')['lanes']
+            layer = server.ask('/api/what-if', 'POST', {'edits': []}).json()['layer']
+            first, second = ([lane['id'] for lane in lanes if lane['trace'] == i] for i in (0, 1))
+            self.assertGreater(len(first), len(second))
+            for lane in [second[0]] + [1000000 + id for id in first[len(second):]]:
+                for request in ('rows?lane=%d&from=0&to=1000000000', 'tiles?level=20&first=0&lanes=%d'):
+                    self.check(server.ask('/api/%s&layer=%d' % (request % lane, layer)), 404)
+            self.assertEqual(server.ask('/api/rows?lane=%d&from=0&to=1000000000&layer=%d' % (first[-1], layer)).status, 200)
+
     def ask_at_once(self, server, requests):
         """The answers by request, from eight clients at the same time, which need several readers."""
         with concurrent.futures.ThreadPoolExecutor(8) as pool:

@@ -63,9 +63,10 @@ void ts_call_end_reader(struct ts_studio_call *call);
 
 /*
  * Borrows the layer that the parameter `layer` names, until the call ends: call->layer, or NULL if
- * the parameter is missing or 0. Returns 0, or -1 after ts_call_fail().
+ * the parameter is missing or 0. `trace` is the trace of the lanes; only the first one has layers.
+ * Returns 0, or -1 after ts_call_fail().
  */
-int ts_call_layer(struct ts_studio_call *call);
+int ts_call_layer(struct ts_studio_call *call, uint64_t trace);
 
 /* Reads a number parameter; `otherwise` if it is missing. Returns 0, or -1 after ts_call_fail(). */
 int ts_call_number(struct ts_studio_call *call, const char *name, uint64_t least, uint64_t most,
