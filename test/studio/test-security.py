@@ -248,7 +248,7 @@ class Security(harness.Case):
         if os.geteuid():
             self.skipTest('only root can become another user')
         program = '''
-import glob, http.client, os, socket, stat, sys, time
+import contextlib, glob, http.client, os, socket, stat, sys, time
 port, token, found = int(sys.argv[1]), sys.stdin.read().strip(), []
 for path in (path for name in ('/proc/[0-9]*/cmdline', '/proc/[0-9]*/environ', '/tmp/*', '/tmp/*/*', '/run/*', '/run/*/*') for path in glob.glob(name)):
     try:
@@ -258,6 +258,19 @@ for path in (path for name in ('/proc/[0-9]*/cmdline', '/proc/[0-9]*/environ', '
                     found.append(path)
     except OSError:
         pass
+def ask(sock):
+    try:
+        sock.sendall(b'GET / HTTP/1.1\\r\\n\\r\\n')
+        return sock.recv(100).split()[1].decode()
+    except (OSError, IndexError):
+        return 'closed'
+# A connection from 127.0.0.2 that this side has ended is root's in the kernel's table. Then the same port connects from 127.0.0.1.
+answers = set()
+for _ in range(40):
+    with socket.create_connection(('127.0.0.1', port), source_address=('127.0.0.2', 0)) as sock:
+        own = sock.getsockname()[1]
+    with contextlib.suppress(OSError), socket.create_connection(('127.0.0.1', port), source_address=('127.0.0.1', own), timeout=20) as sock:
+        answers.add(ask(sock))
 held = [socket.create_connection((host, port), timeout=20) for host in ('127.0.0.1', '::ffff:127.0.0.1') for _ in range(100)]
 try:
     connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
@@ -265,7 +278,7 @@ try:
     answer = connection.getresponse().status
 except OSError:
     answer = 'closed'
-print(found, answer, flush=True)
+print(found, *answers, answer, flush=True)
 time.sleep(20)
 '''
         python = sys.executable if sys.executable.startswith('/usr') else '/usr/bin/python3'
@@ -274,7 +287,7 @@ time.sleep(20)
             try:
                 other.stdin.write(self.server.token)
                 other.stdin.close()
-                self.assertEqual(other.stdout.readline(), '[] closed\n')
+                self.assertEqual(other.stdout.readline(), '[] closed closed\n')
                 self.assertEqual(self.server.ask('/api/trace').status, 200, 'the other user has all connections')
             finally:
                 other.kill()
