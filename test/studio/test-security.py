@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import unittest
+import urllib.parse
 
 import studio
 
@@ -144,6 +145,13 @@ class Security(harness.Case):
         for request in ('tiles?level=10&first=0&lanes=999999', 'rows?lane=999999&from=0&to=9', 'row?op=18446744073709551615', 'row?lane=999999&at=1', 'none',
                         'trace/..', 'TRACE'):
             self.check(self.server.ask('/api/' + request), 404)
+
+    def test_expensive_patterns(self):
+        """Copies of nested repetitions would need gigabytes, and references to groups hours."""
+        for pattern in ('(((a{1,255}){1,255}){1,255}){1,255}', 'a{1,32767}', '(a{99}){,99}', '(.*)(.*)(.*)\\3\\2\\1'):
+            self.check(self.server.ask('/api/search?regex=1&text=' + urllib.parse.quote(pattern)), 400)
+        for pattern in ('(saxpy|scale|cuda).{1,64}', '\\{9999', '[{]'):
+            self.assertIn(self.server.ask('/api/search?regex=1&text=' + urllib.parse.quote(pattern)).status, (200, 404), pattern)
 
     def test_lanes_of_another_trace(self):
         """An emulation of the first trace has no lanes of the second one, which has fewer."""
