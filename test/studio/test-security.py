@@ -127,9 +127,9 @@ class Security(harness.Case):
         for body in (b'', b'{', b'[]', b'null', b'{"question": 1}', b'{"question": "none"}', b'{"question": "info", "options": []}',
                      b'{"question": "gaps", "options": {"limit": -1}}', b'{"question": "gaps", "options": {"limit": 1e99}}', b'[' * 100000,
                      b'{"a":' * 50000, b'\xff\xfe', b'{"question": "info\\u0000x"}', b'{"question": "' + b'x' * 500000 + b'"}',
-                     b'{"question": "info", "trace": -1}',b'{"question": "info", "options": {"none": 1}}'):
+                     b'{"question": "info", "trace": -1}', b'{"question": "info", "trace": "1"}', b'{"question": "info", "session": "1"}',b'{"question": "info", "options": {"none": 1}}'):
             self.check(self.server.ask('/api/ask', 'POST', body), 400)
-        for body in (b'', b'[]', b'{}', b'{"edits": 1}', b'{"edits": [1]}', b'{"edits": []}x', b'{"edits": %s}' % (b'[' * 1000)):
+        for body in (b'', b'[]', b'{}', b'{"edits": 1}', b'{"edits": [1]}', b'{"edits": ["kernel .*=2x\\u0000"]}', b'{"edits": []}x', b'{"edits": %s}' % (b'[' * 1000)):
             self.check(self.server.ask('/api/what-if', 'POST', body), 400)
         self.check(self.server.ask('/api/ask', 'POST', {'question': 'info', 'trace': 1}), 404)
 

@@ -137,6 +137,7 @@ class Flame(harness.Case):
                 self.assertEqual(server.ask('/api/flame?' + question).status, status, question)
             self.assertEqual(server.ask('/api/flame', 'POST', {}).status, 405)
             self.assertEqual(server.get('flame?from=%d' % (1 << 62))['frames'], [])
+            self.assertEqual(server.get('flame?from=0&to=0')['frames'], [])
 
 
 class Slack(harness.Case):

@@ -106,6 +106,20 @@ int ts_call_session(struct ts_studio_call *call)
 	return 0;
 }
 
+uint64_t ts_call_absolute(const struct ts_studio_call *call, uint64_t ns)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(call->reader->source.reader), absolute_ns;
+
+	return __builtin_add_overflow(origin_ns, ns, &absolute_ns) ? UINT64_MAX : absolute_ns;
+}
+
+uint64_t ts_call_absolute_end(const struct ts_studio_call *call, uint64_t ns)
+{
+	uint64_t absolute_ns = ts_call_absolute(call, ns);
+
+	return absolute_ns ? absolute_ns : 1;
+}
+
 int ts_call_layer(struct ts_studio_call *call, uint64_t trace)
 {
 	uint64_t number;
