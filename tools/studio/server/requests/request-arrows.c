@@ -134,7 +134,7 @@ static int find_window(struct ts_studio_call *call, uint64_t op_id, uint64_t *re
 
 	if (r)
 		return r;
-	*ret_from_ns = first_ns > origin_ns + AROUND_NS ? first_ns - origin_ns - AROUND_NS : 0;
+	*ret_from_ns = since(AROUND_NS, since(origin_ns, first_ns));
 	if (__builtin_add_overflow(since(origin_ns, last_ns), AROUND_NS, ret_to_ns))
 		*ret_to_ns = UINT64_MAX;
 	return 0;
