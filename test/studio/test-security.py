@@ -372,6 +372,7 @@ time.sleep(20)
             keys = sorted({cell[0] for lane in cells.values() for cell in lane if cell[0]})
             names = server.get('names?keys=%s' % ','.join(map(str, keys)))
             self.assertIn('</title></svg><script>alert(1)</script>', [name['name'] for name in names.values()])
+            self.assertEqual(max(len(name['name']) for name in names.values()), 4096)
             for question in ('info', 'analyze', 'gaps', 'memory', 'timeline'):
                 server.question(question)
             operations = [frame['name'] for frame in server.get('flame')['frames'] if frame['kind'] == 'operation']
