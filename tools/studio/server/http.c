@@ -244,16 +244,19 @@ static void run_request(const struct request *request, struct ts_studio_call *ca
 {
 	struct question question = {request, call};
 	pthread_t thread;
+	bool comes_first;
 
 	call->is_question = request->kind == QUESTION;
 	if (call->is_question && !pthread_create(&thread, NULL, run_question, &question)) {
 		pthread_join(thread, NULL);
 		return;
 	}
-	if (request->kind == PICTURE)
+	/* Estimates become exact by the work that a rest would delay. */
+	comes_first = request->kind == PICTURE && !ts_call_parameter(call, "again");
+	if (comes_first)
 		ts_studio_pace_begin(&call->studio->pace);
 	request->run(call);
-	if (request->kind == PICTURE)
+	if (comes_first)
 		ts_studio_pace_end(&call->studio->pace);
 }
 
