@@ -32,7 +32,6 @@
 #define MAX_CONNECTIONS	 256u
 #define KEPT_CONNECTIONS 32u
 #define TIMEOUT_S	 30u
-#define QUESTION_NICE	 5
 /* A question that takes longer gives its memory back to the system. */
 #define LONG_NS UINT64_C(100000000)
 /* Memory for the header of a request. */
@@ -227,7 +226,7 @@ static void *run_question(void *data)
 	struct question *question = data;
 	uint64_t start_ns = ts_clock_monotonic_ns();
 
-	(void)!nice(QUESTION_NICE);
+	(void)!nice(TS_STUDIO_NICE);
 	question->request->run(question->call);
 	/* A long question used much memory, which the system gets back. */
 	if (ts_clock_monotonic_ns() - start_ns > LONG_NS)

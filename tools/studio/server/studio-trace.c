@@ -20,8 +20,6 @@
  * If a trace needs more, its coarse cells are estimates until it ends.
  */
 #define BUILD_NS UINT64_C(100000000)
-/* Niceness of the threads that read the whole trace, above that of the program. */
-#define BUILDER_NICE 10
 /* A page that has not asked for so long is gone. */
 #define WATCHED_NS UINT64_C(3000000000)
 
@@ -125,7 +123,7 @@ static void *build(void *data)
 	 * The browser draws its first picture meanwhile, and comes first. In Linux, a thread has
 	 * its own niceness.
 	 */
-	(void)!nice(BUILDER_NICE);
+	(void)!nice(TS_STUDIO_NICE);
 	if (reader)
 		ts_tiles_build(tiles->tiles, reader->source.reader, rest, trace);
 	ts_studio_tiles_put(trace, tiles);

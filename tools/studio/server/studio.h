@@ -27,6 +27,8 @@
 /* Questions may have all readers but one, which the timeline has for itself. */
 #define TS_STUDIO_MAX_QUESTIONS (TS_STUDIO_MAX_READERS - 1)
 #define TS_STUDIO_BUILDERS	2u
+/* Niceness of threads that may read the whole trace, above that of the program. */
+#define TS_STUDIO_NICE 5
 
 /* A reader and its resolver. One thread has it at a time. */
 struct ts_studio_reader {
