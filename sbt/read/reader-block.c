@@ -16,6 +16,7 @@
 #include "sbt/format/short.h"
 #include "sbt/format/summary.h"
 #include "sbt/read/reader-internal.h"
+#include "sbt/reader-threads.h"
 
 /* rows that are decoded at a time: their columns fit into the CPU's cache */
 #define DECODE_ROWS 512u
@@ -187,7 +188,9 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	int fd = ts_sbt_reader_fd(reader, block->off), r;
 	const char *why;
 
-	if (reader->cancel && __atomic_load_n(reader->cancel, __ATOMIC_RELAXED))
+	if (reader->rest)
+		reader->rest(reader->rest_data);
+	if (ts_sbt_reader_is_cancelled(reader))
 		return ts_sbt_reader_fail(reader, -ECANCELED, block->off, "cancelled");
 	/*
 	 * The size of the read is bounded by header.stored_bytes. The header is checked, and must

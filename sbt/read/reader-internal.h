@@ -119,6 +119,8 @@ struct ts_sbt_reader {
 	void *lent_data;
 	uint64_t n_lent_rows;
 	const volatile int *cancel; /* NULL: never */
+	void (*rest)(void *data);   /* NULL: none */
+	void *rest_data;
 };
 
 /*

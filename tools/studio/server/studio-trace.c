@@ -4,6 +4,7 @@
  * readers. A reader serves one thread at a time, so each request has its own.
  */
 #include "proto/abi/clock.h"
+#include "sbt/reader-threads.h"
 #include "tools/studio/server/studio-daemon.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -22,6 +23,8 @@
 #define BUILD_NS UINT64_C(100000000)
 /* A page that has not asked for so long is gone. */
 #define WATCHED_NS UINT64_C(3000000000)
+/* A question of the page about what it has just drawn is short, and does not rest. */
+#define SHORT_NS UINT64_C(150000000)
 
 static void free_reader(struct ts_studio_reader *reader)
 {
@@ -325,6 +328,15 @@ static int refresh(struct ts_studio_reader *reader)
 	return 0;
 }
 
+/* Before each block of a question. */
+static void rest_question(void *data)
+{
+	const struct ts_studio_reader *reader = data;
+
+	if (ts_clock_monotonic_ns() - reader->asked_ns > SHORT_NS)
+		ts_studio_pace_rest(reader->trace->pace, is_closing, reader->trace);
+}
+
 /* Takes a reader that no thread has, or opens one. NULL: there is none now. */
 static struct ts_studio_reader *take_reader(struct ts_studio_trace *trace, bool *ret_has_failed)
 {
@@ -364,9 +376,14 @@ struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace, boo
 			is_given_up = is_cancelled(data);
 		}
 	}
-	if (reader)
-		reader->is_asked = is_question;
 	pthread_mutex_unlock(&trace->lock);
+	if (reader) {
+		reader->is_asked = is_question;
+		reader->trace = trace;
+		reader->asked_ns = ts_clock_monotonic_ns();
+		ts_sbt_reader_rest(reader->source.reader,
+				   is_question && trace->pace ? rest_question : NULL, reader);
+	}
 	if (reader && trace->is_live && refresh(reader)) {
 		ts_studio_reader_put(trace, reader);
 		return NULL;

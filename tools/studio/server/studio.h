@@ -35,6 +35,8 @@ struct ts_studio_reader {
 	struct ts_source source;
 	struct ts_resolver *resolver;
 	bool is_asked; /* by a question */
+	struct ts_studio_trace *trace;
+	uint64_t asked_ns; /* of CLOCK_MONOTONIC: a question got it */
 	struct ts_studio_reader *next;
 };
 
@@ -66,7 +68,7 @@ struct ts_studio_trace {
 	 */
 	pthread_t builders[TS_STUDIO_BUILDERS];
 	unsigned n_builders;
-	struct ts_studio_pace *pace; /* of the builders */
+	struct ts_studio_pace *pace; /* of the builders and of questions */
 	atomic_int is_closing;
 };
 
