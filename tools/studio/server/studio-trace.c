@@ -35,6 +35,35 @@ static void free_reader(struct ts_studio_reader *reader)
 	free(reader);
 }
 
+/* Returns a hash of the first n blocks, which the reader has. */
+static struct ts_hash128 hash_blocks(const struct ts_sbt_reader *reader, size_t n)
+{
+	struct ts_hash128 hash = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
+		struct ts_hash128 own = ts_hash128(block, sizeof(*block));
+
+		ts_hash_step(&hash, own.a, own.b);
+	}
+	return hash;
+}
+
+/*
+ * Returns true if a reader has the blocks of the trace. It has not if the file was written anew in
+ * its place, or if an earlier file of the recording was deleted. Tiles refer to blocks by number.
+ */
+static bool has_blocks(const struct ts_studio_trace *trace, const struct ts_sbt_reader *reader)
+{
+	struct ts_hash128 hash;
+
+	if (ts_sbt_reader_n_blocks(reader) < trace->n_blocks)
+		return false;
+	hash = hash_blocks(reader, trace->n_blocks);
+	return hash.a == trace->blocks.a && hash.b == trace->blocks.b;
+}
+
+/* Opens a reader of the file that is open. A file that has its name now may be another one. */
 static struct ts_studio_reader *open_reader(const struct ts_studio_trace *trace)
 {
 	struct ts_studio_reader *reader = calloc(1, sizeof(*reader));
@@ -43,10 +72,12 @@ static struct ts_studio_reader *open_reader(const struct ts_studio_trace *trace)
 
 	if (!reader)
 		return NULL;
-	/* A session may be over, so its daemon is asked only once. */
-	r = trace->first && trace->session
-		    ? ts_source_reopen(&reader->source, &trace->first->source)
-		    : ts_source_open(&reader->source, trace->file, trace->session);
+	r = trace->first ? ts_source_reopen(&reader->source, &trace->first->source)
+			 : ts_source_open_kept(&reader->source, trace->file, trace->session);
+	if (!r && trace->first && !has_blocks(trace, reader->source.reader)) {
+		ts_complain("%s has changed; start studio again to see the new trace", trace->path);
+		r = TS_EXIT_BAD;
+	}
 	if (r || ts_resolver_new(reader->source.reader, &options, &reader->resolver)) {
 		free_reader(reader);
 		return NULL;
@@ -73,6 +104,8 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
 		return TS_EXIT_BAD;
 	}
 	trace->first = reader;
+	trace->n_blocks = ts_sbt_reader_n_blocks(reader->source.reader);
+	trace->blocks = hash_blocks(reader->source.reader, trace->n_blocks);
 	trace->free_readers = reader;
 	trace->n_readers = 1;
 	trace->path = strdup(reader->source.path);
@@ -338,20 +371,21 @@ static void rest_question(void *data)
 }
 
 /* Takes a reader that no thread has, or opens one. NULL: there is none now. */
-static struct ts_studio_reader *take_reader(struct ts_studio_trace *trace, bool *ret_has_failed)
+static struct ts_studio_reader *take_reader(struct ts_studio_trace *trace)
 {
 	struct ts_studio_reader *reader = trace->free_readers;
 
 	if (reader) {
 		trace->free_readers = reader->next;
-	} else if (trace->n_readers < TS_STUDIO_MAX_READERS) {
+	} else if (trace->n_readers < TS_STUDIO_MAX_READERS && !trace->has_failed) {
 		/* Other threads may get a reader, or tiles, meanwhile. */
 		trace->n_readers++;
 		pthread_mutex_unlock(&trace->lock);
 		reader = open_own(trace);
 		pthread_mutex_lock(&trace->lock);
 		trace->n_readers -= !reader;
-		*ret_has_failed = !reader;
+		/* The first one is there, so requests wait for it. */
+		trace->has_failed |= !reader;
 	}
 	return reader;
 }
@@ -366,15 +400,13 @@ struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace, boo
 	while (!is_given_up) {
 		if (!is_question || trace->n_asked < TS_STUDIO_MAX_QUESTIONS) {
 			trace->n_asked += is_question;
-			reader = take_reader(trace, &is_given_up);
+			reader = take_reader(trace);
 			if (reader)
 				break;
 			trace->n_asked -= is_question;
 		}
-		if (!is_given_up) {
-			ts_studio_wait(&trace->is_free, &trace->lock, WAIT_NS);
-			is_given_up = is_cancelled(data);
-		}
+		ts_studio_wait(&trace->is_free, &trace->lock, WAIT_NS);
+		is_given_up = is_cancelled(data);
 	}
 	pthread_mutex_unlock(&trace->lock);
 	if (reader) {

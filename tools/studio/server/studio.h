@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "proto/abi/hash.h"
 #include "proto/rpc/json.h"
 #include "replay/report/names/resolver.h"
 #include "replay/report/tiles/tiles.h"
@@ -56,7 +57,14 @@ struct ts_studio_trace {
 	pthread_mutex_t lock;
 	pthread_cond_t is_free;
 	struct ts_studio_reader *free_readers;
-	const struct ts_studio_reader *first; /* of a session: has the file */
+	const struct ts_studio_reader *first; /* its source has the open file */
+	/*
+	 * What identifies the trace: the number of blocks that the first reader had, and a hash of
+	 * them. Constant after the trace was opened.
+	 */
+	size_t n_blocks;
+	struct ts_hash128 blocks;
+	bool has_failed; /* a reader could not be opened: no more are */
 	struct ts_studio_tiles *tiles;
 	atomic_int is_ended;	     /* a live trace has its last row */
 	atomic_ulong n_rows;	     /* of a live trace */

@@ -318,10 +318,12 @@ int ts_source_reopen(struct ts_source *source, const struct ts_source *from)
 	return open_reader(source, from->fd);
 }
 
-int ts_source_open(struct ts_source *source, const char *file, const char *session)
+/* As ts_source_open(). `keep`: the source keeps the descriptor of a file. */
+static int open_any(struct ts_source *source, const char *file, const char *session, bool keep)
 {
 	ts_cleanup(ts_closep) int fd = -1;
 	unsigned long long number;
+	int r;
 
 	if (!session && access(file, F_OK) && errno == ENOENT &&
 	    !ts_parse_number(file, 1, UINT32_MAX, &number))
@@ -343,7 +345,22 @@ int ts_source_open(struct ts_source *source, const char *file, const char *sessi
 		ts_complain("out of memory");
 		return TS_EXIT_BAD;
 	}
-	return open_reader(source, fd);
+	r = open_reader(source, fd);
+	if (keep && r == TS_EXIT_OK) {
+		source->fd = ts_take_fd(&fd);
+		source->has_fd = true;
+	}
+	return r;
+}
+
+int ts_source_open(struct ts_source *source, const char *file, const char *session)
+{
+	return open_any(source, file, session, false);
+}
+
+int ts_source_open_kept(struct ts_source *source, const char *file, const char *session)
+{
+	return open_any(source, file, session, true);
 }
 
 static void on_rows(uint32_t n_rows, void *data)
