@@ -192,6 +192,13 @@ class Page(pages.Case):
         (length,) = self.values(page, '#span-length')
         begin, end = self.settled(page)
         self.assertAlmostEqual(length, 0.4 * (end - begin), delta=0.06 * (end - begin))
+        # A row becomes the span by a button, too.
+        row = max((row for row in studio.rows(studio.golden('pipeline')) if row['type'] == 'kernel'), key=lambda row: row['end_ns'] - row['start_ns'])
+        page, _ = self.open('pipeline', fragment='&op=%d&tab=selection' % row['op_id'])
+        page.wait_text('#selected-name', row['name'])
+        page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Measure it").click()')
+        page.wait('document.querySelector("#span-length")')
+        self.assertEqual(self.values(page, '#span-length'), [row['end_ns'] - row['start_ns']])
 
     @THOROUGH
     def test_links_reload_and_bookmarks(self):
@@ -239,6 +246,16 @@ class Page(pages.Case):
                 page.wait('new URLSearchParams(location.hash.slice(1)).get("op") !== "%s"' % found[-1])
             found.append(page.wait('new URLSearchParams(location.hash.slice(1)).get("op")'))
         self.assertEqual(found, [str(kernels[i]['op_id']) for i in (0, 1, 2, 1)])
+        # Behind the last match the search goes on with the first one, and says so.
+        self.assertEqual(page.text('#search-result'), '%d matches' % len(kernels))
+        page.click('#search-previous')
+        page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % kernels[0]['op_id'])
+        page.click('#search-previous')
+        page.wait_text('#search-result', 'from the end again')
+        page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % kernels[-1]['op_id'])
+        page.click('#search')
+        page.key('Escape')
+        self.assertEqual(page.text('#search-result'), '')
         page.click('#search')
         page.key('a', 'Control')
         page.type('no such name')

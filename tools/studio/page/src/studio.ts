@@ -306,10 +306,7 @@ export class Studio implements Shell {
 			void this.search(1);
 		});
 		byId('search-previous').addEventListener('click', () => void this.search(-1));
-		byId<HTMLInputElement>('search').addEventListener('input', () => {
-			this.match = undefined;
-			byId('search-result').textContent = '';
-		});
+		byId<HTMLInputElement>('search').addEventListener('input', () => this.forgetSearch());
 		byId('colour').addEventListener('change', () => this.setColour(byId<HTMLSelectElement>('colour').value as ColourMode));
 		byId('show-all').addEventListener('click', () => this.act('show-all'));
 		byId('arrows').addEventListener('click', () => this.act('arrows'));
@@ -383,6 +380,9 @@ export class Studio implements Shell {
 		const target = event.target as HTMLElement;
 		const typing = target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
 		if (event.key === 'Escape' && typing) {
+			// The browser empties the field.
+			if (target.id === 'search')
+				this.forgetSearch();
 			byId('canvas').focus();
 			return;
 		}
@@ -527,6 +527,10 @@ export class Studio implements Shell {
 		byId('notice').hidden = true;
 		this.model.setSpan(undefined);
 		this.model.select(undefined);
+		this.forgetSearch();
+	}
+
+	private forgetSearch(): void {
 		byId('search-result').textContent = '';
 		this.match = undefined;
 	}
@@ -663,16 +667,18 @@ export class Studio implements Shell {
 		try {
 			const regex = byId<HTMLInputElement>('search-regex').checked;
 			let found: Match;
+			let again = '';
 			try {
 				found = await this.model.api.search(text, from, direction, regex, trace, controller.signal);
 			} catch (error) {
 				if (!(error instanceof ApiError) || error.status !== 404)
 					throw error;
 				// Go on at the other end.
+				again = this.match ? direction > 0 ? ', from the start again' : ', from the end again' : '';
 				found = await this.model.api.search(text, undefined, direction, regex, trace, controller.signal);
 			}
 			this.match = found;
-			result.textContent = formatCount(found.matches) + (found.matches === 1 ? ' match' : ' matches');
+			result.textContent = formatCount(found.matches) + (found.matches === 1 ? ' match' : ' matches') + again;
 			const row = await this.findMatch(found);
 			if (choice === this.choices)
 				this.choose(row, true);

@@ -94,6 +94,11 @@ export class SelectionPanel extends Panel {
 		main.append(el('div', { class: 'toolbar' },
 			button('Zoom to it', () => this.shell.goToSpan(start + this.model.offsetOf(selection.lane),
 				end + this.model.offsetOf(selection.lane))),
+			button('Measure it', () => {
+				const offset = this.model.offsetOf(selection.lane);
+				this.model.setSpan([start + offset, Math.max(end, start + 1) + offset]);
+				this.shell.open('span');
+			}, { title: 'What the devices did meanwhile: busy and idle time, kernels, copies (r)' }),
 			lane && lane.kind === 'stream' && row.op_id !== undefined ?
 				button('Why the gap before?', () => this.shell.explainGap(row.op_id as number, trace, row.session as number | undefined)) : undefined));
 		const stack = el('section', {}, el('h3', {}, 'Host stack'), stackList(row.stack as Stack | undefined));
