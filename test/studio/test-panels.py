@@ -62,6 +62,10 @@ class Panels(pages.Case):
             s.querySelectorAll('details').forEach(d => d.open = true); })(document.querySelector(%s))''' % json.dumps(scope))
         return page.texts(scope + ' ol.stack li .name')
 
+    def record(self, path, vgpu, program, status=0):
+        result = harness.tsctl('record', '-o', path, '--vgpu=' + vgpu, '--', sys.executable, '-c', program, env=harness.record_environment())
+        self.assertEqual(result.status, status, result)
+
     def go_to_time(self, page, at):
         page.click('#search')
         page.key('a', 'Control')
@@ -222,8 +226,9 @@ class Panels(pages.Case):
     # ---- span
 
     def check_span(self, page, name, begin, end):
-        window = ('--from', str(begin), '--to', str(end))
-        timeline, stats = self.json('timeline', name, '--width', '1', *window), self.json('view', name, '--stats', *window)
+        timeline = self.json('timeline', name, '--width', '1', '--from', str(begin), '--to', str(end))
+        # Rows that only touch the span have no part in it.
+        stats = self.json('view', name, '--stats', '--from', str(begin + 1), '--to', str(end - 1))
         device = timeline['devices'][0]
         page.wait('[...document.querySelectorAll("#panel-body caption")].some(e => e.innerText === "Kernels")')
         self.assertEqual(self.values(page, '#panel-body section p .num[data-kind=ns]')[:2], [device['busy_ns'], device['idle_ns']])
@@ -252,6 +257,15 @@ class Panels(pages.Case):
             page.wait('document.querySelector("#span-length")')
             self.assertEqual(self.values(page, '#span-length'), [end - begin])
             self.check_span(page, name, begin, end)
+
+    def test_span_of_a_gap(self):
+        """The operations before and after a gap have no part in it."""
+        gap = self.json('gaps', 'delays', '--limit', '1')['longest'][0]
+        page, server = self.open('delays')
+        origin = server.get('trace')['origin_ns']
+        page, _ = self.open('delays', fragment='&span=%d..%d&tab=span' % (gap['start_ns'] - origin, gap['end_ns'] - origin))
+        self.assertEqual(self.table(page, 'Kernels'), [[['none', None]]])
+        self.assertEqual(self.parts(page, 'GPU 0, busy and idle by cause')['compute'], 0)
 
     # ---- gaps, memory, path
 
@@ -343,8 +357,12 @@ class Panels(pages.Case):
             page.wait('document.querySelector("#panel-body .lead .num")')
             self.assertEqual(self.values(page, '#panel-body .lead .num'), [len(steps), sum(part['ns'] for part in parts)])
             self.assertEqual(self.parts(page, 'The critical path by part'), {part['part']: part['ns'] for part in parts})
-            self.assertEqual([row[0][1] for row in self.table(page, 'Its longest steps')],
-                             sorted((step['end_ns'] - step['start_ns'] for step in steps), reverse=True)[:40])
+            rows = self.table(page, 'Its longest steps')
+            self.assertEqual([row[0][1] for row in rows], sorted((step['end_ns'] - step['start_ns'] for step in steps), reverse=True)[:40])
+            # The time between two calls is named by the call that comes after it.
+            for row in rows:
+                self.assertEqual(row[3][0].startswith('before '), row[2][0] in ('host', 'wait'), row)
+            self.assertTrue([row for row in rows if row[2][0] == 'host'])
 
     @THOROUGH
     def test_slack(self):
@@ -415,14 +433,59 @@ class Panels(pages.Case):
         self.assertEqual(self.numbers(self.table(page, 'Totals'), 1, 2), [
             [answer[side][key] for side in ('before', 'after')] for key in ('operations', 'operations_ns', 'busy_ns', 'span_ns')])
         rows = self.table(page, 'Names')
-        self.assertEqual([[row[0][0], row[2][1], row[3][1]] for row in rows], [
+        verdicts = page.run('[...document.querySelectorAll("#panel-body [data-verdict]")].map(e => e.dataset.verdict)')
+        self.assertEqual([[verdict, row[2][1], row[3][1]] for verdict, row in zip(verdicts, rows)], [
             [name['verdict'], name.get('before', {}).get('total_ns'), name.get('after', {}).get('total_ns')] for name in answer['names'][:30]])
+        self.assertIsNone(page.box('#host-clock'))
         shown = page.texts('.header .lane-name')
         lanes = server.get('trace')['lanes']
         self.assertTrue([lane for lane in lanes if lane['trace']])
         for lane in lanes:
             if not lane.get('folded'):
                 self.assertIn(lane['name'], ' '.join(shown))
+
+    def test_times_of_the_host(self):
+        """If nothing can be proven, the page does not call a kernel that took longer the same."""
+        paths = [self.path(name + '.sbt') for name in ('before', 'after')]
+        for path, n in zip(paths, (1, 3)):
+            program = harness.DRIVER_PROGRAM + '''
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 20))
+for _ in range(8):
+    assert not cuda.cuMemsetD8_v2(memory, 0, ctypes.c_size_t(%d))
+''' % (300000 * n)
+            self.record(path, 'h200,clock=host', program)
+        page, _ = self.open(*paths)
+        self.tab(page, 'compare')
+        page.wait_text('#host-clock', 'vary from run to run')
+        answer = json.loads(harness.tsctl('diff', '--json', *paths).out)
+        self.assertTrue(answer['host_clock'])
+        for name, row in zip(answer['names'], self.table(page, 'Names')):
+            self.assertNotIn(row[0][0], ('same', 'few'))
+            if name.get('before', {}).get('total_ns') and name.get('after', {}).get('total_ns'):
+                before, after = name['before']['total_ns'], name['after']['total_ns']
+                self.assertEqual(row[4][0].replace('\u2212', '-'), '%+.1f %%' % (100 * (after / before - 1)), name)
+
+    def test_how_it_ended(self):
+        """The first panel names the signal that ended a process, and the reason why a trace is empty."""
+        path = self.path('died.sbt')
+        program = harness.DRIVER_PROGRAM + """
+import os
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+assert not cuda.cuMemsetD8_v2(memory, 0, ctypes.c_size_t(1024))
+os.kill(os.getpid(), 9)
+"""
+        self.record(path, 'small', program, 128 + 9)
+        session, = json.loads(harness.tsctl('info', '--json', path).out)['sessions']
+        page, _ = self.open(path)
+        page.wait('document.querySelector("#verdict")')
+        self.assertIn('%s (process %d): %s' % (session['program'], session['pid'], session['end_reason']), page.texts('#panel-body .bad'))
+        self.assertIn('SIGKILL', session['end_reason'])
+        self.tab(page, 'errors')
+        self.assertEqual([row[1][0] for row in self.table(page, 'Sessions')], [session['end_reason']])
+        path = self.path('empty.sbt')
+        self.record(path, 'small', '')
+        page, _ = self.open(path)
+        self.assertEqual(page.wait_text('#panel-body .bad', 'CUDA'), json.loads(harness.tsctl('info', '--json', path).out)['empty_reason'])
 
     @THOROUGH
     def test_summary_of_devices(self):

@@ -50,7 +50,7 @@ export interface Info {
 	errors?: CallError[];
 	failed_calls?: number;
 	kernels?: InfoKernel[];
-	sessions?: Array<{ session: number; pid: number; program: string; state: string; threads?: number; lost?: object }>;
+	sessions?: Array<{ session: number; pid: number; program: string; state: string; end_reason?: string; threads?: number; lost?: object }>;
 	devices?: Array<{ device: number; name: string; compute_capability?: string; multiprocessors?: number; memory_bytes?: number;
 		virtual?: boolean }>;
 }

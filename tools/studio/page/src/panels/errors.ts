@@ -56,7 +56,7 @@ export class ErrorsPanel extends Panel {
 		], info.devices || []));
 		right.append(table('Sessions', [
 			{ head: 'Session', cell: (session) => clean(session.program + ' ' + session.pid, 80) },
-			{ head: 'State', cell: (session) => clean(session.state, 30) },
+			{ head: 'End', cell: (session) => clean(session.end_reason || session.state, 80) },
 			{ head: 'Threads', class: 'number', cell: (session) => number('count', session.threads) },
 		], info.sessions || []));
 		const counts = Object.entries(info.counts || {}).filter(([, count]) => count > 0);

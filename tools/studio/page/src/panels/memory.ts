@@ -4,7 +4,7 @@ import { area, curveStepAfter } from 'd3-shape';
 import { el, facts, link, number, table } from '../core/dom';
 import { siteOf, Stack } from '../core/frames';
 import { clean } from '../core/names';
-import { formatBytes, formatInstant, roundStep, ticks } from '../core/time';
+import { formatBytes, formatInstant, formatShare, roundStep, ticks } from '../core/time';
 import { Row } from '../data/api';
 import { Panel } from './panel';
 import { siteText, stackList } from './parts';
@@ -143,8 +143,8 @@ export class MemoryPanel extends Panel {
 		return table(title, [
 			{ head: 'Code', cell: (site: Site) => siteText(site) },
 			{ head: 'Bytes', class: 'number', cell: (site) => number('bytes', site.total_bytes) },
-			{ head: 'Share', class: 'number', cell: (site) => (100 * site.total_bytes / Math.max(1, whole)).toFixed(1) + ' %' },
-			{ head: 'Blocks', class: 'number', cell: (site) => number('count', site.count) },
+			{ head: 'Share', class: 'number', cell: (site) => formatShare(site.total_bytes / Math.max(1, whole)) },
+			{ head: 'Allocations', class: 'number', cell: (site) => number('count', site.count) },
 			{ head: 'Kind', class: 'short', cell: (site) => clean(site.kind || '', 20) },
 		], sites.slice(0, 25), (site) => ({ data: { bytes: site.total_bytes } }));
 	}

@@ -52,6 +52,12 @@ interface Found {
 	summary?: Line;
 }
 
+/* Parts of the path, in the words of `tsctl graph`. */
+const PARTS: { readonly [part: string]: string } = {
+	compute: 'kernel or memory set', copy: 'copy', launch_latency: 'from its call to its start', wait: 'after its dependency',
+	call: 'in a call, not waiting', host_gap: 'between two calls', unknown: 'not recorded',
+};
+
 const PATH_OPERATIONS = 100000; // a path through so many operations is read: some 20 MB of answer
 const SLACK_OPERATIONS = 20000; // slack of all rows is read for so many, otherwise that of the rows in view
 const LISTED = 40;
@@ -257,13 +263,14 @@ export class PathPanel extends Panel {
 		});
 		const offset = this.model.offsetOfTrace(this.trace);
 		const columns = el('div', { class: 'columns' },
-			el('section', { class: 'narrow' }, shares('The critical path by part', parts.map((p) => [p.part, p.ns] as const), whole)),
+			el('section', { class: 'narrow' }, shares('The critical path by part', parts.map((p) => [p.part, p.ns] as const), whole, PARTS)),
 			el('section', {}, table('Its longest steps', [
 				{ head: 'Length', class: 'number', cell: (step: Step) => number('ns', step.end - step.start) },
 				{ head: 'Begins', class: 'number', cell: (step) => formatInstant(step.start) },
-				{ head: 'Part', cell: (step) => clean(step.part.replace(/_/g, ' '), 30) },
-				{ head: 'Step', cell: (step) => link(brief(step.name, 100), step.name, () =>
-					this.shell.goToSpan(step.start + offset, step.end + offset)) },
+				{ head: 'Part', class: 'short', cell: (step) => clean(step.part.split('_')[0], 30) },
+				// These parts end where the call or the operation begins.
+				{ head: 'Step', cell: (step) => link((step.part === 'host_gap' || step.part === 'wait' ? 'before ' : '') + brief(step.name, 100),
+					step.name, () => this.shell.goToSpan(step.start + offset, step.end + offset)) },
 			], found.longest)));
 		if (noSlack === undefined)
 			columns.append(this.slack(found.rows, all > SLACK_OPERATIONS));

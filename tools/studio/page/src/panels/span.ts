@@ -68,7 +68,8 @@ export class SpanPanel extends Panel {
 			const { api } = this.model;
 			const [timeline, stats] = await Promise.all([
 				api.ask<TimelineAnswer>('timeline', { ...window, parts: 1 }, this.trace, signal),
-				api.ask<Stats>('stats', { ...window, limit: 100 }, this.trace, signal),
+				// Rows that only touch the span have no part in it.
+				api.ask<Stats>('stats', { ...this.moments(from + 1, Math.max(from + 1, to - 1)), limit: 100 }, this.trace, signal),
 			]);
 			const flame = el('section', { class: 'wide' });
 			const result = el('div', { class: 'columns' }, this.busy(timeline, to - from), this.kernels(stats), this.others(stats), flame);
@@ -115,6 +116,8 @@ export class SpanPanel extends Panel {
 		], list.slice(0, TOP), (k) => ({ title: k.name, data: { kernel: k.name.slice(0, 500) } })));
 		if (list.length > TOP)
 			section.append(el('p', { class: 'dim' }, 'and ' + (list.length - TOP) + ' more kernels'));
+		if (list.length)
+			section.append(el('p', { class: 'dim' }, 'A row that lies in part outside the span counts whole in these tables.'));
 		return section;
 	}
 

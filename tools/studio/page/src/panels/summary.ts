@@ -5,7 +5,7 @@ import { Stack, siteOf } from '../core/frames';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
-import { InfoKernel, LaunchSite } from '../data/info';
+import { Info, InfoKernel, LaunchSite } from '../data/info';
 import { Panel } from './panel';
 import { deviceShares, siteText, stackList } from './parts';
 
@@ -55,6 +55,8 @@ export interface Analysis {
 	host_ns?: number;
 }
 
+const MOST_DIED = 4; // that are listed
+
 const VERDICTS: { readonly [verdict: string]: string } = {
 	compute_bound: 'The GPU computed most of the time.',
 	copy_bound: 'The GPU copied most of the time.',
@@ -92,7 +94,7 @@ export class SummaryPanel extends Panel {
 		void this.ask(this.root, 'Reading the sums of the trace\u2026', async () => {
 			const info = await this.model.sums(this.trace);
 			const whole = (info.kernels || []).reduce((sum, kernel) => sum + kernel.total_ns, 0);
-			return [el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
+			return [...this.ends(info), el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
 				button('Analyse all rows', () => this.start(), { class: 'primary' })),
 			table('Kernels with the most time', [
 				{ head: 'Kernel', class: 'wide', cell: (k: InfoKernel) => link(brief(k.name, 120), k.name, () => void this.showSlowest(k.name)) },
@@ -108,9 +110,19 @@ export class SummaryPanel extends Panel {
 	private start(): void {
 		this.started = true;
 		void this.ask(this.root, 'Analysing the trace\u2026', async (signal) => {
-			const answer = await this.model.api.ask<Analysis>('analyze', { limit: 20 }, this.trace, signal);
-			return this.show(answer);
+			const [answer, info] = await Promise.all([this.model.api.ask<Analysis>('analyze', { limit: 20 }, this.trace, signal),
+				this.model.sums(this.trace)]);
+			return [...this.ends(info), ...this.show(answer)];
 		});
+	}
+
+	/* Why a trace is empty, and the processes that did not end by themselves. */
+	private ends(info: Info): HTMLElement[] {
+		const died = (info.sessions || []).filter((session) => session.state === 'died' || session.state === 'dropped');
+		return [...(info.empty_reason ? [clean(info.empty_reason, 500)] : []), ...died.slice(0, MOST_DIED).map((session) =>
+			clean(session.program + ' (process ' + session.pid + '): ' + (session.end_reason || 'killed or crashed'), 300)),
+		...(died.length > MOST_DIED ? ['and ' + (died.length - MOST_DIED) + ' more processes that did not end by themselves'] : [])]
+			.map((text) => el('p', { class: 'bad' }, text));
 	}
 
 	private show(answer: Analysis): HTMLElement[] {
