@@ -8,6 +8,7 @@ import unittest
 
 import pages
 import harness
+import hostile_names
 import studio
 from pages import IDLE, THOROUGH
 
@@ -23,6 +24,28 @@ def sums(parts, key, value='ns'):
     return found
 
 
+# Two streams rest while another thread is in two ranges, one in the other.
+RESTS = harness.DRIVER_PROGRAM + '''
+import threading, time, tracesmith
+streams = [ctypes.c_void_p() for _ in range(2)]
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for stream in streams:
+    assert not cuda.cuStreamCreate(ctypes.byref(stream), 1)
+def work():
+    for stream in streams:
+        assert not cuda.cuMemsetD8Async(memory, 0, ctypes.c_size_t(1024), stream)
+    assert not cuda.cuCtxSynchronize()
+def load():
+    with tracesmith.annotate('load'):
+        with tracesmith.annotate('read the file'):
+            time.sleep(0.3)
+with tracesmith.annotate('step'):
+    work()
+    thread = threading.Thread(target=load)
+    thread.start()
+    thread.join()
+    work()
+'''
 # Launches axpy(int, float, double const*, S, unsigned char), with a structure of 12 bytes, and a kernel with C linkage.
 TYPED = harness.DRIVER_PROGRAM + '''
 module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
@@ -63,7 +86,8 @@ class Panels(pages.Case):
         return page.texts(scope + ' ol.stack li .name')
 
     def record(self, path, vgpu, program, status=0):
-        result = harness.tsctl('record', '-o', path, '--vgpu=' + vgpu, '--', sys.executable, '-c', program, env=harness.record_environment())
+        env = harness.record_environment(**{key: value for key, value in hostile_names.python_environment().items() if key.startswith('PYTHON')})
+        result = harness.tsctl('record', '-o', path, '--vgpu=' + vgpu, '--', sys.executable, '-c', program, env=env)
         self.assertEqual(result.status, status, result)
 
     def go_to_time(self, page, at):
@@ -121,6 +145,39 @@ class Panels(pages.Case):
         self.assertTrue(waits)
         for at in INSTANTS[:None if studio.SOAK else 1]:
             self.check_state(page, server, 'pipeline', at)
+
+    def test_idle_streams_and_ranges(self):
+        """Since when each idle stream is idle, until which operation and why; and the ranges that threads are in, here and in the gap."""
+        path = self.path('rests.sbt')
+        self.record(path, 'h200,clock=host', RESTS)
+        rows = studio.rows(path)
+        ranges = {row['name']: row for row in rows if row['type'] == 'range'}
+        at = (ranges['read the file']['start_ns'] + ranges['read the file']['end_ns']) // 2
+        page, server = self.open(path)
+        origin = server.get('trace')['origin_ns']
+        self.go_to_time(page, '%dns' % (at - origin))
+        page.wait_text('#idle-streams', 'Until')
+        streams = {lane['id']: lane['stream'] for lane in server.get('trace')['lanes'] if lane['kind'] == 'stream'}
+        listed = page.run('[...document.querySelectorAll("#idle-streams tr[data-lane]")].map(e => [+e.dataset.lane, +e.dataset.op])')
+        wanted = {row['stream']: row for row in sorted((row for row in rows if row['type'] == 'memset' and row['start_ns'] > at),
+                                                       key=lambda row: -row['start_ns'])}
+        self.assertEqual({streams[lane]: op for lane, op in listed}, {stream: row['op_id'] for stream, row in wanted.items()})
+        for (lane, op), row in zip(listed, self.table(page, 'Idle streams')):
+            gap = json.loads(harness.tsctl('gaps', '--json', '--op', str(op), path).out)['longest'][0]
+            self.assertEqual(row[1][1], at - gap['start_ns'])
+            self.assertIn('%s/%d ran its own code' % (gap['thread_name'], gap['tid']), row[2][0])
+            self.assertIn('memset', row[3][0])
+
+        def check(caption, at):
+            page.wait('[...document.querySelectorAll("#panel-body caption")].some(e => e.innerText === %s)' % json.dumps(caption))
+            self.assertEqual(sorted([row[1][0], row[2][1]] for row in self.table(page, caption)), [
+                ['load \u203a read the file', at - ranges['read the file']['start_ns']], ['step', at - ranges['step']['start_ns']]])
+        check('Ranges', at)
+        page.click('#idle-streams tr[data-lane] .link')
+        page.wait('document.querySelector("#gap h2")')
+        op = page.run('+document.querySelector("[data-gap]").dataset.gap')
+        gap = json.loads(harness.tsctl('gaps', '--json', '--op', str(op), path).out)['longest'][0]
+        check('Ranges in the middle of the gap', (gap['start_ns'] + gap['end_ns'] - 2 * origin) // 2 + origin)
 
     # ---- selection
 

@@ -7,6 +7,7 @@ import { brief, clean } from '../core/names';
 import { formatDuration, formatInstant } from '../core/time';
 import { Panel } from './panel';
 import { causeList, CAUSES, causeText, GapPart, shares, stackList } from './parts';
+import { rangesAt } from './ranges';
 
 interface Gap {
 	start_ns: number;
@@ -83,12 +84,15 @@ export class GapsPanel extends Panel {
 			this.model.reveal(start + offset, end + offset);
 			const longest = gap.parts[0];
 			this.shell.announce('Gap of ' + formatDuration(end - start) + (longest ? ': ' + causeText(longest) : ''));
-			return [this.details(gap, start, end, lane ? lane.name : '')];
+			return [this.details(gap, start, end, lane ? lane.name : '', signal)];
 		});
 	}
 
-	private details(gap: Gap, start: number, end: number, lane: string): HTMLElement {
+	private details(gap: Gap, start: number, end: number, lane: string, signal: AbortSignal): HTMLElement {
 		const longest = gap.parts[0];
+		const ranges = el('div');
+		void this.fill(ranges, '', async (s) => [await rangesAt(this.shell, this.trace, Math.floor((start + end) / 2), 'Ranges in the middle of the gap',
+			(session) => this.process(session), s)], signal);
 		return el('div', { class: 'card', data: { gap: gap.op_id } },
 			el('h2', {}, 'Gap of ', number('ns', end - start), ' in ' + clean(lane || 'stream ' + gap.stream, 60) + this.process(gap.session)),
 			el('p', { class: 'lead', id: 'gap-cause' }, longest ? 'Mostly: ' + clean(causeText(longest), 300) + ' (' +
@@ -102,7 +106,7 @@ export class GapsPanel extends Panel {
 							(gap.tid ?? '?'), 60) : '', '.'),
 					gap.unsure && gap.unsure.length ? el('p', { class: 'dim' }, 'Not sure: ' + clean(gap.unsure.join(', '), 200)) :
 						undefined),
-				el('section', {}, el('h3', {}, 'Stack of the call that ended it'), stackList(gap.stack))));
+				el('section', {}, el('h3', {}, 'Stack of the call that ended it'), stackList(gap.stack), ranges)));
 	}
 
 	private askAll(): Promise<void> {
