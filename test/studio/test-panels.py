@@ -375,6 +375,13 @@ class Panels(pages.Case):
         self.assertEqual(harness.tsctl('merge', '-o', path, studio.golden('pipeline'), studio.golden('pipeline-longer')).status, 0)
         page, server = self.open(path, size=(1280, 1600))
         origin, lanes = server.get('trace')['origin_ns'], server.get('trace')['lanes']
+        # The number of each process is in sight, however long the name of its program is.
+        sizes = page.run('''[...document.querySelectorAll('.header.kind-process .lane-name')].map(e => {
+            const end = document.createRange(); end.selectNode(e.lastChild);
+            return [e.textContent, end.getBoundingClientRect().right, e.getBoundingClientRect().right]; })''')
+        self.assertEqual([name for name, _, _ in sizes], [lane['name'] for lane in lanes if lane['kind'] == 'process'])
+        for name, end, right in sizes:
+            self.assertLessEqual(end, right, name)
         streams = {(lane['session'], lane['stream']): lane['id'] for lane in lanes if lane['kind'] == 'stream'}
         for session in (1, 2):
             rows = [row for row in studio.rows(path, '--type', 'memcpy') if row['session'] == session]
