@@ -266,10 +266,14 @@ class Page(pages.Case):
     @THOROUGH
     def test_what_if(self):
         """A faster kernel, no wait, another device: the new length is that of tsctl, and the new timeline has lanes of its own."""
-        page, _ = self.open('pipeline')
-        self.tab(page, 'what-if')
-        for edit in ('kernel saxpy=20x', 'no-sync cuEventSynchronize', 'multiprocessors=1'):
-            result = harness.tsctl('replay', '--what-if', edit, '--json', studio.golden('pipeline'))
+        opened = {}
+        for name, edit in (('pipeline', 'kernel saxpy=20x'), ('pipeline', 'no-sync cuEventSynchronize'), ('pipeline', 'multiprocessors=1'),
+                           ('pipeline-longer', 'kernel saxpy=2x')):
+            if name not in opened:
+                opened[name], _ = self.open(name)
+                self.tab(opened[name], 'what-if')
+            page = opened[name]
+            result = harness.tsctl('replay', '--what-if', edit, '--json', studio.golden(name))
             answer = json.loads(result.out.splitlines()[0])
             page.click('#what-if-edit')
             page.type(edit)
@@ -278,9 +282,13 @@ class Page(pages.Case):
             after, before = self.values(page, '#what-if-result .lead .num')
             self.assertGreater(before, 0)
             self.assertEqual([answer['recorded']['makespan_ns'], answer['edited']['makespan_ns']], [before, after], edit)
+            doubts = {**answer['doubts'], 'let_go': answer['edited'].get('let_go', 0)}
+            self.assertEqual(page.run('[...document.querySelectorAll("#what-if-doubts [data-doubt]")].map(e => e.dataset.doubt)'),
+                             [kind for kind, n in doubts.items() if n], edit)
             page.wait('document.querySelectorAll(".header.layer").length > 0')
             page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Clear").click()')
             page.wait('document.querySelectorAll(".header.layer").length === 0')
+            self.assertEqual(bool([kind for kind, n in doubts.items() if n]), name == 'pipeline-longer', doubts)
 
     @THOROUGH
     def test_what_if_of_a_long_trace(self):

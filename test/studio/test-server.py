@@ -330,6 +330,16 @@ class WhatIf(harness.Case):
                 self.assertEqual(numbers, self.wanted(path, 'kernel saxpy=2x'))
                 self.assertEqual((found['part'], found['start_ns'], found['stop_ns']), (False, 0, duration))
 
+    def test_doubts(self):
+        """What makes the result uncertain is that of `tsctl replay`."""
+        for name, any_doubt in (('pipeline', False), ('pipeline-longer', True)):
+            path = studio.golden(name)
+            with studio.Server(path) as server:
+                wanted = json.loads(harness.tsctl('replay', '--json', '--what-if', 'kernel saxpy=2x', path).out)
+                doubts = {key: int(n) for key, n in {**wanted['doubts'], 'let_go': wanted['edited'].get('let_go', 0)}.items() if n}
+                self.assertEqual(bool(doubts), any_doubt)
+                self.assertEqual(self.ask(server, 'kernel saxpy=2x')[0]['doubts'], doubts)
+
     def test_part_of_a_long_trace(self):
         if not os.path.exists(WRITER):
             self.skipTest('bench-large was not built')

@@ -96,6 +96,7 @@ export interface WhatIf {
 	start_ns?: number;
 	stop_ns?: number;
 	edited?: number; // operations and calls that the edits changed
+	doubts?: { [kind: string]: number };
 }
 
 export interface LiveState {
