@@ -343,6 +343,24 @@ class Panels(pages.Case):
                 self.assertEqual(sum(part['ns'] for part in one['parts']), gap['end_ns'] - gap['start_ns'])
 
     @THOROUGH
+    def test_gaps_that_were_not_explained(self):
+        """Their number and sum are beside the causes; an answer of a trace with millions of gaps has them."""
+        server = self.server('pipeline')
+        page = self.browser.page(1280, 800)
+        self.pages.append((page, server))
+        page.ask('Page.addScriptToEvaluateOnNewDocument', source='''
+            const own = window.fetch;
+            window.fetch = async (path, options) => {
+                const answer = await own(path, options);
+                if (path !== '/api/ask' || !options.body.includes('"gaps"'))
+                    return answer;
+                return new Response(JSON.stringify({...await answer.json(), not_looked_at: 12, not_looked_at_ns: 3456}));
+            };''')
+        page.goto(server.address + '&tab=gaps')
+        page.wait_text('#not-explained', 'too many')
+        self.assertEqual(self.values(page, '#not-explained .num'), [12, 3456])
+
+    @THOROUGH
     def test_memory_at_the_cursor(self):
         """Who holds each byte at the cursor, and what was never freed."""
         page, server = self.open('train')
@@ -375,13 +393,6 @@ class Panels(pages.Case):
         self.assertEqual(harness.tsctl('merge', '-o', path, studio.golden('pipeline'), studio.golden('pipeline-longer')).status, 0)
         page, server = self.open(path, size=(1280, 1600))
         origin, lanes = server.get('trace')['origin_ns'], server.get('trace')['lanes']
-        # The number of each process is in sight, however long the name of its program is.
-        sizes = page.run('''[...document.querySelectorAll('.header.kind-process .lane-name')].map(e => {
-            const end = document.createRange(); end.selectNode(e.lastChild);
-            return [e.textContent, end.getBoundingClientRect().right, e.getBoundingClientRect().right]; })''')
-        self.assertEqual([name for name, _, _ in sizes], [lane['name'] for lane in lanes if lane['kind'] == 'process'])
-        for name, end, right in sizes:
-            self.assertLessEqual(end, right, name)
         streams = {(lane['session'], lane['stream']): lane['id'] for lane in lanes if lane['kind'] == 'stream'}
         for session in (1, 2):
             rows = [row for row in studio.rows(path, '--type', 'memcpy') if row['session'] == session]
@@ -549,7 +560,38 @@ os.kill(os.getpid(), 9)
         path = self.path('empty.sbt')
         self.record(path, 'small', '')
         page, _ = self.open(path)
-        self.assertEqual(page.wait_text('#panel-body .bad', 'CUDA'), json.loads(harness.tsctl('info', '--json', path).out)['empty_reason'])
+        self.assertEqual(page.wait_text('#panel-body .bad', 'CUDA'), 'No GPU operation was recorded: ' +
+                         json.loads(harness.tsctl('info', '--json', path).out)['empty_reason'])
+
+    def test_missing_rows(self):
+        """The first panel of a file that is cut off or damaged says so, and no panel that nothing was lost."""
+        with open(studio.golden('pipeline'), 'rb') as file:
+            whole = file.read()
+        page, _ = self.open('pipeline')
+        page.wait('document.querySelector("#verdict")')
+        self.assertEqual(page.texts('#panel-body .bad'), [])
+        damaged = set()
+        # Of the damaged blocks, one has rows that `tsctl info` reads, and one has rows that it does not need.
+        for name, part, words in (('cut', 0.75, 'cut off'), ('damaged', 0.23, 'could not be read'), ('calls', 0.41, 'could not be read')):
+            at = int(len(whole) * part)
+            path = self.path(name + '.sbt')
+            with open(path, 'wb') as file:
+                file.write(whole[:at] if name == 'cut' else whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1:])
+            page, _ = self.open(path)
+            page.wait('document.querySelector("#verdict")')
+            self.assertTrue([text for text in page.texts('#panel-body .bad') if words in text], name)
+            if name == 'cut':
+                page.wait('document.querySelector("#tab-errors .badge")')
+                self.tab(page, 'errors')
+                self.assertTrue(page.wait_text('#panel-body .bad', ' '))
+                self.assertNotIn('Nothing was lost', page.text('#panel-body'))
+            for command, tab in (('gaps', 'gaps'), ('memory', 'memory')):
+                self.tab(page, tab)
+                page.wait('document.querySelector("#panel-body .lead, #panel-body table")')
+                answer = json.loads(harness.tsctl(command, '--json', path).out)
+                self.assertEqual(page.box('#panel-body .damage') is not None, answer.get('damaged', False), (name, command))
+                damaged.add(answer.get('damaged', False))
+        self.assertEqual(damaged, {False, True})
 
     @THOROUGH
     def test_summary_of_devices(self):

@@ -7,6 +7,7 @@ import { formatDuration } from '../core/time';
 import { isAbort, Row } from '../data/api';
 import { Selection } from '../model';
 import { Panel } from './panel';
+import { damageNote } from './parts';
 
 interface Side {
 	count?: number;
@@ -36,6 +37,7 @@ interface Operation {
 }
 
 interface Total {
+	damaged?: boolean;
 	path?: string;
 	operations?: number;
 	operations_ns?: number;
@@ -212,10 +214,10 @@ export class ComparePanel extends Panel {
 		return (percent < 0 ? '\u2212' : '+') + Math.abs(percent).toFixed(1) + ' %';
 	}
 
-	private show(answer: DiffAnswer): HTMLElement[] {
+	private show(answer: DiffAnswer): Array<HTMLElement | undefined> {
 		const total = (title: string, key: 'operations' | 'operations_ns' | 'span_ns' | 'busy_ns'): readonly [string, unknown, unknown] =>
 			[title, answer.before[key], answer.after[key]];
-		return [el('div', { class: 'columns' },
+		return [damageNote(answer.before, answer.after), el('div', { class: 'columns' },
 			el('section', { class: 'narrow' }, table('Totals', [
 				{ head: '', cell: (row: readonly [string, unknown, unknown]) => row[0] },
 				{ head: 'First', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[1]) },

@@ -6,7 +6,7 @@ import { Integer } from '../core/json';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatInstant } from '../core/time';
 import { Panel } from './panel';
-import { causeList, CAUSES, causeText, GapPart, shares, stackList } from './parts';
+import { causeList, CAUSES, causeText, damageNote, GapPart, shares, stackList } from './parts';
 import { rangesAt } from './ranges';
 
 interface Gap {
@@ -37,6 +37,9 @@ interface GapsAnswer {
 		causes?: GapPart[] }>;
 	parts?: GapPart[];
 	longest?: Gap[];
+	damaged?: boolean;
+	not_looked_at?: number;
+	not_looked_at_ns?: number;
 }
 
 const LISTED = 200;
@@ -117,15 +120,18 @@ export class GapsPanel extends Panel {
 		}, controller.signal);
 	}
 
-	private show(answer: GapsAnswer): HTMLElement[] {
+	private show(answer: GapsAnswer): Array<HTMLElement | undefined> {
 		const sums = new Map<string, number>();
 		for (const part of answer.parts || [])
 			sums.set(part.cause, (sums.get(part.cause) || 0) + part.ns);
 		const parts = [...sums].sort((a, b) => b[1] - a[1]);
 		const longest = answer.longest || [];
 		return [
+			damageNote(answer),
 			el('p', { class: 'lead' }, number('count', answer.gaps), answer.gaps === 1 ? ' gap of at least ' : ' gaps of at least ', number('ns', answer.least_ns), ', ',
 				number('ns', answer.gaps_ns), ' in all.'),
+			answer.not_looked_at ? el('p', { id: 'not-explained' }, number('count', answer.not_looked_at), ' gaps, ',
+				number('ns', answer.not_looked_at_ns), ', were too many to explain: the causes are those of the longer ones.') : undefined,
 			el('div', { class: 'columns' },
 				el('section', {}, table('The longest gaps', [
 					{ head: 'Length', class: 'number', cell: (gap: Gap) => number('ns', this.model.relative(gap.end_ns, this.trace) -

@@ -7,7 +7,7 @@ import { clean } from '../core/names';
 import { formatBytes, formatInstant, formatShare, roundStep, ticks } from '../core/time';
 import { Row } from '../data/api';
 import { Panel } from './panel';
-import { siteText, stackList } from './parts';
+import { damageNote, siteText, stackList } from './parts';
 
 interface Site {
 	count: number;
@@ -60,6 +60,7 @@ interface MemoryAnswer {
 	capacity_bytes?: number;
 	curves?: { end_ns?: number; devices?: Curve[] };
 	points?: Array<{ start_ns: number; bytes: number }>;
+	damaged?: boolean;
 	misuse_count?: number;
 	misuses?: Array<{ kind: string; address: number | string; use?: { name?: string; op_id?: number; stack?: Stack };
 		freed?: { name?: string; op_id?: number; stack?: Stack } }>;
@@ -111,11 +112,11 @@ export class MemoryPanel extends Panel {
 			this.showHeld(cursor);
 	}
 
-	private show(answer: MemoryAnswer): HTMLElement[] {
+	private show(answer: MemoryAnswer): Array<HTMLElement | undefined> {
 		if (!answer.peak_bytes)
-			return [el('p', { class: 'dim' }, 'The trace has no allocations of device memory.')];
+			return [damageNote(answer), el('p', { class: 'dim' }, 'The trace has no allocations of device memory.')];
 		const peak = this.model.relative(answer.peak_ns, this.trace);
-		const result: HTMLElement[] = [el('p', { class: 'lead' }, 'Peak: ', el('span', { id: 'memory-peak' },
+		const result: Array<HTMLElement | undefined> = [damageNote(answer), el('p', { class: 'lead' }, 'Peak: ', el('span', { id: 'memory-peak' },
 			number('bytes', answer.peak_bytes)), ' at ', link(formatInstant(peak), 'Show the peak', () => this.showPeak(peak)),
 			answer.capacity_bytes ? ' of ' + formatBytes(answer.capacity_bytes) : '', '.')];
 		for (const curve of (answer.curves && answer.curves.devices) || [])

@@ -80,6 +80,12 @@ const DEVICE_TIMES: { readonly [name: string]: string } = {
 	unknown: 'idle: unknown cause',
 };
 
+/* A line if blocks could not be read, which an answer lacks then. */
+export function damageNote(...answers: Array<{ damaged?: boolean }>): HTMLElement | undefined {
+	return answers.some((answer) => answer.damaged) ?
+		el('p', { class: 'bad damage' }, 'Some blocks of the file could not be read: these numbers lack their rows.') : undefined;
+}
+
 /* Causes of gaps as a legend has them. */
 export const CAUSES: { readonly [cause: string]: string } = {
 	host: 'the host was between calls', call: 'the host was in a call', dispatch: 'work was on its way',

@@ -9,7 +9,7 @@ import { formatCount, formatDuration, formatInstant } from '../core/time';
 import { ApiError, LaneInfo } from '../data/api';
 import { Slack } from '../model';
 import { Panel } from './panel';
-import { shares } from './parts';
+import { damageNote, shares } from './parts';
 
 interface Line {
 	type: 'node' | 'edge' | 'step' | 'summary';
@@ -28,6 +28,7 @@ interface Line {
 	critical?: boolean;
 	parts?: Array<{ part: string; ns: number; steps: number }>;
 	model_clock?: boolean;
+	damaged?: boolean;
 }
 
 interface Step {
@@ -274,7 +275,7 @@ export class PathPanel extends Panel {
 			], found.longest)));
 		if (noSlack === undefined)
 			columns.append(this.slack(found.rows, all > SLACK_OPERATIONS));
-		return [el('div', { class: 'toolbar' }, el('span', { class: 'lead' }, 'The chain of ', number('count', found.steps),
+		return [damageNote(found.summary || {}), el('div', { class: 'toolbar' }, el('span', { class: 'lead' }, 'The chain of ', number('count', found.steps),
 			(found.steps === 1 ? ' step' : ' steps') + ' that led to the latest end: ', number('ns', whole), '.'), hide,
 		all > SLACK_OPERATIONS ? button(window ? 'Look in the view again' : 'Slack of the rows in view', () => this.read()) : undefined),
 		window ? el('p', { class: 'dim' }, 'Read from ' + formatInstant(window[0]) + ' to ' + formatInstant(window[1]) +

@@ -7,7 +7,7 @@ import { formatDuration, formatInstant, formatShare } from '../core/time';
 import { LaunchSite } from '../data/info';
 import { flameGraph } from './flame';
 import { Panel } from './panel';
-import { deviceShares, siteText } from './parts';
+import { damageNote, deviceShares, siteText } from './parts';
 
 interface Aggregate {
 	name: string;
@@ -23,6 +23,7 @@ interface Aggregate {
 }
 
 interface Stats {
+	damaged?: boolean;
 	kernels?: Aggregate[];
 	api?: Aggregate[];
 	copies?: Aggregate[];
@@ -33,6 +34,7 @@ interface Stats {
 }
 
 interface TimelineAnswer {
+	damaged?: boolean;
 	start_ns: number;
 	end_ns: number;
 	devices?: Array<{
@@ -74,7 +76,7 @@ export class SpanPanel extends Panel {
 			const flame = el('section', { class: 'wide' });
 			const result = el('div', { class: 'columns' }, this.busy(timeline, to - from), this.kernels(stats), this.others(stats), flame);
 			this.flame(flame, from, to, signal);
-			return [result];
+			return [damageNote(timeline, stats), result];
 		});
 	}
 

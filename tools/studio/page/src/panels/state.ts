@@ -7,7 +7,7 @@ import { brief, clean } from '../core/names';
 import { formatInstant } from '../core/time';
 import { LaneInfo, isAbort } from '../data/api';
 import { Panel } from './panel';
-import { causeList, causeText, GapPart } from './parts';
+import { causeList, causeText, damageNote, GapPart } from './parts';
 import { rangesAt } from './ranges';
 
 interface Operation {
@@ -54,6 +54,7 @@ interface StateAnswer {
 	allocations?: unknown[];
 	before?: Near;
 	after?: Near;
+	damaged?: boolean;
 }
 
 const WAITS: { readonly [kind: string]: string } = {
@@ -115,7 +116,7 @@ export class StatePanel extends Panel {
 		return el('span', {}, number('ns', at - since), el('span', { class: 'dim' }, ' since ' + formatInstant(since)));
 	}
 
-	private show(answer: StateAnswer, at: number, signal: AbortSignal): HTMLElement[] {
+	private show(answer: StateAnswer, at: number, signal: AbortSignal): Array<HTMLElement | undefined> {
 		const heading = el('p', { class: 'lead' }, 'State at ', number('at', at, answer.at_ns));
 		const columns = el('div', { class: 'columns' });
 		const left = el('section');
@@ -136,7 +137,7 @@ export class StatePanel extends Panel {
 		const ranges = el('div');
 		void this.fill(ranges, '', async (s) => [await rangesAt(this.shell, this.trace, at, 'Ranges', (session) => this.process(session), s)], signal);
 		columns.append(left, middle, el('section', {}, this.threads(answer, at, ranges)));
-		return [heading, columns];
+		return [damageNote(answer), heading, columns];
 	}
 
 	private get lanes(): LaneInfo[] {

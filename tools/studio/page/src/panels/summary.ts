@@ -5,9 +5,9 @@ import { Stack, siteOf } from '../core/frames';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
-import { Info, InfoKernel, LaunchSite } from '../data/info';
+import { deaths, Info, InfoKernel, LaunchSite, warnings } from '../data/info';
 import { Panel } from './panel';
-import { deviceShares, siteText, stackList } from './parts';
+import { damageNote, deviceShares, siteText, stackList } from './parts';
 
 interface Kernel {
 	name: string;
@@ -53,9 +53,8 @@ export interface Analysis {
 	syncs_ns?: number;
 	host_code?: Array<{ function?: string; file?: string; line?: number; ns: number; samples?: number }>;
 	host_ns?: number;
+	damaged?: boolean;
 }
-
-const MOST_DIED = 4; // that are listed
 
 const VERDICTS: { readonly [verdict: string]: string } = {
 	compute_bound: 'The GPU computed most of the time.',
@@ -111,21 +110,17 @@ export class SummaryPanel extends Panel {
 		this.started = true;
 		void this.ask(this.root, 'Analysing the trace\u2026', async (signal) => {
 			const [answer, info] = await Promise.all([this.model.api.ask<Analysis>('analyze', { limit: 20 }, this.trace, signal),
-				this.model.sums(this.trace)]);
+				this.model.isLarge(this.trace) ? this.model.sums(this.trace) : this.model.info(this.trace)]);
 			return [...this.ends(info), ...this.show(answer)];
 		});
 	}
 
-	/* Why a trace is empty, and the processes that did not end by themselves. */
+	/* Why a trace is empty, rows that are missing, and the processes that did not end by themselves. */
 	private ends(info: Info): HTMLElement[] {
-		const died = (info.sessions || []).filter((session) => session.state === 'died' || session.state === 'dropped');
-		return [...(info.empty_reason ? [clean(info.empty_reason, 500)] : []), ...died.slice(0, MOST_DIED).map((session) =>
-			clean(session.program + ' (process ' + session.pid + '): ' + (session.end_reason || 'killed or crashed'), 300)),
-		...(died.length > MOST_DIED ? ['and ' + (died.length - MOST_DIED) + ' more processes that did not end by themselves'] : [])]
-			.map((text) => el('p', { class: 'bad' }, text));
+		return [...warnings(info, this.model.trace.live), ...deaths(info)].map((text) => el('p', { class: 'bad' }, text));
 	}
 
-	private show(answer: Analysis): HTMLElement[] {
+	private show(answer: Analysis): Array<HTMLElement | undefined> {
 		const columns = el('div', { class: 'columns' });
 		columns.append(el('section', { class: 'broad' }, this.kernels(answer)));
 		const side = el('section', { class: 'narrow' });
@@ -141,7 +136,7 @@ export class SummaryPanel extends Panel {
 		if (answer.host_code && answer.host_code.length)
 			findings.append(this.hostCode(answer));
 		columns.append(findings);
-		return [el('p', { class: 'lead', id: 'verdict', data: { value: answer.verdict } },
+		return [damageNote(answer), el('p', { class: 'lead', id: 'verdict', data: { value: answer.verdict } },
 			VERDICTS[answer.verdict] || clean(answer.verdict)), columns];
 	}
 
