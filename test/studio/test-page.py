@@ -5,6 +5,7 @@ of traces run no script, no request leaves the machine, other origins get nothin
 import http.server
 import json
 import os
+import shutil
 import threading
 
 import pages
@@ -361,6 +362,20 @@ class Page(pages.Case):
         page.wait('document.querySelector("#panel-body").innerText.trim().length > 40')
 
     # ---- security
+
+    def test_changed_file(self):
+        """A page that is loaded after its file was replaced says that it shows the earlier one; two traces have both names above."""
+        path = self.path('run.sbt')
+        shutil.copyfile(studio.golden('pipeline'), path)
+        page, server = self.open('train', path)
+        self.assertEqual(page.text('#title'), 'A train.sbt, B run.sbt')
+        self.assertIsNone(page.box('#notice'))
+        shutil.copyfile(studio.golden('pipeline-longer'), path + '.new')
+        os.replace(path + '.new', path)
+        page.reload()
+        page.wait(IDLE)
+        self.assertIn('has changed', page.text('#notice'))
+        self.assertEqual(server.question('stats', trace=1), self.server('pipeline').question('stats'))
 
     def test_hostile_names(self):
         names = hostile_names.NAMES + ['<img src=x onerror="window.pwned=1">', '"><svg onload=window.pwned=1>', 'javascript:window.pwned=1',

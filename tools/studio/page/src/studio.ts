@@ -3,7 +3,7 @@
 import { byId, button, el } from './core/dom';
 import { formatFragment, ViewState } from './core/fragment';
 import { Integer } from './core/json';
-import { clean, shorten } from './core/names';
+import { baseName, clean, shorten } from './core/names';
 import { formatCount, formatDuration, formatInstant, parseTime } from './core/time';
 import { ApiError, isAbort, Match, RowColumns } from './data/api';
 import { GapMarks } from './data/gap-marks';
@@ -77,9 +77,13 @@ export class Studio implements Shell {
 	start(state: ViewState): void {
 		const { model } = this;
 		const title = clean(model.trace.path, 300);
-		byId('title').textContent = title.slice(title.lastIndexOf('/', title.lastIndexOf('/') - 1) + 1);
-		byId('title').title = title;
+		const { second_path: second } = model.trace;
+		byId('title').textContent = second ? 'A ' + baseName(title) + ', B ' + baseName(clean(second, 300)) :
+			title.slice(title.lastIndexOf('/', title.lastIndexOf('/') - 1) + 1);
+		byId('title').title = second ? 'A ' + title + '\nB ' + clean(second, 300) : title;
 		document.title = title.slice(title.lastIndexOf('/') + 1) + ' \u2013 TraceSmith Studio';
+		if (model.trace.changed)
+			this.fail('The file has changed since the server opened it, and the page shows the earlier one. Start `tsctl studio` again.');
 		this.theme(undefined);
 		this.listen();
 		this.timeline.layout();

@@ -39,6 +39,7 @@ export interface TraceInfo {
 	second_path?: string;
 	second_duration_ns?: number;
 	second_origin_ns?: Integer;
+	changed?: boolean; // a file was replaced or written since the server opened it
 }
 
 export interface RowColumns {

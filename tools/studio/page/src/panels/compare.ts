@@ -220,8 +220,8 @@ export class ComparePanel extends Panel {
 		return [damageNote(answer.before, answer.after), el('div', { class: 'columns' },
 			el('section', { class: 'narrow' }, table('Totals', [
 				{ head: '', cell: (row: readonly [string, unknown, unknown]) => row[0] },
-				{ head: 'First', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[1]) },
-				{ head: 'Second', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[2]) },
+				{ head: 'Before (A)', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[1]) },
+				{ head: 'After (B)', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[2]) },
 			], [total('Operations', 'operations'), total('Sum of durations', 'operations_ns'), total('Busy', 'busy_ns'),
 				total('From first to last', 'span_ns')])),
 			el('section', { class: 'broad' }, answer.host_clock ? el('p', { class: 'dim', id: 'host-clock' },

@@ -113,7 +113,7 @@ export class StatePanel extends Panel {
 		if (ns === undefined)
 			return '';
 		const since = this.model.relative(ns, this.trace);
-		return el('span', {}, number('ns', at - since), el('span', { class: 'dim' }, ' since ' + formatInstant(since)));
+		return el('span', {}, number('ns', at - since), ' ', el('span', { class: 'dim num' }, 'since ' + formatInstant(since)));
 	}
 
 	private show(answer: StateAnswer, at: number, signal: AbortSignal): Array<HTMLElement | undefined> {
