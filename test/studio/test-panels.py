@@ -24,6 +24,22 @@ def sums(parts, key, value='ns'):
     return found
 
 
+# An operation waits for an event of a long one in another stream. It is launched a while after the wait was queued.
+WAITS = harness.DRIVER_PROGRAM + '''
+import time
+event, streams = ctypes.c_void_p(), [ctypes.c_void_p() for _ in range(2)]
+size = ctypes.c_size_t(1 << 29)
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), size)
+assert not cuda.cuEventCreate(ctypes.byref(event), 0)
+for stream in streams:
+    assert not cuda.cuStreamCreate(ctypes.byref(stream), 1)
+assert not cuda.cuMemsetD8Async(memory, 0, size, streams[0])
+assert not cuda.cuEventRecord(event, streams[0])
+assert not cuda.cuStreamWaitEvent(streams[1], event, 0)
+time.sleep(0.02)
+assert not cuda.cuMemsetD8Async(memory, 0, ctypes.c_size_t(1024), streams[1])
+assert not cuda.cuCtxSynchronize()
+'''
 # Two streams rest while another thread is in two ranges, one in the other.
 RESTS = harness.DRIVER_PROGRAM + '''
 import threading, time, tracesmith
@@ -652,6 +668,23 @@ os.kill(os.getpid(), 9)
             self.assertTrue(all(changed), (arrow, launch, changed))
             page.click('#arrows')
             self.assertFalse(any(self.drawn(page, server, [arrow, launch], before)))
+
+    def test_waits(self):
+        """As text, too: the operations that a row waited for, and those that waited for it. The wait was queued long before the launch."""
+        path = self.path('waits.sbt')
+        self.record(path, 'h200,clock=host', WAITS)
+        first, second = sorted((row for row in studio.rows(path) if row['type'] == 'memset'), key=lambda row: row['op_id'])
+        calls = {row['op_id']: row for row in studio.rows(path) if row['type'] == 'api' and row.get('op_id')}
+        self.assertLess(calls[first['op_id']]['end_ns'] + 15000000, calls[second['op_id']]['start_ns'])
+        self.assertLess(calls[second['op_id']]['end_ns'] + 5000000, second['start_ns'])
+        for row, other, words in ((second, first, 'waited for'), (first, second, 'waited for it')):
+            page, _ = self.open(path, fragment='&op=%d&tab=selection' % row['op_id'])
+            page.wait('document.querySelector("#panel-body tr[data-edge=event]")')
+            listed = [cells for cells in self.table(page, 'Waits') if 'event' in cells[3][0]]
+            self.assertEqual([[cells[0][0], cells[2][0], cells[4][1]] for cells in listed],
+                             [[words, 'stream %d' % other['stream'], second['start_ns'] - first['end_ns']]])
+            page.click('#panel-body tr[data-edge=event] .link')
+            page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % other['op_id'])
 
     # ---- slack
 

@@ -73,6 +73,8 @@ export interface Match {
 
 export interface Arrow {
 	kind: 'launch' | 'event' | 'dependency' | 'critical';
+	edge: string; // kind of the edge in `tsctl graph`
+	from_op: Integer;
 	from_lane: number;
 	from_ns: number;
 	to_lane: number;
