@@ -72,8 +72,9 @@ static struct ts_studio_reader *open_reader(const struct ts_studio_trace *trace)
 
 	if (!reader)
 		return NULL;
+	/* A session may be over, and another file may have the name of this one. */
 	r = trace->first ? ts_source_reopen(&reader->source, &trace->first->source)
-			 : ts_source_open_kept(&reader->source, trace->file, trace->session);
+			 : ts_source_open(&reader->source, trace->file, trace->session);
 	if (!r && trace->first && !has_blocks(trace, reader->source.reader)) {
 		ts_complain("%s has changed; start studio again to see the new trace", trace->path);
 		r = TS_EXIT_BAD;
@@ -108,6 +109,8 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
 	trace->blocks = hash_blocks(reader->source.reader, trace->n_blocks);
 	trace->free_readers = reader;
 	trace->n_readers = 1;
+	if (fstat(reader->source.fd, &trace->opened))
+		trace->opened = (struct stat){0};
 	trace->path = strdup(reader->source.path);
 	if (!trace->path)
 		ts_no_memory();
@@ -118,6 +121,22 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
 		return TS_EXIT_OK;
 	ts_source_complain(trace->path, r, ts_sbt_reader_error(reader->source.reader));
 	return TS_EXIT_BAD;
+}
+
+bool ts_studio_trace_is_changed(const struct ts_studio_trace *trace)
+{
+	const struct stat *was = &trace->opened;
+	struct stat now;
+
+	/* A file without the name has no newer contents. */
+	if (!trace->file || !was->st_ino || stat(trace->path, &now))
+		return false;
+	if (now.st_dev != was->st_dev || now.st_ino != was->st_ino)
+		return true;
+	/* A live trace grows, and its end is written when it ends. */
+	return !trace->is_live &&
+	       (now.st_size != was->st_size || now.st_mtim.tv_sec != was->st_mtim.tv_sec ||
+		now.st_mtim.tv_nsec != was->st_mtim.tv_nsec);
 }
 
 static bool is_closing(void *data)

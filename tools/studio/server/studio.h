@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define TS_STUDIO_MAX_TRACES  2u
@@ -51,6 +52,7 @@ struct ts_studio_trace {
 	const char *file;    /* as the user gave it; NULL: a session */
 	const char *session; /* NULL: a file */
 	char *path;
+	struct stat opened;	 /* the file when it was opened */
 	bool is_live;		 /* it was growing when it was opened */
 	pthread_mutex_t opening; /* held while a reader is opened */
 	/* Readers that no thread has. */
@@ -99,6 +101,8 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
  */
 void ts_studio_trace_build(struct ts_studio_trace *trace, struct ts_studio_pace *pace);
 void ts_studio_trace_close(struct ts_studio_trace *trace);
+/* True if another file has the name of a file now, or if the file was written since. */
+bool ts_studio_trace_is_changed(const struct ts_studio_trace *trace);
 
 /* Returns the present tiles; ts_studio_tiles_put() gives them back. */
 struct ts_studio_tiles *ts_studio_tiles_get(struct ts_studio_trace *trace);
