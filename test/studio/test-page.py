@@ -5,6 +5,7 @@ of traces run no script, no request leaves the machine, other origins get nothin
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -217,6 +218,13 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
         (length,) = self.values(page, '#span-length')
         begin, end = self.settled(page)
         self.assertAlmostEqual(length, 0.4 * (end - begin), delta=0.06 * (end - begin))
+        # A row becomes the span by a button, too.
+        row = max((row for row in studio.rows(studio.golden('pipeline')) if row['type'] == 'kernel'), key=lambda row: row['end_ns'] - row['start_ns'])
+        page, _ = self.open('pipeline', fragment='&op=%d&tab=selection' % row['op_id'])
+        page.wait_text('#selected-name', row['name'])
+        page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Measure it").click()')
+        page.wait('document.querySelector("#span-length")')
+        self.assertEqual(self.values(page, '#span-length'), [row['end_ns'] - row['start_ns']])
 
     @THOROUGH
     def test_links_reload_and_bookmarks(self):
@@ -264,6 +272,16 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
                 page.wait('new URLSearchParams(location.hash.slice(1)).get("op") !== "%s"' % found[-1])
             found.append(page.wait('new URLSearchParams(location.hash.slice(1)).get("op")'))
         self.assertEqual(found, [str(kernels[i]['op_id']) for i in (0, 1, 2, 1)])
+        # Behind the last match the search goes on with the first one, and says so.
+        self.assertEqual(page.text('#search-result'), '%d matches' % len(kernels))
+        page.click('#search-previous')
+        page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % kernels[0]['op_id'])
+        page.click('#search-previous')
+        page.wait_text('#search-result', 'from the end again')
+        page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % kernels[-1]['op_id'])
+        page.click('#search')
+        page.key('Escape')
+        self.assertEqual(page.text('#search-result'), '')
         page.click('#search')
         page.key('a', 'Control')
         page.type('no such name')
@@ -274,10 +292,14 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
     @THOROUGH
     def test_what_if(self):
         """A faster kernel, no wait, another device: the new length is that of tsctl, and the new timeline has lanes of its own."""
-        page, _ = self.open('pipeline')
-        self.tab(page, 'what-if')
-        for edit in ('kernel saxpy=20x', 'no-sync cuEventSynchronize', 'multiprocessors=1'):
-            result = harness.tsctl('replay', '--what-if', edit, '--json', studio.golden('pipeline'))
+        opened = {}
+        for name, edit in (('pipeline', 'kernel saxpy=20x'), ('pipeline', 'no-sync cuEventSynchronize'), ('pipeline', 'multiprocessors=1'),
+                           ('pipeline-longer', 'kernel saxpy=2x')):
+            if name not in opened:
+                opened[name], _ = self.open(name)
+                self.tab(opened[name], 'what-if')
+            page = opened[name]
+            result = harness.tsctl('replay', '--what-if', edit, '--json', studio.golden(name))
             answer = json.loads(result.out.splitlines()[0])
             page.click('#what-if-edit')
             page.type(edit)
@@ -286,9 +308,13 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
             after, before = self.values(page, '#what-if-result .lead .num')
             self.assertGreater(before, 0)
             self.assertEqual([answer['recorded']['makespan_ns'], answer['edited']['makespan_ns']], [before, after], edit)
+            doubts = {**answer['doubts'], 'let_go': answer['edited'].get('let_go', 0)}
+            self.assertEqual(page.run('[...document.querySelectorAll("#what-if-doubts [data-doubt]")].map(e => e.dataset.doubt)'),
+                             [kind for kind, n in doubts.items() if n], edit)
             page.wait('document.querySelectorAll(".header.layer").length > 0')
             page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Clear").click()')
             page.wait('document.querySelectorAll(".header.layer").length === 0')
+            self.assertEqual(bool([kind for kind, n in doubts.items() if n]), name == 'pipeline-longer', doubts)
 
     @THOROUGH
     def test_what_if_of_a_long_trace(self):
@@ -361,6 +387,20 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
         page.wait('document.querySelector("#panel-body").innerText.trim().length > 40')
 
     # ---- security
+
+    def test_changed_file(self):
+        """A page that is loaded after its file was replaced says that it shows the earlier one; two traces have both names above."""
+        path = self.path('run.sbt')
+        shutil.copyfile(studio.golden('pipeline'), path)
+        page, server = self.open('train', path)
+        self.assertEqual(page.text('#title'), 'A train.sbt, B run.sbt')
+        self.assertIsNone(page.box('#notice'))
+        shutil.copyfile(studio.golden('pipeline-longer'), path + '.new')
+        os.replace(path + '.new', path)
+        page.reload()
+        page.wait(IDLE)
+        self.assertIn('has changed', page.text('#notice'))
+        self.assertEqual(server.question('stats', trace=1), self.server('pipeline').question('stats'))
 
     def test_hostile_names(self):
         names = hostile_names.NAMES + ['<img src=x onerror="window.pwned=1">', '"><svg onload=window.pwned=1>', 'javascript:window.pwned=1',

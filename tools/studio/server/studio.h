@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define TS_STUDIO_MAX_TRACES  2u
@@ -28,12 +29,16 @@
 /* Questions may have all readers but one, which the timeline has for itself. */
 #define TS_STUDIO_MAX_QUESTIONS (TS_STUDIO_MAX_READERS - 1)
 #define TS_STUDIO_BUILDERS	2u
+/* Niceness of threads that may read the whole trace, above that of the program. */
+#define TS_STUDIO_NICE 5
 
 /* A reader and its resolver. One thread has it at a time. */
 struct ts_studio_reader {
 	struct ts_source source;
 	struct ts_resolver *resolver;
 	bool is_asked; /* by a question */
+	struct ts_studio_trace *trace;
+	uint64_t asked_ns; /* of CLOCK_MONOTONIC: a question got it */
 	struct ts_studio_reader *next;
 };
 
@@ -47,6 +52,7 @@ struct ts_studio_trace {
 	const char *file;    /* as the user gave it; NULL: a session */
 	const char *session; /* NULL: a file */
 	char *path;
+	struct stat opened;	 /* the file when it was opened */
 	bool is_live;		 /* it was growing when it was opened */
 	pthread_mutex_t opening; /* held while a reader is opened */
 	/* Readers that no thread has. */
@@ -72,7 +78,7 @@ struct ts_studio_trace {
 	 */
 	pthread_t builders[TS_STUDIO_BUILDERS];
 	unsigned n_builders;
-	struct ts_studio_pace *pace; /* of the builders */
+	struct ts_studio_pace *pace; /* of the builders and of questions */
 	atomic_int is_closing;
 };
 
@@ -95,6 +101,8 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
  */
 void ts_studio_trace_build(struct ts_studio_trace *trace, struct ts_studio_pace *pace);
 void ts_studio_trace_close(struct ts_studio_trace *trace);
+/* True if another file has the name of a file now, or if the file was written since. */
+bool ts_studio_trace_is_changed(const struct ts_studio_trace *trace);
 
 /* Returns the present tiles; ts_studio_tiles_put() gives them back. */
 struct ts_studio_tiles *ts_studio_tiles_get(struct ts_studio_trace *trace);

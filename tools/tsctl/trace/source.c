@@ -318,12 +318,10 @@ int ts_source_reopen(struct ts_source *source, const struct ts_source *from)
 	return open_reader(source, from->fd);
 }
 
-/* As ts_source_open(). `keep`: the source keeps the descriptor of a file. */
-static int open_any(struct ts_source *source, const char *file, const char *session, bool keep)
+int ts_source_open(struct ts_source *source, const char *file, const char *session)
 {
 	ts_cleanup(ts_closep) int fd = -1;
 	unsigned long long number;
-	int r;
 
 	if (!session && access(file, F_OK) && errno == ENOENT &&
 	    !ts_parse_number(file, 1, UINT32_MAX, &number))
@@ -345,22 +343,9 @@ static int open_any(struct ts_source *source, const char *file, const char *sess
 		ts_complain("out of memory");
 		return TS_EXIT_BAD;
 	}
-	r = open_reader(source, fd);
-	if (keep && r == TS_EXIT_OK) {
-		source->fd = ts_take_fd(&fd);
-		source->has_fd = true;
-	}
-	return r;
-}
-
-int ts_source_open(struct ts_source *source, const char *file, const char *session)
-{
-	return open_any(source, file, session, false);
-}
-
-int ts_source_open_kept(struct ts_source *source, const char *file, const char *session)
-{
-	return open_any(source, file, session, true);
+	source->fd = ts_take_fd(&fd);
+	source->has_fd = true;
+	return open_reader(source, source->fd);
 }
 
 static void on_rows(uint32_t n_rows, void *data)

@@ -16,7 +16,7 @@ struct ts_source {
 	struct ts_sbt_reader *reader;
 	char *path;	  /* the path that the user gave, or that the daemon returned */
 	uint32_t session; /* only this session of the file; 0: all */
-	int fd;		  /* the open file, while has_fd: of a session, or kept */
+	int fd;		  /* the file, while has_fd */
 	bool has_fd;
 	struct ts_progress progress;
 };
@@ -27,12 +27,9 @@ struct ts_source {
  * TS_EXIT_OK, or TS_EXIT_BAD after an error message.
  */
 int ts_source_open(struct ts_source *source, const char *file, const char *session);
-/* As ts_source_open(), and keeps the open file for ts_source_reopen(). */
-int ts_source_open_kept(struct ts_source *source, const char *file, const char *session);
 /*
- * Opens the trace of `from` once more, for another thread. It is the same file, even if another one
- * has its name now. Asks no daemon: the session may be over. `from` must be a session, or of
- * ts_source_open_kept(). Returns as ts_source_open().
+ * Opens the trace of `from` once more, for another thread. Asks no daemon: the session may be over.
+ * Opens no path: another file may have the name by now. Returns as ts_source_open().
  */
 int ts_source_reopen(struct ts_source *source, const struct ts_source *from);
 void ts_source_deinit(struct ts_source *source);

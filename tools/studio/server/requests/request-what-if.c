@@ -36,6 +36,7 @@ struct making {
 	struct ts_studio_part part;
 	/* The result. */
 	struct ts_studio_whole sums;
+	struct ts_emulate_doubts doubts; /* of an emulation in one run */
 };
 
 static int read_list(struct ts_studio_call *call, struct json_object *list, struct edits *edits)
@@ -152,6 +153,40 @@ static void put_uint(struct ts_json *json, const char *text, uint64_t value)
 	ts_json_uint(json, value);
 }
 
+/* What makes the result uncertain: the numbers other than 0, with the names of ReplayDoubts. */
+static void put_doubts(struct ts_json *json, const struct making *making)
+{
+	const struct ts_emulate_doubts *doubts = &making->doubts;
+	const struct {
+		const char *name;
+		uint64_t n;
+	} numbers[] = {
+		{"without_call", doubts->n_without_call},
+		{"without_device", doubts->n_without_device},
+		{"without_record", doubts->n_without_record},
+		{"started_before", doubts->n_before},
+		{"not_waited", doubts->n_not_waited},
+		{"backwards", doubts->n_backwards},
+		{"unexplained", doubts->n_unexplained},
+		{"threads_joined", doubts->n_joins},
+		{"let_go", making->sums.n_broken},
+		{"damaged", making->sums.is_damaged},
+	};
+	const char *before = "";
+
+	ts_json_raw(json, ", \"doubts\": {");
+	for (size_t i = 0; i < TS_ARRAY_LEN(numbers); i++) {
+		if (!numbers[i].n)
+			continue;
+		ts_json_raw(json, before);
+		ts_json_raw(json, "\"");
+		ts_json_raw(json, numbers[i].name);
+		put_uint(json, "\": ", numbers[i].n);
+		before = ", ";
+	}
+	ts_json_raw(json, "}");
+}
+
 static int answer(struct making *making, struct ts_tiles_layer *layer)
 {
 	struct ts_studio_call *call = making->call;
@@ -172,6 +207,7 @@ static int answer(struct making *making, struct ts_tiles_layer *layer)
 	put_uint(&call->out, ", \"operations\": ", sums->n_ops);
 	put_uint(&call->out, ", \"calls\": ", sums->n_calls);
 	put_uint(&call->out, ", \"edited\": ", sums->n_edited);
+	put_doubts(&call->out, making);
 	ts_json_raw(&call->out, "}\n");
 	return 0;
 }
@@ -216,7 +252,10 @@ static int run(struct making *making, const struct edits *edits,
 						.n_ops = after->n_ops,
 						.n_calls = after->n_calls,
 						.n_edited = after->n_edited,
-						.n_windows = 1};
+						.n_windows = 1,
+						.n_broken = after->n_broken};
+	ts_emulate_doubts(program, &making->doubts);
+	making->sums.is_damaged = making->doubts.is_damaged;
 	for (size_t i = 0; i < making->n_rows; i++)
 		if (making->rows[i].end_ns > making->sums.end_ns)
 			making->sums.end_ns = making->rows[i].end_ns;

@@ -4,10 +4,10 @@ import { area, curveStepAfter } from 'd3-shape';
 import { el, facts, link, number, table } from '../core/dom';
 import { siteOf, Stack } from '../core/frames';
 import { clean } from '../core/names';
-import { formatBytes, formatInstant, roundStep, ticks } from '../core/time';
+import { formatBytes, formatInstant, formatShare, roundStep, ticks } from '../core/time';
 import { Row } from '../data/api';
 import { Panel } from './panel';
-import { siteText, stackList } from './parts';
+import { damageNote, siteText, stackList } from './parts';
 
 interface Site {
 	count: number;
@@ -60,6 +60,7 @@ interface MemoryAnswer {
 	capacity_bytes?: number;
 	curves?: { end_ns?: number; devices?: Curve[] };
 	points?: Array<{ start_ns: number; bytes: number }>;
+	damaged?: boolean;
 	misuse_count?: number;
 	misuses?: Array<{ kind: string; address: number | string; use?: { name?: string; op_id?: number; stack?: Stack };
 		freed?: { name?: string; op_id?: number; stack?: Stack } }>;
@@ -111,11 +112,11 @@ export class MemoryPanel extends Panel {
 			this.showHeld(cursor);
 	}
 
-	private show(answer: MemoryAnswer): HTMLElement[] {
+	private show(answer: MemoryAnswer): Array<HTMLElement | undefined> {
 		if (!answer.peak_bytes)
-			return [el('p', { class: 'dim' }, 'The trace has no allocations of device memory.')];
+			return [damageNote(answer), el('p', { class: 'dim' }, 'The trace has no allocations of device memory.')];
 		const peak = this.model.relative(answer.peak_ns, this.trace);
-		const result: HTMLElement[] = [el('p', { class: 'lead' }, 'Peak: ', el('span', { id: 'memory-peak' },
+		const result: Array<HTMLElement | undefined> = [damageNote(answer), el('p', { class: 'lead' }, 'Peak: ', el('span', { id: 'memory-peak' },
 			number('bytes', answer.peak_bytes)), ' at ', link(formatInstant(peak), 'Show the peak', () => this.showPeak(peak)),
 			answer.capacity_bytes ? ' of ' + formatBytes(answer.capacity_bytes) : '', '.')];
 		for (const curve of (answer.curves && answer.curves.devices) || [])
@@ -143,8 +144,8 @@ export class MemoryPanel extends Panel {
 		return table(title, [
 			{ head: 'Code', cell: (site: Site) => siteText(site) },
 			{ head: 'Bytes', class: 'number', cell: (site) => number('bytes', site.total_bytes) },
-			{ head: 'Share', class: 'number', cell: (site) => (100 * site.total_bytes / Math.max(1, whole)).toFixed(1) + ' %' },
-			{ head: 'Blocks', class: 'number', cell: (site) => number('count', site.count) },
+			{ head: 'Share', class: 'number', cell: (site) => formatShare(site.total_bytes / Math.max(1, whole)) },
+			{ head: 'Allocations', class: 'number', cell: (site) => number('count', site.count) },
 			{ head: 'Kind', class: 'short', cell: (site) => clean(site.kind || '', 20) },
 		], sites.slice(0, 25), (site) => ({ data: { bytes: site.total_bytes } }));
 	}

@@ -75,9 +75,23 @@ export function siteText(site: LaunchSite): HTMLElement {
 
 /* Kinds of a device's time: at work, and idle by cause. */
 const DEVICE_TIMES: { readonly [name: string]: string } = {
-	compute: 'kernels', copy: 'copies', host: 'idle: the host was between calls', call: 'idle: the host was in a call',
+	compute: 'kernels and memory sets', copy: 'copies', host: 'idle: the host was between calls', call: 'idle: the host was in a call',
 	dispatch: 'idle: work was on its way', dependency: 'idle: work waited for other work', end: 'idle: after the last operation',
 	unknown: 'idle: unknown cause',
+};
+
+/* A line if blocks could not be read, which an answer lacks then. */
+export function damageNote(...answers: Array<{ damaged?: boolean }>): HTMLElement | undefined {
+	return answers.some((answer) => answer.damaged) ?
+		el('p', { class: 'bad damage' }, 'Some blocks of the file could not be read: these numbers lack their rows.') : undefined;
+}
+
+/* Causes of gaps as a legend has them. */
+export const CAUSES: { readonly [cause: string]: string } = {
+	host: 'the host was between calls', call: 'the host was in a call', dispatch: 'work was on its way',
+	dependency: 'work waited for other work', running: 'the host ran its own code', off_cpu: 'the host was off its CPU',
+	page_fault: 'the host had page faults', syscall: 'the host was in a system call', device: 'other work occupied the engine',
+	graph: 'between nodes of a graph', reclaim: 'the host freed memory to get some', block_io: 'the host waited for a disk',
 };
 
 /* Busy and idle time of a device as a bar. */

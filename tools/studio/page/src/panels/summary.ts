@@ -5,9 +5,9 @@ import { Stack, siteOf } from '../core/frames';
 import { brief, clean, filterOf } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
-import { InfoKernel, LaunchSite } from '../data/info';
+import { deaths, Info, InfoKernel, LaunchSite, warnings } from '../data/info';
 import { Panel } from './panel';
-import { deviceShares, siteText, stackList } from './parts';
+import { damageNote, deviceShares, siteText, stackList } from './parts';
 
 interface Kernel {
 	name: string;
@@ -53,6 +53,7 @@ export interface Analysis {
 	syncs_ns?: number;
 	host_code?: Array<{ function?: string; file?: string; line?: number; ns: number; samples?: number }>;
 	host_ns?: number;
+	damaged?: boolean;
 }
 
 const VERDICTS: { readonly [verdict: string]: string } = {
@@ -92,7 +93,7 @@ export class SummaryPanel extends Panel {
 		void this.ask(this.root, 'Reading the sums of the trace\u2026', async () => {
 			const info = await this.model.sums(this.trace);
 			const whole = (info.kernels || []).reduce((sum, kernel) => sum + kernel.total_ns, 0);
-			return [el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
+			return [...this.ends(info), el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
 				button('Analyse all rows', () => this.start(), { class: 'primary' })),
 			table('Kernels with the most time', [
 				{ head: 'Kernel', class: 'wide', cell: (k: InfoKernel) => link(brief(k.name, 120), k.name, () => void this.showSlowest(k.name)) },
@@ -108,12 +109,18 @@ export class SummaryPanel extends Panel {
 	private start(): void {
 		this.started = true;
 		void this.ask(this.root, 'Analysing the trace\u2026', async (signal) => {
-			const answer = await this.model.api.ask<Analysis>('analyze', { limit: 20 }, this.trace, signal);
-			return this.show(answer);
+			const [answer, info] = await Promise.all([this.model.api.ask<Analysis>('analyze', { limit: 20 }, this.trace, signal),
+				this.model.isLarge(this.trace) ? this.model.sums(this.trace) : this.model.info(this.trace)]);
+			return [...this.ends(info), ...this.show(answer)];
 		});
 	}
 
-	private show(answer: Analysis): HTMLElement[] {
+	/* Why a trace is empty, rows that are missing, and the processes that did not end by themselves. */
+	private ends(info: Info): HTMLElement[] {
+		return [...warnings(info, this.model.trace.live), ...deaths(info)].map((text) => el('p', { class: 'bad' }, text));
+	}
+
+	private show(answer: Analysis): Array<HTMLElement | undefined> {
 		const columns = el('div', { class: 'columns' });
 		columns.append(el('section', { class: 'broad' }, this.kernels(answer)));
 		const side = el('section', { class: 'narrow' });
@@ -129,7 +136,7 @@ export class SummaryPanel extends Panel {
 		if (answer.host_code && answer.host_code.length)
 			findings.append(this.hostCode(answer));
 		columns.append(findings);
-		return [el('p', { class: 'lead', id: 'verdict', data: { value: answer.verdict } },
+		return [damageNote(answer), el('p', { class: 'lead', id: 'verdict', data: { value: answer.verdict } },
 			VERDICTS[answer.verdict] || clean(answer.verdict)), columns];
 	}
 

@@ -7,12 +7,24 @@ import { formatCount } from '../core/time';
 import { Model } from '../model';
 import { hasManyLevels, hiddenLevels, Lane } from './lanes';
 
+const MARK = 2; // characters of the mark of a second trace
+
 function kindLabel(lane: Lane): string {
 	switch (lane.info.kind) {
 	case 'kernel_events': return 'kernel events';
 	case 'host_samples': return 'host samples';
 	default: return lane.info.kind;
 	}
+}
+
+/* A name that is too long loses its middle: processes and threads of one program differ in the number at the end. */
+function nameElement(name: string, before: number): HTMLElement {
+	const end = / \((?:process|thread) \d+\)$/.exec(name);
+	if (!end)
+		return el('span', { class: 'lane-name' }, name);
+	const first = el('span', { class: 'lane-start' }, name.slice(0, end.index));
+	first.style.maxWidth = 'calc(100% - ' + Math.ceil(0.9 * end[0].length + before) + 'ch)';
+	return el('span', { class: 'lane-name' }, first, end[0]);
 }
 
 export class Headers {
@@ -73,7 +85,6 @@ export class Headers {
 		else
 			this.model.tree.expand(own.info.id, !own.expanded);
 		this.model.emit('lanes');
-		this.model.emit('view');
 	}
 
 	/* The button for the levels that are not drawn. */
@@ -103,7 +114,7 @@ export class Headers {
 		} else {
 			element.append(el('span', { class: 'fold' }));
 		}
-		element.append(el('span', { class: 'lane-name' }, name));
+		element.append(nameElement(name, info.trace ? MARK : 0));
 		if (hasManyLevels(lane) && !lane.children.length)
 			element.append(this.levels(lane, name));
 		element.addEventListener('click', (event) => {
