@@ -81,6 +81,7 @@ class Page(pages.Case):
         rows = self.table(page, 'Kernels with the most time')
         self.assertEqual([[row[0][0], row[1][1], row[3][1]] for row in rows],
                          [[kernel['name'], kernel['ns'], kernel['count']] for kernel in answer['kernels']])
+        self.assertEqual([row[5][1] for row in rows], [kernel['occupancy']['share'] for kernel in answer['kernels']])
         self.assertEqual(page.run('document.querySelector("#verdict").dataset.value'), answer['verdict'])
         busy = self.values(page, '#panel-body section p .num[data-kind=ns]')
         self.assertIn(answer['devices'][0]['busy_ns'], busy)

@@ -7,6 +7,7 @@ import sys
 import unittest
 
 import pages
+import chromium
 import harness
 import hostile_names
 import studio
@@ -410,6 +411,24 @@ class Panels(pages.Case):
         page, server = self.open(path, size=(1280, 1600))
         origin, lanes = server.get('trace')['origin_ns'], server.get('trace')['lanes']
         streams = {(lane['session'], lane['stream']): lane['id'] for lane in lanes if lane['kind'] == 'stream'}
+        # One process alone, by its button and by a key, and all again.
+        def shown():
+            page.wait(IDLE)
+            return page.run('[...document.querySelectorAll(".header.kind-stream")].map(e => +e.dataset.lane)')
+        for session in (1, 2):
+            process = next(lane['id'] for lane in lanes if lane['kind'] == 'process' and lane['session'] == session)
+            own = {lane for (of, _), lane in streams.items() if of == session}
+            page.mouse('mouseMoved', *page.center('.header[data-lane="%d"] .fold' % process))
+            for kind in ('mousePressed', 'mouseReleased'):
+                page.mouse(kind, *page.center('.header[data-lane="%d"] .fold' % process), button='left', clickCount=1,
+                           modifiers=chromium.MODIFIERS['Shift'])
+            self.assertEqual(set(shown()), own)
+            page.click('.header[data-lane="%d"] .lane-name' % process)
+            page.key('o')
+            self.assertEqual(set(shown()), set(streams.values()))
+            page.key('o')
+            self.assertEqual(set(shown()), own)
+            page.key('o')
         for session in (1, 2):
             rows = [row for row in studio.rows(path, '--type', 'memcpy') if row['session'] == session]
             row = rows[len(rows) // 2]
