@@ -139,7 +139,7 @@ class Panels(pages.Case):
             if operation:
                 self.assertEqual(since[1], answer['at_ns'] - operation['since_ns'], (operation, origin))
                 if 'waits_for_op_id' in operation:
-                    self.assertIn('operation %d' % operation['waits_for_op_id'], state[0])
+                    self.assertTrue(state[0].endswith(': operation %d' % operation['waits_for_op_id']), state)
         threads = answer.get('threads', [])
         if threads:
             rows = self.table(page, 'Threads in a call')
