@@ -23,7 +23,7 @@ function nameElement(name: string, before: number): HTMLElement {
 	if (!end)
 		return el('span', { class: 'lane-name' }, name);
 	const first = el('span', { class: 'lane-start' }, name.slice(0, end.index));
-	first.style.maxWidth = 'calc(100% - ' + Math.ceil(0.9 * end[0].length + before) + 'ch)';
+	first.style.maxWidth = 'max(6ch, calc(100% - ' + Math.ceil(0.9 * end[0].length + before) + 'ch))';
 	return el('span', { class: 'lane-name' }, first, end[0]);
 }
 
