@@ -136,6 +136,13 @@ class Page(pages.Case):
         rows = self.table(page, 'Who held the memory at the peak')
         self.assertEqual([[row[1][1], row[3][1]] for row in rows], [[site['total_bytes'], site['count']] for site in answer['peak_sites']])
         self.assertIn(answer['peak_sites'][0]['frame'].split(' ')[0], rows[0][0][0])
+        # Two callers of one wrapper differ.
+        page, _ = self.open('pipeline')
+        self.tab(page, 'memory')
+        sites = self.json('memory', 'pipeline')['peak_sites']
+        self.assertEqual(len({site['frame'] for site in sites}), 1)
+        self.assertEqual([row[0][0] for row in self.table(page, 'Who held the memory at the peak')],
+                         [' < '.join([site['frame'], *site['callers'][:2]]) for site in sites])
 
     @THOROUGH
     def test_state_at_a_time(self):

@@ -441,6 +441,11 @@ class Panels(pages.Case):
             self.assertIn(streams[session, row['stream']], busy)
             devices = [cells[0][0] for cells in self.table(page, 'Devices')]
             self.assertEqual(len(set(devices)), 2, devices)
+        self.tab(page, 'memory')
+        answer = json.loads(harness.tsctl('memory', '--json', path).out)
+        names = {lane['session']: lane['name'] for lane in lanes if lane['kind'] == 'process'}
+        self.assertEqual([row[0][0].rsplit(', ', 1)[1] for row in self.table(page, 'Who held the memory at the peak')],
+                         [names[site['session']] for site in answer['peak_sites']])
         self.tab(page, 'gaps')
         listed = json.loads(harness.tsctl('gaps', '--json', '--limit', '40', path).out)['longest']
         for session in (1, 2):
