@@ -74,6 +74,7 @@ const STATES: { readonly [state: string]: string } = {
 const STREAMS = 256; // listed, those with an operation first
 const IDLE = 12;     // idle streams that are explained
 const IDLE_LARGE = 4; // of a large trace
+const AHEAD_NS = 5e9; // in a large trace, a stream's next operation is looked for so far ahead
 
 /* Why a stream is idle. */
 interface Idle {
@@ -178,7 +179,8 @@ export class StatePanel extends Panel {
 	/* The next operation of a stream, with the gap before it. */
 	private async nextOf(lane: LaneInfo, at: number, signal: AbortSignal): Promise<Idle | undefined> {
 		const { api, view } = this.model;
-		const rows = await api.rows(lane.id, at, view.duration + 1, 2, 0, signal);
+		const end = this.model.isLarge(this.trace) ? Math.min(view.duration, at + AHEAD_NS) : view.duration;
+		const rows = await api.rows(lane.id, at, end + 1, 2, 0, signal);
 		const next = rows.start.findIndex((start) => start > at);
 		if (next < 0 || String(rows.op[next]) === '0')
 			return undefined;
