@@ -4,6 +4,7 @@
 draws."""
 import json
 import sys
+import time
 import unittest
 
 import pages
@@ -331,6 +332,26 @@ class Panels(pages.Case):
             page.wait('document.querySelector("#span-length")')
             self.assertEqual(self.values(page, '#span-length'), [end - begin])
             self.check_span(page, name, begin, end)
+
+    def test_span_asks_again_if_the_span_changes(self):
+        """Other lanes and the names of their rows change no number of the panel."""
+        page, _ = self.open('pipeline', fragment='&tab=span')
+
+        def asked():
+            page.wait('document.querySelector("#panel-body .frame") && !document.querySelector("#panel-body[aria-busy], #panel-body [aria-busy]")')
+            time.sleep(0.5)  # the panels ask a quarter of a second after the last change
+            return sum('/api/flame?' in address for address in page.requests)
+
+        self.assertEqual(asked(), 1)
+        page.click('#headers [aria-expanded]')
+        self.assertEqual(asked(), 1)
+        page.click('#headers [aria-expanded]')
+        self.assertEqual(asked(), 1)
+        x, y, width, height = page.box('#canvas')
+        whole, = self.values(page, '#span-length')
+        page.wheel(x + width / 2, y + height / 2, -120)
+        page.wait('document.querySelector("#span-length").dataset.value < %d' % whole)
+        self.assertEqual(asked(), 2)
 
     def test_span_of_a_gap(self):
         """The operations before and after a gap have no part in it."""

@@ -16,6 +16,7 @@ import studio
 
 studio.skip_if_absent()
 import harness  # noqa: E402
+import hostile_names  # noqa: E402
 
 WRITER = os.path.join(harness.BUILD, 'test', 'bench', 'bench-large')
 THREAD_KINDS = ('thread', 'ranges', 'kernel_events', 'host_samples')
@@ -175,6 +176,7 @@ class Flame(harness.Case):
                 self.assertEqual(server.ask('/api/flame?' + question).status, status, question)
             self.assertEqual(server.ask('/api/flame', 'POST', {}).status, 405)
             self.assertEqual(server.get('flame?from=%d' % (1 << 62))['frames'], [])
+            self.assertEqual(server.get('flame?from=0&to=0')['frames'], [])
 
 
 class Slack(harness.Case):
@@ -316,6 +318,22 @@ class Rows(harness.Case):
             for path, status in (('session=1&content=999999', 404), ('session=9&content=1', 404), ('session=0&content=1', 400), ('content=1', 400),
                                  ('session=1&content=0', 400), ('session=1&content=1&trace=1', 404)):
                 self.assertEqual(server.ask('/api/content?' + path).status, status, path)
+
+    def test_operation_at_the_end_of_time(self):
+        path = self.path('late.sbt')
+        if harness.SANITIZER:
+            self.skipTest('Python does not load libraries of a sanitizer')
+        program = """
+import sys, tracesmith
+with tracesmith.SBTWriter(sys.argv[1]) as writer:
+    session, end = writer.session(pid=1, program='late'), 2 ** 64 - 1
+    session.emit('api', start_ns=end - 5000, end_ns=end - 4000, op_id=1, thread=1, domain=1, cbid=5)
+    session.emit('kernel', start_ns=end - 3000, end_ns=end, op_id=1, device=0, context=1, stream=7, name='last')
+"""
+        harness.run([sys.executable, '-c', program, path], env=hostile_names.python_environment())
+        with studio.Server(path) as server:
+            self.assertEqual(server.get('row?op=1')['name'], 'last')
+            self.assertEqual([arrow['kind'] for arrow in server.get('arrows?op=1')['arrows']], ['critical'])
 
     def test_sessions_number_their_operations(self):
         """Two sessions of one trace have operations of the same number: `session` chooses."""

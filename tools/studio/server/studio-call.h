@@ -62,10 +62,18 @@ int ts_call_session(struct ts_studio_call *call);
 void ts_call_end_reader(struct ts_studio_call *call);
 
 /*
- * Borrows the layer that the parameter `layer` names, until the call ends: call->layer, or NULL if
- * the parameter is missing or 0. Returns 0, or -1 after ts_call_fail().
+ * Turn a time since the origin into an absolute one, at most UINT64_MAX. The end of a window is
+ * never 0, which would be no limit. Call them after ts_call_reader().
  */
-int ts_call_layer(struct ts_studio_call *call);
+uint64_t ts_call_absolute(const struct ts_studio_call *call, uint64_t ns);
+uint64_t ts_call_absolute_end(const struct ts_studio_call *call, uint64_t ns);
+
+/*
+ * Borrows the layer that the parameter `layer` names, until the call ends: call->layer, or NULL if
+ * the parameter is missing or 0. `trace` is the trace of the lanes; only the first one has layers.
+ * Returns 0, or -1 after ts_call_fail().
+ */
+int ts_call_layer(struct ts_studio_call *call, uint64_t trace);
 
 /* Reads a number parameter; `otherwise` if it is missing. Returns 0, or -1 after ts_call_fail(). */
 int ts_call_number(struct ts_studio_call *call, const char *name, uint64_t least, uint64_t most,

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "proto/abi/hash.h"
 #include "proto/rpc/json.h"
 #include "replay/report/names/resolver.h"
 #include "replay/report/tiles/tiles.h"
@@ -28,12 +29,16 @@
 /* Questions may have all readers but one, which the timeline has for itself. */
 #define TS_STUDIO_MAX_QUESTIONS (TS_STUDIO_MAX_READERS - 1)
 #define TS_STUDIO_BUILDERS	2u
+/* Niceness of threads that may read the whole trace, above that of the program. */
+#define TS_STUDIO_NICE 5
 
 /* A reader and its resolver. One thread has it at a time. */
 struct ts_studio_reader {
 	struct ts_source source;
 	struct ts_resolver *resolver;
 	bool is_asked; /* by a question */
+	struct ts_studio_trace *trace;
+	uint64_t asked_ns; /* of CLOCK_MONOTONIC: a question got it */
 	struct ts_studio_reader *next;
 };
 
@@ -54,7 +59,14 @@ struct ts_studio_trace {
 	pthread_mutex_t lock;
 	pthread_cond_t is_free;
 	struct ts_studio_reader *free_readers;
-	const struct ts_studio_reader *first; /* of a session: has the file */
+	const struct ts_studio_reader *first; /* its source has the open file */
+	/*
+	 * What identifies the trace: the number of blocks that the first reader had, and a hash of
+	 * them. Constant after the trace was opened.
+	 */
+	size_t n_blocks;
+	struct ts_hash128 blocks;
+	bool has_failed; /* a reader could not be opened: no more are */
 	struct ts_studio_tiles *tiles;
 	atomic_int is_ended;	     /* a live trace has its last row */
 	atomic_ulong n_rows;	     /* of a live trace */
@@ -66,7 +78,7 @@ struct ts_studio_trace {
 	 */
 	pthread_t builders[TS_STUDIO_BUILDERS];
 	unsigned n_builders;
-	struct ts_studio_pace *pace; /* of the builders */
+	struct ts_studio_pace *pace; /* of the builders and of questions */
 	atomic_int is_closing;
 };
 

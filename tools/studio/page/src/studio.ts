@@ -344,7 +344,9 @@ export class Studio implements Shell {
 			if (this.model.selection)
 				this.tabs.setSide(this.model.traceOf(this.model.selection.lane));
 		}
-		if (change === 'span' || (change === 'view' && !this.model.span))
+		const { view, offset } = this.model;
+		const shown = [view.from, view.to, offset].join('..');
+		if (change === 'span' || (this.found.of !== shown && !this.model.span))
 			this.tabs.invalidate('span');
 		this.movedAt = performance.now();
 		if (this.settleTimer)
@@ -357,8 +359,6 @@ export class Studio implements Shell {
 				void this.readGaps();
 		}, change === 'selection' ? 0 : SETTLE_DELAY);
 		this.gapMarks.moved();
-		const { view, offset } = this.model;
-		const shown = [view.from, view.to, offset].join('..');
 		if (this.found.of !== shown)
 			this.found = { of: shown, gaps: '', arrows: '' };
 		this.showFound();

@@ -30,9 +30,9 @@ struct drawing {
 	uint32_t first_lane;
 };
 
-static uint64_t since(const struct drawing *drawing, uint64_t ns)
+static uint64_t since(uint64_t origin_ns, uint64_t ns)
 {
-	return ns > drawing->origin_ns ? ns - drawing->origin_ns : 0;
+	return ns > origin_ns ? ns - origin_ns : 0;
 }
 
 static const char *kind_of(const struct ts_graph_edge *edge, bool is_binding,
@@ -56,6 +56,7 @@ static void put_arrow(struct drawing *drawing, const struct ts_graph_edge *edge,
 {
 	const struct ts_graph_node *cause = from->node, *effect = to->node;
 	struct ts_json *json = &drawing->call->out;
+	uint64_t origin_ns = drawing->origin_ns;
 	bool is_launch = edge->kind == TS_GRAPH_LAUNCH;
 
 	ts_json_raw(json, drawing->n_arrows++ ? ",\n{\"kind\": " : "{\"kind\": ");
@@ -65,16 +66,16 @@ static void put_arrow(struct drawing *drawing, const struct ts_graph_edge *edge,
 	ts_json_raw(json, ", \"from_lane\": ");
 	ts_json_uint(json, drawing->first_lane + from->lane);
 	ts_json_raw(json, ", \"from_ns\": ");
-	ts_json_uint(json, since(drawing, is_launch ? cause->start_ns : cause->end_ns));
+	ts_json_uint(json, since(origin_ns, is_launch ? cause->start_ns : cause->end_ns));
 	ts_json_raw(json, ", \"from_op\": ");
 	ts_json_uint(json, cause->op_id);
 	ts_json_raw(json, ", \"to_lane\": ");
 	ts_json_uint(json, drawing->first_lane + to->lane);
 	ts_json_raw(json, ", \"to_ns\": ");
 	/* A wait of the host ends with its cause. */
-	ts_json_uint(json, since(drawing, cause->end_ns > effect->start_ns && !is_launch
-						  ? effect->end_ns
-						  : effect->start_ns));
+	ts_json_uint(json, since(origin_ns, cause->end_ns > effect->start_ns && !is_launch
+						    ? effect->end_ns
+						    : effect->start_ns));
 	ts_json_raw(json, ", \"op\": ");
 	ts_json_uint(json, effect->op_id);
 	ts_json_raw(json, "}");
@@ -108,11 +109,17 @@ static int read_graph(const struct drawing *drawing, uint64_t from_ns, uint64_t 
 {
 	struct ts_studio_reader *reader = drawing->call->reader;
 	const struct ts_graph_options options = {.session = drawing->call->session,
-						 .from_ns = drawing->origin_ns + from_ns,
-						 .to_ns = drawing->origin_ns + to_ns,
+						 .from_ns =
+							 ts_call_absolute(drawing->call, from_ns),
+						 .to_ns =
+							 ts_call_absolute_end(drawing->call, to_ns),
 						 .max_nodes = MAX_NODES};
+	int r;
 
-	return ts_graph_read(reader->source.reader, &options, ret_graph);
+	ts_sbt_reader_cancel(reader->source.reader, &drawing->call->is_cancelled);
+	r = ts_graph_read(reader->source.reader, &options, ret_graph);
+	ts_sbt_reader_cancel(reader->source.reader, NULL);
+	return r;
 }
 
 /* False if an operation began long after the end of its known causes. */
@@ -184,8 +191,9 @@ static int find_window(struct ts_studio_call *call, uint64_t op_id, uint64_t *re
 
 	if (r)
 		return r;
-	*ret_from_ns = first_ns > origin_ns + AROUND_NS ? first_ns - origin_ns - AROUND_NS : 0;
-	*ret_to_ns = (last_ns > origin_ns ? last_ns - origin_ns : 0) + AROUND_NS;
+	*ret_from_ns = since(AROUND_NS, since(origin_ns, first_ns));
+	if (__builtin_add_overflow(since(origin_ns, last_ns), AROUND_NS, ret_to_ns))
+		*ret_to_ns = UINT64_MAX;
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "proto/abi/base.h"
 #include "proto/abi/map.h"
+#include "tools/studio/server/parameters.h"
 #include "tools/studio/server/requests/studio-rows.h"
 
 #include <regex.h>
@@ -148,6 +149,9 @@ int ts_request_search(struct ts_studio_call *call)
 	    ts_call_number_or(call, "regex", 0, 1, 0, &is_regex) ||
 	    ts_call_number_or(call, "trace", 0, TS_STUDIO_MAX_TRACES - 1, 0, &trace))
 		return -1;
+	if (is_regex && !ts_query_is_cheap_regex(finding.text))
+		return ts_call_fail(call, 400,
+				    "text: an expression with \\1, or with too many repetitions");
 	finding.is_regex = is_regex;
 	if (is_regex && regcomp(&finding.regex, finding.text, REG_EXTENDED | REG_ICASE | REG_NOSUB))
 		return ts_call_fail(call, 400, "text: not a regular expression");

@@ -46,10 +46,14 @@ static int read_list(struct ts_studio_call *call, struct json_object *list, stru
 		return ts_call_fail(call, 400, "\"edits\" is a list of at most %u edits",
 				    MAX_EDITS);
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
-		const char *text = json_object_get_string(json_object_array_get_idx(list, i));
-		char message[TS_EMULATE_TEXT_BYTES] = "";
+		struct json_object *edit = json_object_array_get_idx(list, i);
+		const char *text = json_object_is_type(edit, json_type_string)
+					   ? json_object_get_string(edit)
+					   : NULL;
+		char message[TS_EMULATE_TEXT_BYTES] = "not a text";
 
-		if (!text || ts_emulate_edit_parse(text, &edits->at[edits->n++], message))
+		if (!text || strlen(text) != (size_t)json_object_get_string_len(edit) ||
+		    ts_emulate_edit_parse(text, &edits->at[edits->n++], message))
 			return ts_call_fail(call, 400, "%s: %s", text ? text : "an edit", message);
 	}
 	return 0;
@@ -312,10 +316,11 @@ static void choose(struct making *making, const struct edits *edits)
 	making->origin_ns = origin_ns;
 	making->times = (struct ts_studio_times){.tiles = call->tiles->tiles};
 	if (edits->has_view && !edits->is_whole)
-		making->is_part = ts_studio_part_choose(call->reader->source.reader,
-							call->reader->source.session,
-							origin_ns + edits->from_ns,
-							origin_ns + edits->to_ns, &making->part);
+		making->is_part =
+			ts_studio_part_choose(call->reader->source.reader,
+					      call->reader->source.session,
+					      ts_call_absolute(call, edits->from_ns),
+					      ts_call_absolute(call, edits->to_ns), &making->part);
 	if (!making->is_part)
 		making->part =
 			(struct ts_studio_part){.from_ns = origin_ns,

@@ -163,10 +163,11 @@ export class Api {
 		return this.json('trace', signal);
 	}
 
-	async tiles(level: number, first: number, n: number, lanes: number[], layer: number,
+	/* `again`: all of them are here, as estimates. */
+	async tiles(level: number, first: number, n: number, lanes: number[], layer: number, again: boolean,
 		signal?: AbortSignal): Promise<TileAnswer> {
 		const path = 'tiles?level=' + level + '&first=' + first + '&n=' + n + '&lanes=' + lanes.join(',') +
-			(layer ? '&layer=' + layer : '');
+			(layer ? '&layer=' + layer : '') + (again ? '&again=1' : '');
 		return decodeTiles(await (await this.fetch(path, signal)).arrayBuffer());
 	}
 

@@ -89,7 +89,6 @@ export class ComparePanel extends Panel {
 		pairs.addEventListener('change', () => {
 			tree.pair(pairs.checked);
 			this.model.emit('lanes');
-			this.model.emit('view');
 		});
 		this.root.replaceChildren(el('div', { class: 'toolbar' }, el('label', { class: 'check' }, pairs, ' lanes side by side'),
 			button('Align by the selected row', () => this.align(), { title: 'Select a row of one trace, then one of the other; both then begin at the same place.' }),

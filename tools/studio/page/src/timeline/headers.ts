@@ -96,7 +96,6 @@ export class Headers {
 		else
 			this.model.tree.expand(own.info.id, !own.expanded);
 		this.model.emit('lanes');
-		this.model.emit('view');
 	}
 
 	/* The button for the levels that are not drawn. */

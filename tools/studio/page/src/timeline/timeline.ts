@@ -60,7 +60,7 @@ export class Timeline {
 		this.ruler = new Ruler(rulerCanvas, model);
 		this.overview = new Overview(overviewCanvas, model, this.tiles);
 		this.headers = new Headers(byId('headers'), model, (lane) => this.focusLane(lane));
-		for (const change of ['view', 'selection', 'span', 'cursor', 'lanes', 'marks', 'overlay', 'colour', 'trace'] as const)
+		for (const change of ['view', 'selection', 'span', 'cursor', 'lanes', 'marks', 'overlay', 'colour', 'trace', 'names'] as const)
 			model.on(change, changed);
 		model.on('lanes', () => this.layout());
 		model.on('trace', () => this.layout());
