@@ -103,7 +103,7 @@ class Panels(pages.Case):
             s.querySelectorAll('details').forEach(d => d.open = true); })(document.querySelector(%s))''' % json.dumps(scope))
         return page.texts(scope + ' ol.stack li .name')
 
-    def record(self, path, vgpu, program, status=0):
+    def record_program(self, path, vgpu, program, status=0):
         env = harness.record_environment(**{key: value for key, value in hostile_names.python_environment().items() if key.startswith('PYTHON')})
         result = harness.tsctl('record', '-o', path, '--vgpu=' + vgpu, '--', sys.executable, '-c', program, env=env)
         self.assertEqual(result.status, status, result)
@@ -167,7 +167,7 @@ class Panels(pages.Case):
     def test_idle_streams_and_ranges(self):
         """Since when each idle stream is idle, until which operation and why; and the ranges that threads are in, here and in the gap."""
         path = self.path('rests.sbt')
-        self.record(path, 'h200,clock=host', RESTS)
+        self.record_program(path, 'h200,clock=host', RESTS)
         rows = studio.rows(path)
         ranges = {row['name']: row for row in rows if row['type'] == 'range'}
         at = (ranges['read the file']['start_ns'] + ranges['read the file']['end_ns']) // 2
@@ -589,7 +589,7 @@ assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 20))
 for _ in range(8):
     assert not cuda.cuMemsetD8_v2(memory, 0, ctypes.c_size_t(%d))
 ''' % (300000 * n)
-            self.record(path, 'h200,clock=host', program)
+            self.record_program(path, 'h200,clock=host', program)
         page, _ = self.open(*paths)
         self.tab(page, 'compare')
         page.wait_text('#host-clock', 'vary from run to run')
@@ -610,7 +610,7 @@ assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
 assert not cuda.cuMemsetD8_v2(memory, 0, ctypes.c_size_t(1024))
 os.kill(os.getpid(), 9)
 """
-        self.record(path, 'small', program, 128 + 9)
+        self.record_program(path, 'small', program, 128 + 9)
         session, = json.loads(harness.tsctl('info', '--json', path).out)['sessions']
         page, _ = self.open(path)
         page.wait('document.querySelector("#verdict")')
@@ -619,7 +619,7 @@ os.kill(os.getpid(), 9)
         self.tab(page, 'errors')
         self.assertEqual([row[1][0] for row in self.table(page, 'Sessions')], [session['end_reason']])
         path = self.path('empty.sbt')
-        self.record(path, 'small', '')
+        self.record_program(path, 'small', '')
         page, _ = self.open(path)
         self.assertEqual(page.wait_text('#panel-body .bad', 'CUDA'), 'No GPU operation was recorded: ' +
                          json.loads(harness.tsctl('info', '--json', path).out)['empty_reason'])
@@ -717,7 +717,7 @@ os.kill(os.getpid(), 9)
     def test_waits(self):
         """As text, too: the operations that a row waited for, and those that waited for it. The wait was queued long before the launch."""
         path = self.path('waits.sbt')
-        self.record(path, 'h200,clock=host', WAITS)
+        self.record_program(path, 'h200,clock=host', WAITS)
         first, second = sorted((row for row in studio.rows(path) if row['type'] == 'memset'), key=lambda row: row['op_id'])
         calls = {row['op_id']: row for row in studio.rows(path) if row['type'] == 'api' and row.get('op_id')}
         self.assertLess(calls[first['op_id']]['end_ns'] + 15000000, calls[second['op_id']]['start_ns'])
