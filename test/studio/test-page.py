@@ -83,6 +83,7 @@ class Page(pages.Case):
         rows = self.table(page, 'Kernels with the most time')
         self.assertEqual([[row[0][0], row[1][1], row[3][1]] for row in rows],
                          [[kernel['name'], kernel['ns'], kernel['count']] for kernel in answer['kernels']])
+        self.assertEqual([row[5][1] for row in rows], [kernel['occupancy']['share'] for kernel in answer['kernels']])
         self.assertEqual(page.run('document.querySelector("#verdict").dataset.value'), answer['verdict'])
         busy = self.values(page, '#panel-body section p .num[data-kind=ns]')
         self.assertIn(answer['devices'][0]['busy_ns'], busy)
@@ -160,6 +161,13 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
         rows = self.table(page, 'Who held the memory at the peak')
         self.assertEqual([[row[1][1], row[3][1]] for row in rows], [[site['total_bytes'], site['count']] for site in answer['peak_sites']])
         self.assertIn(answer['peak_sites'][0]['frame'].split(' ')[0], rows[0][0][0])
+        # Two callers of one wrapper differ.
+        page, _ = self.open('pipeline')
+        self.tab(page, 'memory')
+        sites = self.json('memory', 'pipeline')['peak_sites']
+        self.assertEqual(len({site['frame'] for site in sites}), 1)
+        self.assertEqual([row[0][0] for row in self.table(page, 'Who held the memory at the peak')],
+                         [' < '.join([site['frame'], *site['callers'][:2]]) for site in sites])
 
     @THOROUGH
     def test_state_at_a_time(self):

@@ -8,6 +8,7 @@ import time
 import unittest
 
 import pages
+import chromium
 import harness
 import hostile_names
 import studio
@@ -102,7 +103,7 @@ class Panels(pages.Case):
             s.querySelectorAll('details').forEach(d => d.open = true); })(document.querySelector(%s))''' % json.dumps(scope))
         return page.texts(scope + ' ol.stack li .name')
 
-    def record(self, path, vgpu, program, status=0):
+    def record_program(self, path, vgpu, program, status=0):
         env = harness.record_environment(**{key: value for key, value in hostile_names.python_environment().items() if key.startswith('PYTHON')})
         result = harness.tsctl('record', '-o', path, '--vgpu=' + vgpu, '--', sys.executable, '-c', program, env=env)
         self.assertEqual(result.status, status, result)
@@ -139,7 +140,7 @@ class Panels(pages.Case):
             if operation:
                 self.assertEqual(since[1], answer['at_ns'] - operation['since_ns'], (operation, origin))
                 if 'waits_for_op_id' in operation:
-                    self.assertIn('operation %d' % operation['waits_for_op_id'], state[0])
+                    self.assertTrue(state[0].endswith(': operation %d' % operation['waits_for_op_id']), state)
         threads = answer.get('threads', [])
         if threads:
             rows = self.table(page, 'Threads in a call')
@@ -166,7 +167,7 @@ class Panels(pages.Case):
     def test_idle_streams_and_ranges(self):
         """Since when each idle stream is idle, until which operation and why; and the ranges that threads are in, here and in the gap."""
         path = self.path('rests.sbt')
-        self.record(path, 'h200,clock=host', RESTS)
+        self.record_program(path, 'h200,clock=host', RESTS)
         rows = studio.rows(path)
         ranges = {row['name']: row for row in rows if row['type'] == 'range'}
         at = (ranges['read the file']['start_ns'] + ranges['read the file']['end_ns']) // 2
@@ -431,6 +432,24 @@ class Panels(pages.Case):
         page, server = self.open(path, size=(1280, 1600))
         origin, lanes = server.get('trace')['origin_ns'], server.get('trace')['lanes']
         streams = {(lane['session'], lane['stream']): lane['id'] for lane in lanes if lane['kind'] == 'stream'}
+        # One process alone, by its button and by a key, and all again.
+        def shown():
+            page.wait(IDLE)
+            return page.run('[...document.querySelectorAll(".header.kind-stream")].map(e => +e.dataset.lane)')
+        for session in (1, 2):
+            process = next(lane['id'] for lane in lanes if lane['kind'] == 'process' and lane['session'] == session)
+            own = {lane for (of, _), lane in streams.items() if of == session}
+            page.mouse('mouseMoved', *page.center('.header[data-lane="%d"] .fold' % process))
+            for kind in ('mousePressed', 'mouseReleased'):
+                page.mouse(kind, *page.center('.header[data-lane="%d"] .fold' % process), button='left', clickCount=1,
+                           modifiers=chromium.MODIFIERS['Shift'])
+            self.assertEqual(set(shown()), own)
+            page.click('.header[data-lane="%d"] .lane-name' % process)
+            page.key('o')
+            self.assertEqual(set(shown()), set(streams.values()))
+            page.key('o')
+            self.assertEqual(set(shown()), own)
+            page.key('o')
         for session in (1, 2):
             rows = [row for row in studio.rows(path, '--type', 'memcpy') if row['session'] == session]
             row = rows[len(rows) // 2]
@@ -443,6 +462,11 @@ class Panels(pages.Case):
             self.assertIn(streams[session, row['stream']], busy)
             devices = [cells[0][0] for cells in self.table(page, 'Devices')]
             self.assertEqual(len(set(devices)), 2, devices)
+        self.tab(page, 'memory')
+        answer = json.loads(harness.tsctl('memory', '--json', path).out)
+        names = {lane['session']: lane['name'] for lane in lanes if lane['kind'] == 'process'}
+        self.assertEqual([row[0][0].rsplit(', ', 1)[1] for row in self.table(page, 'Who held the memory at the peak')],
+                         [names[site['session']] for site in answer['peak_sites']])
         self.tab(page, 'gaps')
         listed = json.loads(harness.tsctl('gaps', '--json', '--limit', '40', path).out)['longest']
         for session in (1, 2):
@@ -565,7 +589,7 @@ assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 20))
 for _ in range(8):
     assert not cuda.cuMemsetD8_v2(memory, 0, ctypes.c_size_t(%d))
 ''' % (300000 * n)
-            self.record(path, 'h200,clock=host', program)
+            self.record_program(path, 'h200,clock=host', program)
         page, _ = self.open(*paths)
         self.tab(page, 'compare')
         page.wait_text('#host-clock', 'vary from run to run')
@@ -586,7 +610,7 @@ assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
 assert not cuda.cuMemsetD8_v2(memory, 0, ctypes.c_size_t(1024))
 os.kill(os.getpid(), 9)
 """
-        self.record(path, 'small', program, 128 + 9)
+        self.record_program(path, 'small', program, 128 + 9)
         session, = json.loads(harness.tsctl('info', '--json', path).out)['sessions']
         page, _ = self.open(path)
         page.wait('document.querySelector("#verdict")')
@@ -595,7 +619,7 @@ os.kill(os.getpid(), 9)
         self.tab(page, 'errors')
         self.assertEqual([row[1][0] for row in self.table(page, 'Sessions')], [session['end_reason']])
         path = self.path('empty.sbt')
-        self.record(path, 'small', '')
+        self.record_program(path, 'small', '')
         page, _ = self.open(path)
         self.assertEqual(page.wait_text('#panel-body .bad', 'CUDA'), 'No GPU operation was recorded: ' +
                          json.loads(harness.tsctl('info', '--json', path).out)['empty_reason'])
@@ -693,7 +717,7 @@ os.kill(os.getpid(), 9)
     def test_waits(self):
         """As text, too: the operations that a row waited for, and those that waited for it. The wait was queued long before the launch."""
         path = self.path('waits.sbt')
-        self.record(path, 'h200,clock=host', WAITS)
+        self.record_program(path, 'h200,clock=host', WAITS)
         first, second = sorted((row for row in studio.rows(path) if row['type'] == 'memset'), key=lambda row: row['op_id'])
         calls = {row['op_id']: row for row in studio.rows(path) if row['type'] == 'api' and row.get('op_id')}
         self.assertLess(calls[first['op_id']]['end_ns'] + 15000000, calls[second['op_id']]['start_ns'])

@@ -27,7 +27,7 @@ import { Hit } from './timeline/painter';
 import { Timeline } from './timeline/timeline';
 
 const COLOURS: ReadonlyArray<ColourMode> = ['name', 'type', 'stream', 'correlation', 'cause'];
-const SWITCHES: ReadonlyArray<string> = ['fold', 'mark', 'colour', 'arrows', 'theme', 'link', 'help'];
+const SWITCHES: ReadonlyArray<string> = ['fold', 'isolate', 'mark', 'colour', 'arrows', 'theme', 'link', 'help'];
 const ADDRESS_DELAY = 400;
 const MOST_ARROWS = 500;
 const SETTLE_DELAY = 250; // the panels ask when the cursor or the view rests
@@ -430,6 +430,7 @@ export class Studio implements Shell {
 		case 'cursor-left': model.setCursor((model.cursor ?? (model.view.from + model.view.to) / 2) - 10 * model.view.nsPerPixel); break;
 		case 'cursor-right': model.setCursor((model.cursor ?? (model.view.from + model.view.to) / 2) + 10 * model.view.nsPerPixel); break;
 		case 'fold': this.timeline.foldFocused(); break;
+		case 'isolate': this.timeline.isolateFocused(); break;
 		case 'fit': this.fit(); break;
 		case 'show-all': model.view.showAll(); model.emit('view'); break;
 		case 'gap':

@@ -10,6 +10,7 @@ import { Panel } from './panel';
 import { damageNote, siteText, stackList } from './parts';
 
 interface Site {
+	session?: number;
 	count: number;
 	bytes: number;
 	total_bytes: number;
@@ -142,7 +143,7 @@ export class MemoryPanel extends Panel {
 		if (!sites.length)
 			return el('p', { class: 'dim' }, title + ': nothing.');
 		return table(title, [
-			{ head: 'Code', cell: (site: Site) => siteText(site) },
+			{ head: 'Code', cell: (site: Site) => el('span', {}, siteText(site), this.process(site.session)) },
 			{ head: 'Bytes', class: 'number', cell: (site) => number('bytes', site.total_bytes) },
 			{ head: 'Share', class: 'number', cell: (site) => formatShare(site.total_bytes / Math.max(1, whole)) },
 			{ head: 'Allocations', class: 'number', cell: (site) => number('count', site.count) },
@@ -155,7 +156,7 @@ export class MemoryPanel extends Panel {
 		for (const holder of holders.slice(0, 12)) {
 			const start = this.model.relative(holder.start_ns, this.trace);
 			box.append(el('details', {}, el('summary', {}, number('bytes', holder.bytes), ' since ' + formatInstant(start) + ' ',
-				clean(siteOf(holder.stack) || 'unknown code', 140)),
+				clean(siteOf(holder.stack) || 'unknown code', 140) + this.process(holder.session)),
 			facts([['Address', '0x' + BigInt(holder.address).toString(16)],
 				['Kind', clean(holder.kind || '', 30)],
 				['Call', holder.op_id ? link('operation ' + holder.op_id, '', () =>
@@ -254,7 +255,7 @@ export class MemoryPanel extends Panel {
 	/* The code that allocated; opened, its whole stack. */
 	private holder(allocation: Allocation, stack: Stack | undefined): HTMLElement {
 		const { op_id: op, session } = allocation;
-		const box = el('details', {}, el('summary', {}, clean(siteOf(stack) || (op ? 'operation ' + op : 'unknown code'), 160)));
+		const box = el('details', {}, el('summary', {}, clean(siteOf(stack) || (op ? 'operation ' + op : 'unknown code'), 160) + this.process(session)));
 		if (stack)
 			box.append(stackList(stack));
 		if (op)

@@ -7,6 +7,7 @@ import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { LaunchSite } from '../data/info';
 
+const CALLERS = 2;      // of a place that are shown
 const LONG_FRAME = 100; // characters: a longer name of C++ is shown without its arguments
 
 export interface GapPart {
@@ -68,9 +69,12 @@ function siteName(frame: string): string {
 	return / \([^()]*:\d+\)$/.test(frame) || !frame.includes('::') ? clean(frame, 160) : brief(frame, 100);
 }
 
+/* A place of the program with its callers: a wrapper of an allocator or of a launch alone tells little. */
 export function siteText(site: LaunchSite): HTMLElement {
-	return el('span', { class: 'name', title: [site.frame, ...(site.callers || [])].filter(Boolean).join('\ncalled by ') },
-		siteName(site.frame || 'unknown code'));
+	const callers = site.callers || [];
+	return el('span', { class: 'name', title: [site.frame, ...callers].filter(Boolean).join('\ncalled by ') },
+		siteName(site.frame || 'unknown code'),
+		callers.length ? el('span', { class: 'dim' }, callers.slice(0, CALLERS).map((caller) => ' < ' + siteName(caller)).join('')) : undefined);
 }
 
 /* Kinds of a device's time: at work, and idle by cause. */

@@ -74,6 +74,7 @@ const STATES: { readonly [state: string]: string } = {
 const STREAMS = 256; // listed, those with an operation first
 const IDLE = 12;     // idle streams that are explained
 const IDLE_LARGE = 4; // of a large trace
+const AHEAD_NS = 5e9; // in a large trace, a stream's next operation is looked for so far ahead
 
 /* Why a stream is idle. */
 interface Idle {
@@ -124,7 +125,7 @@ export class StatePanel extends Panel {
 			{ head: 'Device', cell: (device) => 'GPU ' + device.device + this.process(device.session) },
 			{ head: 'State', class: 'short', cell: (device) => clean(device.state, 30) },
 			{ head: 'Kernels', class: 'number', cell: (device) => number('count', device.kernels) },
-			{ head: 'Copies', class: 'number', cell: (device) => number('count', device.copies + device.sets) },
+			{ head: 'Copies, sets', class: 'number', cell: (device) => number('count', device.copies + device.sets) },
 			{ head: 'Pending', class: 'number', cell: (device) => number('count', device.pending) },
 			{ head: 'Allocated', class: 'number', cell: (device) => number('bytes', device.allocated_bytes) },
 		], answer.devices || []));
@@ -162,9 +163,9 @@ export class StatePanel extends Panel {
 			if (!found.length)
 				return [];
 			return [table('Idle streams', [
-				{ head: 'Stream', cell: (one: Idle) => clean(one.lane.name, 60) + this.process(one.lane.session) },
+				{ head: 'Stream', class: 'words', cell: (one: Idle) => clean(one.lane.name, 60) + this.process(one.lane.session) },
 				{ head: 'For', class: 'number', cell: (one) => number('ns', at - this.model.relative(one.start_ns, this.trace)) },
-				{ head: 'Mostly because', cell: (one) => link(one.parts[0] ? clean(causeText(one.parts[0]), 160) : 'unknown', 'Explain this gap',
+				{ head: 'Mostly because', class: 'words', cell: (one) => link(one.parts[0] ? clean(causeText(one.parts[0]), 160) : 'unknown', 'Explain this gap',
 					() => this.shell.explainGap(one.op, this.trace, one.lane.session)) },
 				{ head: 'Until', cell: (one) => el('span', {}, link(brief(one.name || one.type, 60), one.name || '',
 					() => void this.shell.goToOperation(one.op, this.trace, one.lane.session)), el('span', { class: 'dim' },
@@ -178,7 +179,8 @@ export class StatePanel extends Panel {
 	/* The next operation of a stream, with the gap before it. */
 	private async nextOf(lane: LaneInfo, at: number, signal: AbortSignal): Promise<Idle | undefined> {
 		const { api, view } = this.model;
-		const rows = await api.rows(lane.id, at, view.duration + 1, 2, 0, signal);
+		const end = this.model.isLarge(this.trace) ? Math.min(view.duration, at + AHEAD_NS) : view.duration;
+		const rows = await api.rows(lane.id, at, end + 1, 2, 0, signal);
 		const next = rows.start.findIndex((start) => start > at);
 		if (next < 0 || String(rows.op[next]) === '0')
 			return undefined;
@@ -209,8 +211,8 @@ export class StatePanel extends Panel {
 		lanes.sort((a, b) => Number(busy.has(keyOf(b))) - Number(busy.has(keyOf(a))));
 		const box = el('div');
 		box.append(table('Streams', [
-			{ head: 'Stream', cell: (lane) => clean(lane.name, 60) + this.process(lane.session) },
-			{ head: 'State', cell: (lane) => {
+			{ head: 'Stream', class: 'words', cell: (lane) => clean(lane.name, 60) + this.process(lane.session) },
+			{ head: 'State', class: 'words', cell: (lane) => {
 				const stream = busy.get(keyOf(lane));
 				const operation = first.get(keyOf(lane));
 				if (!stream)
@@ -218,7 +220,7 @@ export class StatePanel extends Panel {
 				const text = STATES[stream.state] || stream.state;
 				if (!operation || !operation.waits_for)
 					return text;
-				return el('span', {}, text + ' for ', WAITS[operation.waits_for] || clean(operation.waits_for, 40), ' ',
+				return el('span', {}, text + ' for ', WAITS[operation.waits_for] || clean(operation.waits_for, 40), operation.waits_for_op_id === undefined ? '' : ': ',
 					this.op(operation.waits_for_op_id, operation.session));
 			} },
 			{ head: 'For', cell: (lane) => {
@@ -242,9 +244,9 @@ export class StatePanel extends Panel {
 		return table('Operations, ' + list.length, [
 			{ head: 'Operation', cell: (o) => link(brief(o.name || o.type, 100), o.name || '', () =>
 				void this.shell.goToOperation(o.op_id, this.trace, o.session)) },
-			{ head: 'State', cell: (o) => el('span', {}, STATES[o.state] || o.state, o.waits_for ? ' for ' : '',
-				o.waits_for ? WAITS[o.waits_for] || clean(o.waits_for, 40) : '', ' ', this.op(o.waits_for_op_id, o.session)) },
-			{ head: 'For', cell: (o) => this.since(o.since_ns, at) },
+			{ head: 'State', class: 'words', cell: (o) => el('span', {}, STATES[o.state] || o.state, o.waits_for ? ' for ' : '',
+				o.waits_for ? WAITS[o.waits_for] || clean(o.waits_for, 40) : '', o.waits_for_op_id === undefined ? '' : ': ', this.op(o.waits_for_op_id, o.session)) },
+			{ head: 'For', class: 'number', cell: (o) => (o.since_ns === undefined ? '' : number('ns', at - this.model.relative(o.since_ns, this.trace))) },
 			{ head: 'Stream', class: this.streamClass, cell: (o) => String(o.stream ?? '') + this.process(o.session) },
 			{ head: 'Queued by', cell: (o) => clean(siteOf(o.stack) || (o.thread_name || '') + (o.tid ? '/' + o.tid : ''), 120) },
 		], list.slice(0, 60));
@@ -265,7 +267,7 @@ export class StatePanel extends Panel {
 				{ head: 'Call', class: 'words', cell: (t) => (t.op_id ? link(clean(t.call, 80), 'Show the call', () => void this.shell.goToOperation(t.op_id as number, this.trace, t.session)) :
 					clean(t.call, 80)) },
 				{ head: 'For', cell: (t) => this.since(t.since_ns, at) },
-				{ head: 'Waits for', class: 'words', cell: (t) => (t.blocked ? el('span', {}, this.blocked(t.blocked, t.blocked_stream), ' ',
+				{ head: 'Waits for', class: 'words', cell: (t) => (t.blocked ? el('span', {}, this.blocked(t.blocked, t.blocked_stream), t.waits_for_op_id === undefined ? '' : ': ',
 					this.op(t.waits_for_op_id, t.session)) : '') },
 			], list.slice(0, 60)));
 		} else {

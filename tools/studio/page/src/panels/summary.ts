@@ -13,7 +13,7 @@ interface Kernel {
 	name: string;
 	count: number;
 	ns: number;
-	occupancy?: { share?: number; limit?: string };
+	occupancy?: { share?: number; limit?: string; waves?: number };
 	launched_by?: LaunchSite[];
 	launch_sites?: number;
 }
@@ -57,14 +57,24 @@ export interface Analysis {
 }
 
 const VERDICTS: { readonly [verdict: string]: string } = {
-	compute_bound: 'The GPU computed most of the time.',
-	copy_bound: 'The GPU copied most of the time.',
-	launch_bound: 'The GPU waited for the host to launch small operations.',
-	host_bound: 'The GPU waited for the host most of the time.',
-	waiting: 'The GPU waited for dependencies most of the time.',
+	compute_bound: 'The GPU computed most of the time: look at the kernels below.',
+	copy_bound: 'The GPU copied most of the time: copy less, use pinned memory, and copy in separate streams beside kernels.',
+	launch_bound: 'The GPU waited for the host to launch small operations: launch fewer and larger kernels, or graphs.',
+	host_bound: 'The GPU waited for the host most of the time: launch the next operations before the host waits. Gaps lists what it did.',
+	waiting: 'The GPU waited for dependencies most of the time: Critical path lists them.',
 	model_clock: 'Times of this virtual GPU come from a cost model and are not comparable to host times.',
 	unknown: 'The trace does not show what limits the program.',
 };
+
+/* At most this share of the warps of the multiprocessors was in use, and what limits it. */
+function occupancyText(kernel: Kernel): HTMLElement | string {
+	const { share, limit, waves } = kernel.occupancy || {};
+	if (share === undefined)
+		return '';
+	return el('span', { class: 'num', data: { value: share }, title: (limit ? 'limited by: ' + clean(limit, 60) : '') +
+		(waves !== undefined ? '\nwaves of blocks: ' + waves.toPrecision(3) : '') }, (share < 0.001 ? '<' : '\u2264 ') + formatShare(Math.max(0.001, share)) +
+		(limit ? ', ' + clean(limit, 30).replace(/_/g, ' ') : ''));
+}
 
 export class SummaryPanel extends Panel {
 	readonly id = 'summary';
@@ -148,6 +158,7 @@ export class SummaryPanel extends Panel {
 			{ head: 'Share', class: 'number', cell: (k) => formatShare(k.ns / Math.max(1, answer.kernels_ns)) },
 			{ head: 'Launches', class: 'number', cell: (k) => number('count', k.count) },
 			{ head: 'Mean', class: 'number', cell: (k) => number('ns', k.ns / Math.max(1, k.count)) },
+			{ head: 'Occupancy', class: 'number', cell: (k) => occupancyText(k) },
 			{ head: 'Launched by', cell: (k) => this.sites(k) },
 		], answer.kernels || [], (k) => ({ data: { kernel: k.name.slice(0, 500) } }));
 	}

@@ -23,7 +23,7 @@ function nameElement(name: string, before: number): HTMLElement {
 	if (!end)
 		return el('span', { class: 'lane-name' }, name);
 	const first = el('span', { class: 'lane-start' }, name.slice(0, end.index));
-	first.style.maxWidth = 'calc(100% - ' + Math.ceil(0.9 * end[0].length + before) + 'ch)';
+	first.style.maxWidth = 'max(6ch, calc(100% - ' + Math.ceil(0.9 * end[0].length + before) + 'ch))';
 	return el('span', { class: 'lane-name' }, first, end[0]);
 }
 
@@ -76,6 +76,17 @@ export class Headers {
 		}
 	}
 
+	/* Shows the process of a lane alone, or all again. */
+	isolate(lane: Lane): void {
+		const { tree } = this.model;
+		const root = tree.rootOf(lane.info.id);
+		if (!root)
+			return;
+		tree.isolate(root);
+		this.model.emit('lanes');
+		this.model.emit('view');
+	}
+
 	fold(lane: Lane): void {
 		const own = this.model.tree.byId.get(lane.info.id);
 		if (!own || (!own.children.length && !hasManyLevels(own)))
@@ -108,7 +119,8 @@ export class Headers {
 		element.style.paddingLeft = 4 + Math.min(lane.level, 4) * 12 + 'px';
 		if (lane.children.length) {
 			const fold = el('button', { type: 'button', class: 'fold', label: (lane.folded ? 'Unfold ' : 'Fold ') + name,
-				onclick: () => this.fold(lane) }, lane.folded ? '\u25b8' : '\u25be');
+				title: lane.level === 0 ? 'With Shift: only this process, or all of them (o)' : '',
+				onclick: (event) => (event.shiftKey ? this.isolate(lane) : this.fold(lane)) }, lane.folded ? '\u25b8' : '\u25be');
 			fold.setAttribute('aria-expanded', String(!lane.folded));
 			element.append(fold);
 		} else {

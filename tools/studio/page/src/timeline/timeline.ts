@@ -171,6 +171,14 @@ export class Timeline {
 		return next;
 	}
 
+	/* The process of the focused lane alone, or all again. */
+	isolateFocused(): void {
+		const id = this.model.focusedLane;
+		const lane = id === undefined ? this.model.tree.visible[0] : this.model.tree.byId.get(id);
+		if (lane)
+			this.headers.isolate(lane);
+	}
+
 	foldFocused(): void {
 		const lane = this.model.focusedLane === undefined ? undefined : this.model.tree.byId.get(this.model.focusedLane);
 		if (lane)
