@@ -6,6 +6,8 @@ import http.server
 import json
 import os
 import shutil
+import subprocess
+import sys
 import threading
 
 import pages
@@ -101,6 +103,29 @@ class Page(pages.Case):
         longest = max((row for row in studio.rows(studio.golden('train')) if row['type'] == 'kernel' and row['name'] == kernel['name']),
                       key=lambda row: row['end_ns'] - row['start_ns'])
         self.assertIn(longest['end_ns'] - longest['start_ns'], self.values(page, '#panel-body .facts .num'))
+
+    def test_slowest_kernel_of_a_name(self):
+        """Other kernels, longer ones, contain its name. Names have characters of patterns."""
+        names = ('scale', 'scale2', 'f<int*[4]>', 'f<int*[4]>(long)', '<*>', 'xf<int*[4]>', '\\*?', 'a' * 5000)
+        path, program = self.path('names.sbt'), """
+import json, sys, tracesmith
+with tracesmith.SBTWriter(sys.argv[1]) as writer:
+    session = writer.session(pid=1, program='names')
+    for i, name in enumerate(json.load(sys.stdin)):
+        for k in range(2):
+            start = 1000 + 10000 * (2 * i + k)
+            session.emit('kernel', start_ns=start, end_ns=start + 1000 + 100 * i + k, op_id=100 + 2 * i + k, device=0, stream=7, context=1, name=name)
+"""
+        if harness.SANITIZER:
+            self.skipTest('Python does not load libraries of a sanitizer')
+        subprocess.run([sys.executable, '-c', program, path], input=json.dumps(names), text=True, env=hostile_names.python_environment(), check=True)
+        page, _ = self.open(path)
+        for i, name in enumerate(names):
+            page.wait('document.querySelector("#panel-body tr[data-kernel]")')
+            page.run('[...document.querySelectorAll("#panel-body tr[data-kernel]")].find(e => e.dataset.kernel === %s).querySelector(".link").click()' %
+                     json.dumps(name[:500]))
+            page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % (101 + 2 * i))
+            self.tab(page, 'summary')
 
     def test_why_the_gpu_stood_still(self):
         """Two clicks: a time is searched, then an empty place of a stream is clicked."""

@@ -71,6 +71,18 @@ int ts_call_fail_with(struct ts_studio_call *call, int r)
 			    error && *error->text ? error->text : "it cannot be read");
 }
 
+void ts_call_put_name(struct ts_studio_call *call, const char *name)
+{
+	size_t n = strnlen(name, TS_STUDIO_NAME_BYTES + 1);
+
+	if (n > TS_STUDIO_NAME_BYTES)
+		n = TS_STUDIO_NAME_BYTES;
+	/* No part of a character. */
+	while (n && ((unsigned char)name[n] & 0xc0) == 0x80)
+		n--;
+	ts_json_string_n(&call->out, name, n);
+}
+
 void ts_call_end_reader(struct ts_studio_call *call)
 {
 	if (call->reader)

@@ -48,6 +48,13 @@ int ts_call_fail(struct ts_studio_call *call, unsigned status, const char *forma
 int ts_call_fail_with(struct ts_studio_call *call, int r);
 
 /*
+ * Writes a name as a string of JSON, at most TS_STUDIO_NAME_BYTES of it. A hostile file of some KiB
+ * has hundreds of names of a megabyte.
+ */
+#define TS_STUDIO_NAME_BYTES 4096u
+void ts_call_put_name(struct ts_studio_call *call, const char *name);
+
+/*
  * Borrows tiles and a reader of trace 0 or 1 until the call ends. Returns 0, or -1 after
  * ts_call_fail().
  */

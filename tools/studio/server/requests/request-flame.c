@@ -47,6 +47,9 @@ int ts_request_flame(struct ts_studio_call *call)
 		options.to_ns = ts_call_absolute_end(call, to_ns);
 	r = ts_export_into(ts_export_named_frames, call->reader->source.reader, &options, &text,
 			   &n_bytes, &report);
+	if (r == -E2BIG)
+		return ts_call_fail(call, 400,
+				    "the window has too many long names; choose a shorter one");
 	if (r)
 		return ts_call_fail_with(call, r);
 	ts_json_bytes(&call->out, text, n_bytes);

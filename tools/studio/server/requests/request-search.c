@@ -81,8 +81,7 @@ static void put_match(struct ts_studio_call *call, uint64_t trace,
 	ts_json_raw(&call->out, ", \"key\": ");
 	ts_json_uint(&call->out, match->row.key);
 	ts_json_raw(&call->out, ", \"name\": ");
-	ts_json_string(&call->out,
-		       ts_tile_key_name(call->reader->resolver, match->row.key, buffer));
+	ts_call_put_name(call, ts_tile_key_name(call->reader->resolver, match->row.key, buffer));
 	ts_json_raw(&call->out, ", \"matches\": ");
 	ts_json_uint(&call->out, match->n_matches);
 	ts_json_raw(&call->out, "}\n");

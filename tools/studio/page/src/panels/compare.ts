@@ -2,7 +2,7 @@
 // Two traces side by side: what changed, and the alignment of the second one's lanes: by the selected rows, by the n-th time of a range,
 // or by the n-th launch of a kernel, which is a step of the program. Asks "diff", and for the names in both traces "stats".
 import { button, el, nameText, number, table } from '../core/dom';
-import { brief, clean, shorten } from '../core/names';
+import { brief, clean, filterOf, shorten } from '../core/names';
 import { formatDuration } from '../core/time';
 import { isAbort, Row } from '../data/api';
 import { Selection } from '../model';
@@ -169,7 +169,8 @@ export class ComparePanel extends Panel {
 	private async nth(type: string, name: string, n: number, trace: number, signal: AbortSignal): Promise<Row | undefined> {
 		let seen = 0;
 		let found: Row | undefined;
-		await this.model.api.eachLine<Row>('rows', { types: [type], filter: { name }, limit: Math.min(MOST_TIMES, 4 * n + 100) }, trace, undefined, signal,
+		await this.model.api.eachLine<Row>('rows', { types: [type], filter: { name: filterOf(name) }, limit: Math.min(MOST_TIMES, 4 * n + 100) },
+			trace, undefined, signal,
 			(row) => {
 				if (row.name === name && ++seen === n)
 					found = row;

@@ -2,7 +2,7 @@
 // The first panel: where the time went, the slowest kernels and who launches them, findings with advice. Asks "analyze".
 import { button, el, facts, link, nameText, number, table } from '../core/dom';
 import { Stack, siteOf } from '../core/frames';
-import { brief, clean } from '../core/names';
+import { brief, clean, filterOf } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
 import { deaths, Info, InfoKernel, LaunchSite, warnings } from '../data/info';
@@ -183,9 +183,10 @@ export class SummaryPanel extends Panel {
 	private async showSlowest(name: string): Promise<void> {
 		try {
 			const rows = await this.model.api.askLines<Row>('rows',
-				{ types: ['kernel'], filter: { name }, longest_first: true, limit: 1 }, this.trace);
-			if (rows.length && rows[0].op_id !== undefined)
-				await this.shell.goToOperation(rows[0].op_id as number, this.trace, rows[0].session as number | undefined);
+				{ types: ['kernel'], filter: { name: filterOf(name) }, longest_first: true, limit: 20 }, this.trace);
+			const row = rows.find((other) => other.name === name);
+			if (row && row.op_id)
+				await this.shell.goToOperation(row.op_id as number, this.trace, row.session as number | undefined);
 		} catch (error) {
 			this.shell.fail(error);
 		}
