@@ -77,8 +77,10 @@ export class Studio implements Shell {
 	start(state: ViewState): void {
 		const { model } = this;
 		const title = clean(model.trace.path, 300);
-		byId('title').textContent = title.slice(title.lastIndexOf('/', title.lastIndexOf('/') - 1) + 1);
-		byId('title').title = title;
+		const second = model.trace.second_path === undefined ? '' : clean(model.trace.second_path, 300);
+		const ends = (path: string): string => path.slice(path.lastIndexOf('/', path.lastIndexOf('/') - 1) + 1);
+		byId('title').textContent = second ? 'A ' + ends(title) + ', B ' + ends(second) : ends(title);
+		byId('title').title = second ? 'A: ' + title + '\nB: ' + second : title;
 		document.title = title.slice(title.lastIndexOf('/') + 1) + ' \u2013 TraceSmith Studio';
 		this.theme(undefined);
 		this.listen();
@@ -375,7 +377,9 @@ export class Studio implements Shell {
 	/* The length of the view, and what was found in it. */
 	private showFound(): void {
 		const corner = byId('corner');
-		corner.textContent = [formatDuration(this.model.view.span) + ' in view', this.found.gaps, this.found.arrows].filter(Boolean).join(', ');
+		// Of the trace: the view may have room before and after it.
+		const seen = Math.min(this.model.view.to, this.model.view.duration) - Math.max(0, this.model.view.from);
+		corner.textContent = [formatDuration(Math.max(0, seen)) + ' in view', this.found.gaps, this.found.arrows].filter(Boolean).join(', ');
 		corner.title = corner.textContent;
 	}
 
@@ -680,7 +684,8 @@ export class Studio implements Shell {
 			if (isAbort(error))
 				return;
 			result.textContent = error instanceof ApiError && error.status === 404 ? 'no match' :
-				clean(error instanceof Error ? error.message : error, 120);
+				clean(error instanceof Error ? error.message.replace(/^text: /, '') : error, 120);
+			result.title = result.textContent;
 		}
 	}
 

@@ -72,6 +72,40 @@ export function brief(name: unknown, max: number): string {
 	return elide(clean(shorten(typeof name === 'string' ? name : String(name)), max + 1), max);
 }
 
+/* The words of names that differ, up to four of them: the first places at which the names have different words. */
+function differences(names: ReadonlyArray<string>): string[] {
+	const words = names.map((name) => name.slice(0, MAX_NAME).match(/\w+/g) || []);
+	const most = Math.max(...words.map((list) => list.length));
+	const parts: string[][] = names.map(() => []);
+	for (let i = 0, n = 0; i < most && n < 4; i++) {
+		if (words.every((list) => list[i] === words[0][i]))
+			continue;
+		words.forEach((list, k) => parts[k].push(list[i] || ''));
+		n++;
+		if (new Set(parts.map((part) => part.join(' '))).size === names.length)
+			break;
+	}
+	return parts.map((part) => part.filter(Boolean).join('\u2026'));
+}
+
+/*
+ * brief() of each name of a list, which names that are short alike follow with the words in which they differ:
+ * "elementwise_kernel \u2026AddFunctor\u2026".
+ */
+export function briefs(names: ReadonlyArray<string>, max: number): Map<string, string> {
+	const alike = new Map<string, string[]>();
+	for (const name of new Set(names)) {
+		const short = brief(name, max);
+		alike.set(short, [...(alike.get(short) || []), name]);
+	}
+	const result = new Map<string, string>();
+	for (const [short, list] of alike) {
+		const parts = list.length > 1 ? differences(list) : [''];
+		list.forEach((name, i) => result.set(name, parts[i] ? short + ' \u2026' + brief(parts[i], 60) + '\u2026' : short));
+	}
+	return result;
+}
+
 /* At most `max` characters, with an ellipsis in the end. */
 export function elide(text: string, max: number): string {
 	return text.length <= max ? text : text.slice(0, Math.max(0, max - 1)) + '\u2026';

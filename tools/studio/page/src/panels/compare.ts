@@ -192,7 +192,7 @@ export class ComparePanel extends Panel {
 	private setOffset(offset: number): void {
 		this.model.offset = offset;
 		this.model.emit('cursor');
-		this.aligned.textContent = offset ? 'The second trace is drawn ' + formatDuration(Math.abs(offset)) +
+		this.aligned.textContent = offset ? 'Trace B is drawn ' + formatDuration(Math.abs(offset)) +
 			(offset > 0 ? ' later.' : ' earlier.') : '';
 		this.model.emit('view');
 	}
@@ -200,29 +200,32 @@ export class ComparePanel extends Panel {
 	private show(answer: DiffAnswer): HTMLElement[] {
 		const total = (title: string, key: 'operations' | 'operations_ns' | 'span_ns' | 'busy_ns'): readonly [string, unknown, unknown] =>
 			[title, answer.before[key], answer.after[key]];
+		const names = (answer.names || []).slice(0, 60);
+		const shown = briefs(names.map((name) => name.name), 120);
 		return [el('div', { class: 'columns' },
 			el('section', { class: 'narrow' }, table('Totals', [
 				{ head: '', cell: (row: readonly [string, unknown, unknown]) => row[0] },
-				{ head: 'First', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[1]) },
-				{ head: 'Second', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[2]) },
+				{ head: 'A', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[1]) },
+				{ head: 'B', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[2]) },
 			], [total('Operations', 'operations'), total('Sum of durations', 'operations_ns'), total('Busy', 'busy_ns'),
 				total('From first to last', 'span_ns')])),
 			el('section', {}, table('Names', [
 				{ head: 'Verdict', cell: (name: Name) => el('span', { class: name.verdict === 'slower' ? 'bad' :
-					name.verdict === 'faster' ? 'good' : '' }, clean(name.verdict, 20)) },
-				{ head: 'Name', cell: (name) => nameText(shorten(name.name), 120) },
-				{ head: 'Before', class: 'number', cell: (name) => number('ns', name.before && name.before.total_ns) },
-				{ head: 'After', class: 'number', cell: (name) => number('ns', name.after && name.after.total_ns) },
+					name.verdict === 'faster' ? 'good' : '', title: name.verdict === 'few' ? 'too few times to compare' : '' },
+				clean(name.verdict, 20)) },
+				{ head: 'Name', cell: (name) => nameText(shown.get(name.name)) },
+				{ head: 'A', class: 'number', cell: (name) => number('ns', name.before && name.before.total_ns) },
+				{ head: 'B', class: 'number', cell: (name) => number('ns', name.after && name.after.total_ns) },
 				{ head: 'Launches', class: 'number', cell: (name) => ((name.before && name.before.count) || 0) + ' \u2192 ' +
 					((name.after && name.after.count) || 0) },
-			], (answer.names || []).slice(0, 60), (name) => ({ title: name.name }))),
+			], names, (name) => ({ title: name.name }))),
 			el('section', {}, this.difference(answer), table('Operations that took longer, with the wait before them', [
 				{ head: 'Operation', cell: (o: Operation) => button(brief(o.name, 100), () => void this.both(o), { class: 'link',
 					title: 'Show both, aligned' }) },
-				{ head: 'Before', class: 'number', cell: (o) => number('ns', o.duration_before_ns) },
-				{ head: 'After', class: 'number', cell: (o) => number('ns', o.duration_after_ns) },
-				{ head: 'Wait before', class: 'number', cell: (o) => number('ns', o.wait_before_ns) },
-				{ head: 'After', class: 'number', cell: (o) => number('ns', o.wait_after_ns) },
+				{ head: 'A', class: 'number', cell: (o) => number('ns', o.duration_before_ns) },
+				{ head: 'B', class: 'number', cell: (o) => number('ns', o.duration_after_ns) },
+				{ head: 'Wait in A', class: 'number', cell: (o) => number('ns', o.wait_before_ns) },
+				{ head: 'Wait in B', class: 'number', cell: (o) => number('ns', o.wait_after_ns) },
 			], answer.slower || [])))];
 	}
 
@@ -231,8 +234,8 @@ export class ComparePanel extends Panel {
 		if (!first)
 			return undefined;
 		return el('p', {}, 'The first difference: ', button(brief(first.name, 100), () => void this.both(first),
-			{ class: 'link', title: 'Show it' }), first.op_id_before === undefined ? ', only in the second trace.' :
-			first.op_id_after === undefined ? ', only in the first trace.' : '.');
+			{ class: 'link', title: 'Show it' }), first.op_id_before === undefined ? ', only in B.' :
+			first.op_id_after === undefined ? ', only in A.' : '.');
 	}
 
 	/* Selects the operation in both traces and aligns their starts. */

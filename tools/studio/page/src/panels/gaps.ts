@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gaps: the times in which a stream had no operation, with causes. Each is a link that moves the view. Asks "gaps".
-import { el, link, number, table } from '../core/dom';
+import { el, link, nameText, number, table } from '../core/dom';
 import { Stack } from '../core/frames';
 import { Integer } from '../core/json';
 import { brief, clean } from '../core/names';
@@ -130,7 +130,7 @@ export class GapsPanel extends Panel {
 					{ head: 'Stream', class: this.streamClass, cell: (gap) => String(gap.stream ?? '') + this.process(gap.session) },
 					{ head: 'Mostly because', cell: (gap) => link(gap.parts[0] ? clean(causeText(gap.parts[0]), 160) : 'unknown',
 						'Explain this gap', () => this.shell.explainGap(gap.op_id, this.trace, gap.session)) },
-					{ head: 'Ends with', cell: (gap) => brief(gap.name || gap.type, 60) },
+					{ head: 'Ends with', cell: (gap) => nameText(brief(gap.name || gap.type, 60)) },
 				], longest.slice(0, 40), (gap) => ({ data: { op: gap.op_id, session: gap.session ?? '' } }))),
 				el('section', {}, el('h3', {}, 'By cause, all gaps'), shares('Gaps by cause', parts, answer.gaps_ns),
 					el('h3', {}, 'By thread and call'),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts that several panels show: stacks, bars of shares, launch sites, causes of gaps.
 import { css, fixedColour } from '../core/colours';
-import { button, el, link, number } from '../core/dom';
+import { breakable, button, el, link, number } from '../core/dom';
 import { Frame, framesOf, Stack } from '../core/frames';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
@@ -34,8 +34,8 @@ export interface GapPart {
 
 function frameItem(frame: Frame): HTMLElement {
 	const short = frame.text.length > LONG_FRAME ? brief(frame.text, LONG_FRAME) : clean(frame.text, 400);
-	return el('li', { class: frame.kind }, el('span', { class: 'name', title: frame.text.length > LONG_FRAME ? frame.text : '' }, short),
-		frame.place ? el('span', { class: 'place' }, '  ' + clean(frame.place, 400)) : undefined);
+	return el('li', { class: frame.kind }, el('span', { class: 'name', title: frame.text.length > LONG_FRAME ? frame.text : '' }, ...breakable(short)),
+		frame.place ? el('span', { class: 'place' }, '  ', ...breakable(clean(frame.place, 400))) : undefined);
 }
 
 /* Frames of the program; those of the tracer, the vendor and the interpreter on request. */
@@ -68,9 +68,15 @@ function siteName(frame: string): string {
 	return / \([^()]*:\d+\)$/.test(frame) || !frame.includes('::') ? clean(frame, 160) : brief(frame, 100);
 }
 
-export function siteText(site: LaunchSite): HTMLElement {
-	return el('span', { class: 'name', title: [site.frame, ...(site.callers || [])].filter(Boolean).join('\ncalled by ') },
-		siteName(site.frame || 'unknown code'));
+/* The code of a site; beside others of the same code, also the caller by which it differs from one of them. */
+export function siteText(site: LaunchSite, others: ReadonlyArray<LaunchSite> = []): HTMLElement {
+	const { frame } = site;
+	const callers = site.callers || [];
+	const alike = others.filter((other) => other !== site && other.frame === frame);
+	const by = frame ? callers.find((caller, i) => alike.some((other) => (other.callers || [])[i] !== caller)) : undefined;
+	return el('span', { class: 'name', title: [frame, ...callers].filter(Boolean).join('\ncalled by ') },
+		...breakable(siteName(frame || 'unknown code')),
+		by ? el('span', { class: 'dim' }, ', from ', ...breakable(siteName(by))) : undefined);
 }
 
 /* Kinds of a device's time: at work, and idle by cause. */
@@ -99,7 +105,7 @@ export function shares(label: string, parts: ReadonlyArray<readonly [string, num
 		bar.append(piece);
 		const swatch = el('span', { class: 'swatch' });
 		swatch.style.backgroundColor = css(fixedColour(name));
-		rows.append(el('tr', { data: { part: name } }, el('td', {}, swatch, clean(text(name), 80)),
+		rows.append(el('tr', { data: { part: name } }, el('td', { class: 'swatched' }, swatch, clean(text(name), 80)),
 			el('td', { class: 'number' }, number('ns', ns)),
 			el('td', { class: 'number' }, formatShare(ns / Math.max(1, whole)))));
 	}
@@ -152,7 +158,7 @@ export function causeList(parts: ReadonlyArray<GapPart>, whole: number, goTo: (o
 		body.append(el('tr', { data: { cause: part.cause } },
 			el('td', { class: 'number' }, number('ns', part.ns)),
 			el('td', { class: 'number' }, formatShare(part.ns / Math.max(1, whole))),
-			el('td', {}, swatch, op !== undefined ? link(text, 'Show operation ' + op, () => goTo(op)) : text,
+			el('td', { class: 'swatched' }, swatch, op !== undefined ? link(text, 'Show operation ' + op, () => goTo(op)) : text,
 				part.count && part.count > 1 ? el('span', { class: 'dim' }, ' (' + part.count + ' times)') : undefined,
 				...(part.waker_did || []).slice(0, 3).map((did) =>
 					el('div', { class: 'dim' }, 'meanwhile: ' + clean(causeText(did), 200))))));
