@@ -171,6 +171,10 @@ class Looks(pages.Case):
         page.wait('document.querySelectorAll("#panel-body .frame").length > 3')
         self.assertTrue(page.run('(e => e.scrollHeight <= e.clientHeight && e.scrollWidth <= e.clientWidth)(document.querySelector(".flame-box"))'))
         self.assertEqual(page.run('getComputedStyle(document.querySelector(".frame")).textOverflow'), 'ellipsis')
+        # The legend has the colours of the frames.
+        legend, frames = (set(page.run('[...document.querySelectorAll("#panel-body %s")].map(e => getComputedStyle(e).backgroundColor)' % which))
+                          for which in ('.legend .swatch', '.frame'))
+        self.assertTrue(frames <= legend and len(legend) == 4, (frames, legend))
 
     @THOROUGH
     def test_the_length_in_view_is_that_of_the_trace(self):
@@ -192,10 +196,51 @@ class Looks(pages.Case):
     @THOROUGH
     def test_both_traces_have_names(self):
         page, _ = self.open('pipeline', 'pipeline-longer')
-        for name in ('A golden/pipeline.sbt', 'B golden/pipeline-longer.sbt'):
-            self.assertIn(name, page.text('#title'))
+        self.assertEqual(page.text('#title'), 'A pipeline.sbt, B pipeline-longer.sbt')
+        self.assertTrue(page.run('(e => e.scrollWidth <= e.clientWidth)(document.querySelector("#title"))'))
         self.assertEqual(set(page.run('''[...document.querySelectorAll('.header .lane-name')].map(e => getComputedStyle(e, '::before').content)''')),
                          {'"A "', '"B "'})
+        self.tab(page, 'compare')
+        self.table(page, 'Totals')
+        self.assertEqual(page.texts('#panel-body table:first-of-type th')[:3], ['', 'A', 'B'])
+
+    @THOROUGH
+    def test_the_summary_says_what_is_wrong_with_a_trace(self):
+        """A file that ends too early, and a trace without rows."""
+        with open(studio.golden('pipeline'), 'rb') as whole, open(self.path('cut.sbt'), 'wb') as cut:
+            cut.write(whole.read()[:-2000])
+        result, empty = self.record(['true'], '--vgpu')
+        self.assertEqual(result.status, 0, result)
+        for path, text in ((self.path('cut.sbt'), 'The file ends in the middle of a block.'), (empty, 'CUDA')):
+            page, _ = self.open(path)
+            page.wait_text('#panel-body .trouble', text)
+            self.assertEqual(page.attribute('#tab-summary', 'aria-selected'), 'true')
+
+    @THOROUGH
+    def test_a_kernel_without_a_name_is_listed(self):
+        path = self.path('nameless.sbt')
+        result = harness.run([sys.executable, '-c', DEVICES.replace("name='long'", "name=''"), path], hostile_names.python_environment())
+        self.assertEqual(result.status, 0, result)
+        page, _ = self.open(path)
+        self.assertEqual(self.table(page, 'Kernels with the most time')[0][0][0], '(no name)')
+
+    @THOROUGH
+    def test_report(self):
+        """The page of `tsctl report` in a window of 800 pixels: names have room. Pictures of memory have the devices in order."""
+        out = self.path('report.html')
+        self.assertEqual(harness.tsctl('report', '-o', out, studio.golden('names')).status, 0)
+        page = self.browser.page(800, 600)
+        page.goto('file://' + out)
+        cells = page.run('[...document.querySelectorAll("td.kernel")].map(e => e.getBoundingClientRect().width)')
+        self.assertEqual(len(cells), 5)
+        self.assertGreater(min(cells), 300)
+        self.assertIn('GPU 0', page.texts('td.gpu'))
+        self.assertLess(page.box('td.gpu')[3], 40)
+        self.assertEqual(harness.tsctl('report', '-o', out, self.own()).status, 0)
+        page.goto('file://' + out)
+        names = page.run('[...document.querySelectorAll(".picture[aria-label^=Live] text")].map(e => e.textContent).filter(text => /^GPU [01]/.test(text))')
+        self.assertEqual([name[:5] for name in names], ['GPU 0', 'GPU 1'])
+        page.close()
 
 
 if __name__ == '__main__':

@@ -79,7 +79,8 @@ export class Studio implements Shell {
 		const title = clean(model.trace.path, 300);
 		const second = model.trace.second_path === undefined ? '' : clean(model.trace.second_path, 300);
 		const ends = (path: string): string => path.slice(path.lastIndexOf('/', path.lastIndexOf('/') - 1) + 1);
-		byId('title').textContent = second ? 'A ' + ends(title) + ', B ' + ends(second) : ends(title);
+		const [first, other] = [title, second].map((path) => path.slice(path.lastIndexOf('/') + 1));
+		byId('title').textContent = !second ? ends(title) : first !== other ? 'A ' + first + ', B ' + other : 'A ' + ends(title) + ', B ' + ends(second);
 		byId('title').title = second ? 'A: ' + title + '\nB: ' + second : title;
 		document.title = title.slice(title.lastIndexOf('/') + 1) + ' \u2013 TraceSmith Studio';
 		this.theme(undefined);

@@ -8,6 +8,7 @@ const HOSTILE = new RegExp(
 	'(?<![\\ud800-\\udbff])[\\udc00-\\udfff]|\\udb40[\\udc00-\\udfff]', 'g');
 
 export const MAX_NAME = 4000;
+const NO_NAME = '(no name)';
 
 function escape(character: string): string {
 	return Array.from(character).map((c) => '\\u{' + (c.codePointAt(0) as number).toString(16) + '}').join('');
@@ -99,7 +100,8 @@ export function briefs(names: ReadonlyArray<string>, max: number): Map<string, s
 		alike.set(short, [...(alike.get(short) || []), name]);
 	}
 	const result = new Map<string, string>();
-	for (const [short, list] of alike) {
+	for (const [text, list] of alike) {
+		const short = text || NO_NAME;
 		const parts = list.length > 1 ? differences(list) : [''];
 		list.forEach((name, i) => result.set(name, parts[i] ? short + ' \u2026' + brief(parts[i], 60) + '\u2026' : short));
 	}

@@ -2,7 +2,7 @@
 // Two traces side by side: what changed, and the alignment of the second one's lanes: by the selected rows, by the n-th time of a range,
 // or by the n-th launch of a kernel, which is a step of the program. Asks "diff", and for the names in both traces "stats".
 import { button, el, nameText, number, table } from '../core/dom';
-import { brief, clean, shorten } from '../core/names';
+import { brief, briefs, clean, shorten } from '../core/names';
 import { formatDuration } from '../core/time';
 import { isAbort, Row } from '../data/api';
 import { Selection } from '../model';

@@ -6,7 +6,7 @@ import { brief, clean } from '../core/names';
 import { formatInstant } from '../core/time';
 import { CallError, Info } from '../data/info';
 import { Panel } from './panel';
-import { siteText, stackList } from './parts';
+import { siteText, stackList, troubles } from './parts';
 
 const METADATA: { readonly [key: string]: string } = { command: 'Command', hostname: 'Host', kernel: 'System', daemon_version: 'Recorder' };
 
@@ -21,11 +21,7 @@ export class ErrorsPanel extends Panel {
 
 	private show(info: Info): HTMLElement[] {
 		const left = el('section');
-		if (info.empty_reason)
-			left.append(el('p', { class: 'bad' }, clean(info.empty_reason, 500)));
-		if (info.truncated || info.damaged_at !== undefined)
-			left.append(el('p', { class: 'bad' }, info.truncated ? 'The file ends in the middle of a block.' :
-				'A block of the file at byte ' + info.damaged_at + ' could not be read: answers lack its rows.'));
+		left.append(...troubles(info));
 		left.append(el('h3', {}, 'Failed calls: ' + (info.failed_calls || 0)));
 		for (const error of info.errors || [])
 			left.append(this.error(error));

@@ -5,7 +5,7 @@ import { breakable, button, el, link, number } from '../core/dom';
 import { Frame, framesOf, Stack } from '../core/frames';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
-import { LaunchSite } from '../data/info';
+import { Info, LaunchSite } from '../data/info';
 
 const LONG_FRAME = 100; // characters: a longer name of C++ is shown without its arguments
 
@@ -77,6 +77,13 @@ export function siteText(site: LaunchSite, others: ReadonlyArray<LaunchSite> = [
 	return el('span', { class: 'name', title: [frame, ...callers].filter(Boolean).join('\ncalled by ') },
 		...breakable(siteName(frame || 'unknown code')),
 		by ? el('span', { class: 'dim' }, ', from ', ...breakable(siteName(by))) : undefined);
+}
+
+/* What is wrong with a trace as a whole: why it is empty, and what of the file cannot be read. */
+export function troubles(info: Info): HTMLElement[] {
+	const texts = [info.empty_reason ? clean(info.empty_reason, 500) : '', info.truncated ? 'The file ends in the middle of a block.' :
+		info.damaged_at !== undefined ? 'A block of the file at byte ' + info.damaged_at + ' could not be read: answers lack its rows.' : ''];
+	return texts.filter(Boolean).map((text) => el('p', { class: 'bad trouble' }, text));
 }
 
 /* Kinds of a device's time: at work, and idle by cause. */

@@ -7,7 +7,7 @@ import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
 import { InfoKernel, LaunchSite } from '../data/info';
 import { Panel } from './panel';
-import { deviceShares, siteText, stackList } from './parts';
+import { deviceShares, siteText, stackList, troubles } from './parts';
 
 interface Kernel {
 	name: string;
@@ -93,7 +93,7 @@ export class SummaryPanel extends Panel {
 			const info = await this.model.sums(this.trace);
 			const shown = briefs((info.kernels || []).map((kernel) => kernel.name), 120);
 			const whole = (info.kernels || []).reduce((sum, kernel) => sum + kernel.total_ns, 0);
-			return [el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
+			return [...troubles(info), el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
 				button('Analyse all rows', () => this.start(), { class: 'primary' })),
 			table('Kernels with the most time', [
 				{ head: 'Kernel', class: 'wide', cell: (k: InfoKernel) => link(shown.get(k.name) || '', k.name, () => void this.showSlowest(k.name)) },
@@ -109,8 +109,9 @@ export class SummaryPanel extends Panel {
 	private start(): void {
 		this.started = true;
 		void this.ask(this.root, 'Analysing the trace\u2026', async (signal) => {
-			const answer = await this.model.api.ask<Analysis>('analyze', { limit: 20 }, this.trace, signal);
-			return this.show(answer);
+			const [answer, info] = await Promise.all([this.model.api.ask<Analysis>('analyze', { limit: 20 }, this.trace, signal),
+				this.model.sums(this.trace)]);
+			return [...troubles(info), ...this.show(answer)];
 		});
 	}
 
