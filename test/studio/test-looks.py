@@ -124,6 +124,9 @@ class Looks(pages.Case):
         terms = page.texts('#panel-body dl.facts dt')
         self.assertIn('Value', terms)
         self.assertFalse({'Duration', 'End', 'Value type'} & set(terms), terms)
+        self.table(page, 'Rows around it')
+        tops = [top for _, top, _ in page.run(HEADINGS)]
+        self.assertLessEqual(max(tops) - min(tops), 4, page.run(HEADINGS))
 
     @THOROUGH
     def test_a_bookmark_in_a_span_is_read(self):
@@ -175,6 +178,45 @@ class Looks(pages.Case):
         legend, frames = (set(page.run('[...document.querySelectorAll("#panel-body %s")].map(e => getComputedStyle(e).backgroundColor)' % which))
                           for which in ('.legend .swatch', '.frame'))
         self.assertTrue(frames <= legend and len(legend) == 4, (frames, legend))
+
+    @THOROUGH
+    def test_sums_are_below_the_kernels(self):
+        """Not below the column of devices, which may be long."""
+        page, _ = self.open('train', size=(1920, 1080))
+        self.tab(page, 'span')
+        page.wait('document.querySelectorAll("#panel-body .frame").length > 3')
+        kernels, copies = (page.run('(e => [e.getBoundingClientRect().x, e.getBoundingClientRect().y])([...document.querySelectorAll('
+                                    '"#panel-body caption")].find(e => e.innerText === "%s"))' % title) for title in ('Kernels', 'Copies'))
+        self.assertEqual(copies[0], kernels[0])
+        self.assertGreater(copies[1], kernels[1])
+
+    @THOROUGH
+    def test_swatches_are_apart_from_numbers(self):
+        """A swatch is behind the number before it, and in front of the lines of its text."""
+        page, _ = self.open('delays', size=(800, 600))
+        self.tab(page, 'gaps')
+        page.wait('document.querySelector("#panel-body tr[data-op]")')
+        page.run('document.querySelector("#panel-body tr[data-op] .link").click()')
+        page.wait_text('#gap-cause', 'Mostly')
+        found = page.run('''[...document.querySelectorAll('#gap td.swatched')].map(e => {
+                const ends = node => { const r = document.createRange(); r.selectNodeContents(node); return r.getBoundingClientRect(); };
+                const range = document.createRange(); range.selectNodeContents(e); range.setStartAfter(e.firstChild);
+                return [ends(e.previousSibling).right, e.firstChild.getBoundingClientRect().left,
+                    Math.min(...[...range.getClientRects()].filter(r => r.width).map(r => r.left)) - e.firstChild.getBoundingClientRect().right]; })''')
+        self.assertTrue(found)
+        for before, swatch, text in found:
+            self.assertGreater(swatch - before, 6)
+            self.assertGreater(text, 2)
+
+    @THOROUGH
+    def test_causes_are_spelled(self):
+        server = self.server('delays')
+        page = self.browser.page(1280, 800)
+        self.pages.append((page, server))
+        page.ask('Page.addScriptToEvaluateOnNewDocument', source=TEXTS)
+        page.goto(server.address + '&colour=cause')
+        page.wait_text('#corner', 'gap')
+        page.wait('window.__texts.some(text => text[0] === "off CPU")')
 
     @THOROUGH
     def test_the_length_in_view_is_that_of_the_trace(self):

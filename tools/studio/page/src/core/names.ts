@@ -28,6 +28,11 @@ export function clean(name: unknown, max = MAX_NAME): string {
 	return cut && max >= 1000 ? text + '\u2026 (' + cut + ' more characters)' : cut ? text + '\u2026' : text;
 }
 
+/* A word of an answer, such as "off_cpu", for people. */
+export function spelled(word: string): string {
+	return word.replace(/_/g, ' ').replace(/\bcpu\b/g, 'CPU');
+}
+
 /* The text without what stands in balanced pairs of `open` and `close`. */
 function without(text: string, open: string, close: string, mark: string): string {
 	let depth = 0;

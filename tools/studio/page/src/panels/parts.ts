@@ -3,7 +3,7 @@
 import { css, fixedColour } from '../core/colours';
 import { breakable, button, el, link, number } from '../core/dom';
 import { Frame, framesOf, Stack } from '../core/frames';
-import { brief, clean } from '../core/names';
+import { brief, clean, spelled } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { Info, LaunchSite } from '../data/info';
 
@@ -101,7 +101,7 @@ export function deviceShares(label: string, parts: ReadonlyArray<readonly [strin
 /* Shares of a whole as one bar, with a legend; `words` has the texts of parts. */
 export function shares(label: string, parts: ReadonlyArray<readonly [string, number]>, whole: number,
 	words: { readonly [name: string]: string } = {}): HTMLElement {
-	const text = (name: string): string => words[name] || name.replace(/_/g, ' ');
+	const text = (name: string): string => words[name] || spelled(name);
 	const bar = el('div', { class: 'bars', role: 'img', label: label + ': ' + parts.map(([name, ns]) =>
 		text(name) + ' ' + formatDuration(ns)).join(', ') });
 	const rows = el('tbody');
@@ -150,7 +150,7 @@ export function causeText(part: GapPart): string {
 	case 'block_io':
 		return 'waited for the disk ' + (part.disk || '');
 	default:
-		return part.cause.replace(/_/g, ' ');
+		return spelled(part.cause);
 	}
 }
 

@@ -210,7 +210,7 @@ export class ReplayPanel extends Panel {
 			['Thread', side.thread && side.thread.length ? side.thread.join(', ') : undefined],
 			['Stream', side.stream !== undefined ? String(side.stream) : undefined],
 			['Called by', clean([side.call, side.site].filter(Boolean).join(' in '), 200)],
-		]), el('details', {}, el('summary', {}, 'Stack'), stackList(side.stack)));
+		]), side.stack ? el('details', {}, el('summary', {}, 'Stack'), stackList(side.stack)) : undefined);
 	}
 
 	private decision(decision: Decision): HTMLElement {

@@ -72,7 +72,9 @@ export class SpanPanel extends Panel {
 				api.ask<Stats>('stats', { ...window, limit: 100 }, this.trace, signal),
 			]);
 			const flame = el('section', { class: 'wide' });
-			const result = el('div', { class: 'columns' }, this.busy(timeline, to - from), this.kernels(stats), ...this.others(stats), flame);
+			const main = this.kernels(stats);
+			main.append(el('div', { class: 'columns below' }, ...this.others(stats)));
+			const result = el('div', { class: 'columns' }, this.busy(timeline, to - from), main, flame);
 			this.flame(flame, from, to, signal);
 			return [result];
 		});

@@ -2,7 +2,7 @@
 // Draws the visible lanes on the canvas: tiles or rows, names, and what lies over them: the selection, the span, the cursor, arrows,
 // gaps, and the critical path. Asks the caches for what it lacks; the caches ask the server.
 import { colourOf, css, fixedColour, GREY, hashText, muted, pixel, Rgb } from '../core/colours';
-import { elide } from '../core/names';
+import { elide, spelled } from '../core/names';
 import { Scale } from '../core/scale';
 import { firstFrom, Steps } from '../core/steps';
 import { formatDuration, formatInstant, roundStep, ticks } from '../core/time';
@@ -235,7 +235,7 @@ export class Painter {
 				continue;
 			this.context.fillStyle = css(fixedColour(gap.cause));
 			this.context.fillRect(x0, y + BAR - 6, x1 - x0, 6);
-			this.label(gap.cause.replace(/_/g, ' '), x0, y - 4, x1 - x0, this.theme.text);
+			this.label(spelled(gap.cause), x0, y - 4, x1 - x0, this.theme.text);
 		}
 	}
 
