@@ -191,6 +191,20 @@ class Looks(pages.Case):
         self.assertGreater(copies[1], kernels[1])
 
     @THOROUGH
+    def test_texts_of_tables_have_room(self):
+        """Tables with many columns have the window's width if it is small, and most of it if it is not."""
+        for width, least in ((800, 700), (1280, 700)):
+            page, _ = self.open('pipeline', size=(width, 800))
+            page.click('#search')
+            page.type('3.28ms')
+            page.key('Enter')
+            page.wait('document.querySelector("#tab-state[aria-selected=true]") && document.querySelector("#panel-body .columns")')
+            self.assertGreater(page.run('document.querySelectorAll("#panel-body .columns > section")[1].getBoundingClientRect().width'), least)
+            self.tab(page, 'gaps')
+            page.wait('document.querySelector("#panel-body tr[data-op]")')
+            self.assertGreater(page.run('document.querySelector("#panel-body .columns table").getBoundingClientRect().width'), least)
+
+    @THOROUGH
     def test_swatches_are_apart_from_numbers(self):
         """A swatch is behind the number before it, and in front of the lines of its text."""
         page, _ = self.open('delays', size=(800, 600))

@@ -123,7 +123,7 @@ export class GapsPanel extends Panel {
 			el('p', { class: 'lead' }, number('count', answer.gaps), answer.gaps === 1 ? ' gap of at least ' : ' gaps of at least ', number('ns', answer.least_ns), ', ',
 				number('ns', answer.gaps_ns), ' in all.'),
 			el('div', { class: 'columns' },
-				el('section', {}, table('The longest gaps', [
+				el('section', { class: 'broad' }, table('The longest gaps', [
 					{ head: 'Length', class: 'number', cell: (gap: Gap) => number('ns', this.model.relative(gap.end_ns, this.trace) -
 						this.model.relative(gap.start_ns, this.trace)) },
 					{ head: 'Begins', class: 'number', cell: (gap) => formatInstant(this.model.relative(gap.start_ns, this.trace)) },

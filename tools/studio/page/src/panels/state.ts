@@ -106,12 +106,13 @@ export class StatePanel extends Panel {
 			{ head: 'Allocated', class: 'number', cell: (device) => number('bytes', device.allocated_bytes) },
 		], answer.devices || []));
 		left.append(this.streams(answer, at));
-		const middle = el('section');
+		left.append(this.threads(answer, at));
+		const right = el('section', { class: 'broad' });
 		if (answer.before || answer.after)
-			middle.append(this.near(answer, at, signal));
+			right.append(this.near(answer, at, signal));
 		else
-			middle.append(this.operations(answer, at));
-		columns.append(left, middle, el('section', {}, this.threads(answer, at)));
+			right.append(this.operations(answer, at));
+		columns.append(left, right);
 		return [heading, columns];
 	}
 
@@ -131,7 +132,7 @@ export class StatePanel extends Panel {
 		lanes.sort((a, b) => Number(busy.has(keyOf(b))) - Number(busy.has(keyOf(a))));
 		const box = el('div');
 		box.append(table('Streams', [
-			{ head: 'Stream', cell: (lane) => clean(lane.name, 60) + this.process(lane.session) },
+			{ head: 'Stream', class: several ? undefined : 'short', cell: (lane) => clean(lane.name, 60) + this.process(lane.session) },
 			{ head: 'State', cell: (lane) => {
 				const stream = busy.get(keyOf(lane));
 				const operation = first.get(keyOf(lane));
@@ -162,7 +163,7 @@ export class StatePanel extends Panel {
 		if (!list.length)
 			return el('p', { class: 'dim' }, 'No operation was queued or running.');
 		return table('Operations, ' + list.length, [
-			{ head: 'Operation', cell: (o) => link(brief(o.name || o.type, 100), o.name || '', () =>
+			{ head: 'Operation', class: 'wide', cell: (o) => link(brief(o.name || o.type, 100), o.name || '', () =>
 				void this.shell.goToOperation(o.op_id, this.trace, o.session)) },
 			{ head: 'State', cell: (o) => el('span', {}, STATES[o.state] || o.state, o.waits_for ? ' for ' : '',
 				o.waits_for ? WAITS[o.waits_for] || clean(o.waits_for, 40) : '', ' ', this.op(o.waits_for_op_id, o.session)) },
@@ -177,7 +178,7 @@ export class StatePanel extends Panel {
 		const box = el('div');
 		if (list.length) {
 			box.append(table('Threads in a call', [
-				{ head: 'Thread', cell: (t) => clean((t.thread_name || '') + '/' + t.tid, 60) },
+				{ head: 'Thread', class: 'short', cell: (t) => clean((t.thread_name || '') + '/' + t.tid, 60) },
 				{ head: 'Call', cell: (t) => (t.op_id ? link(clean(t.call, 80), 'Show the call', () => void this.shell.goToOperation(t.op_id as number, this.trace, t.session)) :
 					clean(t.call, 80)) },
 				{ head: 'For', cell: (t) => this.since(t.since_ns, at) },
