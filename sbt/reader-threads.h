@@ -57,6 +57,12 @@ void ts_sbt_reader_twin_free(struct ts_sbt_reader *twin); /* NULL is fine */
 
 /* Reports rows that twins read: calls the function of ts_sbt_reader_watch(). */
 void ts_sbt_reader_report(const struct ts_sbt_reader *reader, uint64_t n_rows);
+/*
+ * Calls rest() before each block that is read from now on, in the thread that reads it: a twin's or
+ * one that reads ahead, also. It may sleep, so that more urgent work comes first. NULL ends the
+ * calls.
+ */
+void ts_sbt_reader_rest(struct ts_sbt_reader *reader, void (*rest)(void *data), void *data);
 /* True if the reader's work is cancelled (ts_sbt_reader_cancel()). */
 bool ts_sbt_reader_is_cancelled(const struct ts_sbt_reader *reader);
 

@@ -35,6 +35,12 @@ struct ts_slices_work {
  */
 int ts_slices_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		  struct ts_slices **ret_slices);
+/*
+ * As ts_slices_new(), but only blocks whose byte in `among` is not 0 are read. NULL: all are. It
+ * outlives the slices.
+ */
+int ts_slices_new_among(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
+			const uint8_t *among, struct ts_slices **ret_slices);
 void ts_slices_free(struct ts_slices *slices); /* NULL is fine */
 TS_DEFINE_CLEANUP(struct ts_slices *, ts_slices_freep, ts_slices_free)
 
@@ -71,6 +77,12 @@ struct ts_row_search {
 	int (*take)(const struct ts_sbt_row *row, void *data);
 	void *data;
 	bool skips_versions; /* a block of an unknown version is as a damaged one */
+	/*
+	 * If the column is not NULL, take() needs no row of this type in which it is 0: the search
+	 * leaves out blocks without another value.
+	 */
+	const char *nonzero_column;
+	unsigned nonzero_type;
 };
 
 /*

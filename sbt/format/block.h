@@ -334,6 +334,13 @@ int ts_block_payload_in(struct ts_spares *spares, struct ZSTD_DCtx_s *zstd,
 			const struct ts_sbt_block_header *header, bool is_newer,
 			const uint8_t *stored, uint8_t **ret_raw, const char **ret_why);
 
+/*
+ * Returns false if the block is whole and lacks the column, so that all its values are 0. Only the
+ * directory of columns is decompressed. Returns true if that is not certain.
+ */
+bool ts_block_may_have(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
+		       const uint8_t *stored, uint16_t column);
+
 /* As ts_block_payload_in() without spares. */
 static inline int ts_block_payload(struct ZSTD_DCtx_s *zstd,
 				   const struct ts_sbt_block_header *header, bool is_newer,

@@ -16,9 +16,12 @@
 #define CHUNK_ROWS 64u
 
 /* Most bytes of a block of zstd, compressed or not. */
-#define MAX_ZSTD_BLOCK	(128u * 1024)
+#define MAX_ZSTD_BLOCK (128u * 1024)
 
-#define WITH_DICTIONARY (TS_SBT_BLOCK_DICTIONARY | TS_SBT_BLOCK_TABLES)
+/* The largest window of a frame whose front is decompressed: memory of that size is needed. */
+#define FRONT_WINDOW_LOG 23
+
+#define WITH_DICTIONARY	 (TS_SBT_BLOCK_DICTIONARY | TS_SBT_BLOCK_TABLES)
 
 bool ts_block_checksum_ok(const struct ts_sbt_block_header *header, const uint8_t *stored)
 {
@@ -130,6 +133,46 @@ int ts_block_payload_in(struct ts_spares *spares, struct ZSTD_DCtx_s *zstd,
 	}
 	*ret_raw = raw;
 	return 0;
+}
+
+/* Decompresses the first `n` bytes of the payload. Returns false if it does not have as many. */
+static bool unpack_front(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
+			 const uint8_t *stored, uint8_t *to, size_t n)
+{
+	ZSTD_inBuffer in = {stored, header->stored_bytes, 0};
+	ZSTD_outBuffer out = {to, n, 0};
+	size_t r = 0;
+
+	if (!(header->flags & TS_SBT_BLOCK_ZSTD)) {
+		if (header->stored_bytes < n)
+			return false;
+		memcpy(to, stored, n);
+		return true;
+	}
+	ZSTD_DCtx_setParameter(zstd, ZSTD_d_windowLogMax, FRONT_WINDOW_LOG);
+	while (out.pos < n && in.pos < in.size && !ZSTD_isError(r))
+		r = ZSTD_decompressStream(zstd, &out, &in);
+	ZSTD_DCtx_reset(zstd, ZSTD_reset_session_and_parameters);
+	return out.pos == n;
+}
+
+bool ts_block_may_have(struct ZSTD_DCtx_s *zstd, const struct ts_sbt_block_header *header,
+		       const uint8_t *stored, uint16_t column)
+{
+	struct ts_sbt_column_header columns[TS_SBT_MAX_COLUMNS];
+	uint16_t previous_id = 0;
+
+	if (header->short_bytes || header->n_columns > TS_SBT_MAX_COLUMNS ||
+	    !ts_block_checksum_ok(header, stored) ||
+	    !unpack_front(zstd, header, stored, (uint8_t *)columns,
+			  header->n_columns * sizeof(*columns)))
+		return true;
+	for (unsigned c = 0; c < header->n_columns; c++) {
+		if (columns[c].id == column || columns[c].id <= previous_id)
+			return true;
+		previous_id = columns[c].id;
+	}
+	return false;
 }
 
 const char *ts_block_next_column(const struct ts_sbt_block_header *header, const uint8_t *raw,

@@ -16,6 +16,7 @@
 #include "sbt/format/short.h"
 #include "sbt/format/summary.h"
 #include "sbt/read/reader-internal.h"
+#include "sbt/reader-threads.h"
 
 /* rows that are decoded at a time: their columns fit into the CPU's cache */
 #define DECODE_ROWS 512u
@@ -177,8 +178,9 @@ int ts_sbt_reader_groups(struct ts_sbt_reader *reader, size_t i, int kind, ts_sb
 	return r;
 }
 
-int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
-		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw)
+/* Reads the header and the stored payload, which the caller puts to the spares. */
+static int read_stored(struct ts_sbt_reader *reader, size_t i,
+		       struct ts_sbt_block_header *ret_header, uint8_t **ret_bytes)
 {
 	const struct ts_sbt_block *block = &reader->blocks[i];
 	struct ts_sbt_block_header header;
@@ -187,7 +189,9 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 	int fd = ts_sbt_reader_fd(reader, block->off), r;
 	const char *why;
 
-	if (reader->cancel && __atomic_load_n(reader->cancel, __ATOMIC_RELAXED))
+	if (reader->rest)
+		reader->rest(reader->rest_data);
+	if (ts_sbt_reader_is_cancelled(reader))
 		return ts_sbt_reader_fail(reader, -ECANCELED, block->off, "cancelled");
 	/*
 	 * The size of the read is bounded by header.stored_bytes. The header is checked, and must
@@ -221,16 +225,47 @@ int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 		return ts_sbt_reader_fail(reader, r, block->off, "%s",
 					  r < 0 ? strerror(-r) : "the file ends inside a block");
 	}
+	*ret_header = header;
+	*ret_bytes = bytes;
+	return 0;
+}
+
+int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
+		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw)
+{
+	struct ts_sbt_block_header header;
+	uint8_t *bytes;
+	int r = read_stored(reader, i, &header, &bytes);
+	const char *why;
+
+	if (r)
+		return r;
 	r = ts_block_payload_in(&reader->spares, reader->zstd, &header, reader->is_newer, bytes,
 				ret_raw, &why);
 	ts_spares_put(&reader->spares, bytes);
 	if (r)
-		return ts_sbt_reader_fail(reader, r, block->off + ts_block_head_bytes(&header),
+		return ts_sbt_reader_fail(reader, r,
+					  reader->blocks[i].off + ts_block_head_bytes(&header),
 					  "%s", r < 0 ? strerror(-r) : why);
 	*ret_header = header;
 	if (reader->on_rows)
 		reader->on_rows(header.n_rows, reader->on_rows_data);
 	return 0;
+}
+
+bool ts_sbt_reader_may_have(struct ts_sbt_reader *reader, size_t i, uint16_t column)
+{
+	struct ts_sbt_block_header header;
+	uint8_t *bytes;
+	bool may_have;
+
+	if (read_stored(reader, i, &header, &bytes))
+		return true;
+	may_have = ts_block_may_have(reader->zstd, &header, bytes, column);
+	ts_spares_put(&reader->spares, bytes);
+	if (!may_have && reader->on_rows)
+		reader->on_rows(header.n_rows, reader->on_rows_data);
+	return may_have;
 }
 
 int ts_sbt_reader_decode(struct ts_sbt_reader *reader, size_t i, void **ret_rows,

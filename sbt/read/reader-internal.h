@@ -119,6 +119,8 @@ struct ts_sbt_reader {
 	void *lent_data;
 	uint64_t n_lent_rows;
 	const volatile int *cancel; /* NULL: never */
+	void (*rest)(void *data);   /* NULL: none */
+	void *rest_data;
 };
 
 /*
@@ -187,6 +189,12 @@ int ts_sbt_read_header(int fd, uint64_t off, uint64_t end, struct ts_sbt_block_h
 /* Reads block `i`: its header and its decompressed payload. The caller frees *ret_raw. */
 int ts_sbt_reader_load(struct ts_sbt_reader *reader, size_t i,
 		       struct ts_sbt_block_header *ret_header, uint8_t **ret_raw);
+
+/*
+ * Returns false if block `i` is whole and lacks the column, so that all its values are 0. It is not
+ * decoded, and counts as read. Returns true if that is not certain, after any error.
+ */
+bool ts_sbt_reader_may_have(struct ts_sbt_reader *reader, size_t i, uint16_t column);
 
 /* Decodes a loaded payload. The caller frees *ret_columns with free(). */
 int ts_sbt_reader_columns(struct ts_sbt_reader *reader, size_t i,

@@ -515,6 +515,12 @@ void ts_sbt_reader_lend_end(struct ts_sbt_reader *reader)
 	}
 }
 
+void ts_sbt_reader_rest(struct ts_sbt_reader *reader, void (*rest)(void *data), void *data)
+{
+	reader->rest = rest;
+	reader->rest_data = data;
+}
+
 const volatile int *ts_sbt_reader_cancel(struct ts_sbt_reader *reader, const volatile int *flag)
 {
 	const volatile int *before = reader->cancel;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes the parameters of Studio's requests: numbers, lists of numbers, tokens. What is read must
- * print as the same text, apart from zeros in front.
+ * Fuzzes the parameters of Studio's requests: numbers, lists of numbers, regular expressions,
+ * tokens. What is read must print as the same text, apart from zeros in front.
  */
 #include <inttypes.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "tools/studio/server/parameters.h"
 
 #define MAX_VALUES 64u
+#define MAX_REGEX  1024u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -47,6 +49,18 @@ static void check_list(const char *text)
 	}
 }
 
+/* An expression that is accepted needs little memory; the fuzzer has a limit of it. */
+static void check_regex(const char *text)
+{
+	regex_t regex;
+
+	if (strlen(text) > MAX_REGEX || !ts_query_is_cheap_regex(text) ||
+	    regcomp(&regex, text, REG_EXTENDED | REG_ICASE | REG_NOSUB))
+		return;
+	check(regexec(&regex, "a", 0, NULL, 0) <= REG_NOMATCH);
+	regfree(&regex);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1), number[32];
@@ -62,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(!strcmp(without_zeros(text), number));
 	}
 	check_list(text);
+	check_regex(text);
 	check(ts_query_is_secret(text, text));
 	check(ts_query_is_secret("0123456789abcdef", text) == !strcmp(text, "0123456789abcdef"));
 	check(ts_query_is_secret(text, "") == !*text);

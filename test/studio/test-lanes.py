@@ -65,6 +65,26 @@ class Lanes(pages.Case):
     def top(self, page, lane):
         return page.box('.header[data-lane="%d"]' % lane)[1]
 
+    def test_numbers_of_processes(self):
+        """The number of each process and thread is in sight, however long its name is."""
+        path = self.path('processes.sbt')
+        program = '''
+import sys, tracesmith
+with tracesmith.SBTWriter(sys.argv[1]) as writer:
+    for pid in (1234567, 1234568):
+        session = writer.session(pid=pid, program='a-program-with-a-long-name', start_ns=1000)
+        session.emit('kernel', start_ns=1000, end_ns=6000, op_id=1, device=0, stream=7, context=1, name='k')
+'''
+        result = harness.run([sys.executable, '-c', program, path], hostile_names.python_environment())
+        self.assertEqual(result.status, 0, result)
+        page, server = self.open(path)
+        sizes = page.run('''[...document.querySelectorAll('.header.kind-process .lane-name')].map(e => {
+            const end = document.createRange(); end.selectNode(e.lastChild);
+            return [e.textContent, end.getBoundingClientRect().right, e.getBoundingClientRect().right]; })''')
+        self.assertEqual([name for name, _, _ in sizes], ['a-program-with-a-long-name (process %d)' % pid for pid in (1234567, 1234568)])
+        for name, end, right in sizes:
+            self.assertLessEqual(end, right, name)
+
     def gaps(self, path, *options):
         return json.loads(harness.tsctl('gaps', '--json', '--limit', '65536', *options, path).out)
 

@@ -258,7 +258,7 @@ class Looks(pages.Case):
                          {'"A "', '"B "'})
         self.tab(page, 'compare')
         self.table(page, 'Totals')
-        self.assertEqual(page.texts('#panel-body table:first-of-type th')[:3], ['', 'A', 'B'])
+        self.assertEqual(page.texts('#panel-body table:first-of-type th')[:3], ['', 'Before (A)', 'After (B)'])
 
     @THOROUGH
     def test_the_summary_says_what_is_wrong_with_a_trace(self):
@@ -267,9 +267,9 @@ class Looks(pages.Case):
             cut.write(whole.read()[:-2000])
         result, empty = self.record(['true'], '--vgpu')
         self.assertEqual(result.status, 0, result)
-        for path, text in ((self.path('cut.sbt'), 'The file ends in the middle of a block.'), (empty, 'CUDA')):
+        for path, text in ((self.path('cut.sbt'), 'The file is cut off'), (empty, 'CUDA')):
             page, _ = self.open(path)
-            page.wait_text('#panel-body .trouble', text)
+            page.wait_text('#panel-body .bad', text)
             self.assertEqual(page.attribute('#tab-summary', 'aria-selected'), 'true')
 
     @THOROUGH

@@ -5,6 +5,9 @@ of traces run no script, no request leaves the machine, other origins get nothin
 import http.server
 import json
 import os
+import shutil
+import subprocess
+import sys
 import threading
 
 import pages
@@ -80,6 +83,7 @@ class Page(pages.Case):
         rows = self.table(page, 'Kernels with the most time')
         self.assertEqual([[row[0][0], row[1][1], row[3][1]] for row in rows],
                          [[kernel['name'], kernel['ns'], kernel['count']] for kernel in answer['kernels']])
+        self.assertEqual([row[5][1] for row in rows], [kernel['occupancy']['share'] for kernel in answer['kernels']])
         self.assertEqual(page.run('document.querySelector("#verdict").dataset.value'), answer['verdict'])
         busy = self.values(page, '#panel-body section p .num[data-kind=ns]')
         self.assertIn(answer['devices'][0]['busy_ns'], busy)
@@ -99,6 +103,29 @@ class Page(pages.Case):
         longest = max((row for row in studio.rows(studio.golden('train')) if row['type'] == 'kernel' and row['name'] == kernel['name']),
                       key=lambda row: row['end_ns'] - row['start_ns'])
         self.assertIn(longest['end_ns'] - longest['start_ns'], self.values(page, '#panel-body .facts .num'))
+
+    def test_slowest_kernel_of_a_name(self):
+        """Other kernels, longer ones, contain its name. Names have characters of patterns."""
+        names = ('scale', 'scale2', 'f<int*[4]>', 'f<int*[4]>(long)', '<*>', 'xf<int*[4]>', '\\*?', 'a' * 5000)
+        path, program = self.path('names.sbt'), """
+import json, sys, tracesmith
+with tracesmith.SBTWriter(sys.argv[1]) as writer:
+    session = writer.session(pid=1, program='names')
+    for i, name in enumerate(json.load(sys.stdin)):
+        for k in range(2):
+            start = 1000 + 10000 * (2 * i + k)
+            session.emit('kernel', start_ns=start, end_ns=start + 1000 + 100 * i + k, op_id=100 + 2 * i + k, device=0, stream=7, context=1, name=name)
+"""
+        if harness.SANITIZER:
+            self.skipTest('Python does not load libraries of a sanitizer')
+        subprocess.run([sys.executable, '-c', program, path], input=json.dumps(names), text=True, env=hostile_names.python_environment(), check=True)
+        page, _ = self.open(path)
+        for i, name in enumerate(names):
+            page.wait('document.querySelector("#panel-body tr[data-kernel]")')
+            page.run('[...document.querySelectorAll("#panel-body tr[data-kernel]")].find(e => e.dataset.kernel === %s).querySelector(".link").click()' %
+                     json.dumps(name[:500]))
+            page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % (101 + 2 * i))
+            self.tab(page, 'summary')
 
     def test_why_the_gpu_stood_still(self):
         """Two clicks: a time is searched, then an empty place of a stream is clicked."""
@@ -134,6 +161,13 @@ class Page(pages.Case):
         rows = self.table(page, 'Who held the memory at the peak')
         self.assertEqual([[row[1][1], row[3][1]] for row in rows], [[site['total_bytes'], site['count']] for site in answer['peak_sites']])
         self.assertIn(answer['peak_sites'][0]['frame'].split(' ')[0], rows[0][0][0])
+        # Two callers of one wrapper differ.
+        page, _ = self.open('pipeline')
+        self.tab(page, 'memory')
+        sites = self.json('memory', 'pipeline')['peak_sites']
+        self.assertEqual(len({site['frame'] for site in sites}), 1)
+        self.assertEqual([row[0][0] for row in self.table(page, 'Who held the memory at the peak')],
+                         [' < '.join([site['frame'], *site['callers'][:2]]) for site in sites])
 
     @THOROUGH
     def test_state_at_a_time(self):
@@ -192,6 +226,13 @@ class Page(pages.Case):
         (length,) = self.values(page, '#span-length')
         begin, end = self.settled(page)
         self.assertAlmostEqual(length, 0.4 * (end - begin), delta=0.06 * (end - begin))
+        # A row becomes the span by a button, too.
+        row = max((row for row in studio.rows(studio.golden('pipeline')) if row['type'] == 'kernel'), key=lambda row: row['end_ns'] - row['start_ns'])
+        page, _ = self.open('pipeline', fragment='&op=%d&tab=selection' % row['op_id'])
+        page.wait_text('#selected-name', row['name'])
+        page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Measure it").click()')
+        page.wait('document.querySelector("#span-length")')
+        self.assertEqual(self.values(page, '#span-length'), [row['end_ns'] - row['start_ns']])
 
     @THOROUGH
     def test_links_reload_and_bookmarks(self):
@@ -239,6 +280,16 @@ class Page(pages.Case):
                 page.wait('new URLSearchParams(location.hash.slice(1)).get("op") !== "%s"' % found[-1])
             found.append(page.wait('new URLSearchParams(location.hash.slice(1)).get("op")'))
         self.assertEqual(found, [str(kernels[i]['op_id']) for i in (0, 1, 2, 1)])
+        # Behind the last match the search goes on with the first one, and says so.
+        self.assertEqual(page.text('#search-result'), '%d matches' % len(kernels))
+        page.click('#search-previous')
+        page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % kernels[0]['op_id'])
+        page.click('#search-previous')
+        page.wait_text('#search-result', 'from the end again')
+        page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % kernels[-1]['op_id'])
+        page.click('#search')
+        page.key('Escape')
+        self.assertEqual(page.text('#search-result'), '')
         page.click('#search')
         page.key('a', 'Control')
         page.type('no such name')
@@ -249,10 +300,14 @@ class Page(pages.Case):
     @THOROUGH
     def test_what_if(self):
         """A faster kernel, no wait, another device: the new length is that of tsctl, and the new timeline has lanes of its own."""
-        page, _ = self.open('pipeline')
-        self.tab(page, 'what-if')
-        for edit in ('kernel saxpy=20x', 'no-sync cuEventSynchronize', 'multiprocessors=1'):
-            result = harness.tsctl('replay', '--what-if', edit, '--json', studio.golden('pipeline'))
+        opened = {}
+        for name, edit in (('pipeline', 'kernel saxpy=20x'), ('pipeline', 'no-sync cuEventSynchronize'), ('pipeline', 'multiprocessors=1'),
+                           ('pipeline-longer', 'kernel saxpy=2x')):
+            if name not in opened:
+                opened[name], _ = self.open(name)
+                self.tab(opened[name], 'what-if')
+            page = opened[name]
+            result = harness.tsctl('replay', '--what-if', edit, '--json', studio.golden(name))
             answer = json.loads(result.out.splitlines()[0])
             page.click('#what-if-edit')
             page.type(edit)
@@ -261,9 +316,13 @@ class Page(pages.Case):
             after, before = self.values(page, '#what-if-result .lead .num')
             self.assertGreater(before, 0)
             self.assertEqual([answer['recorded']['makespan_ns'], answer['edited']['makespan_ns']], [before, after], edit)
+            doubts = {**answer['doubts'], 'let_go': answer['edited'].get('let_go', 0)}
+            self.assertEqual(page.run('[...document.querySelectorAll("#what-if-doubts [data-doubt]")].map(e => e.dataset.doubt)'),
+                             [kind for kind, n in doubts.items() if n], edit)
             page.wait('document.querySelectorAll(".header.layer").length > 0')
             page.run('[...document.querySelectorAll("#panel-body button")].find(b => b.innerText === "Clear").click()')
             page.wait('document.querySelectorAll(".header.layer").length === 0')
+            self.assertEqual(bool([kind for kind, n in doubts.items() if n]), name == 'pipeline-longer', doubts)
 
     @THOROUGH
     def test_what_if_of_a_long_trace(self):
@@ -336,6 +395,20 @@ class Page(pages.Case):
         page.wait('document.querySelector("#panel-body").innerText.trim().length > 40')
 
     # ---- security
+
+    def test_changed_file(self):
+        """A page that is loaded after its file was replaced says that it shows the earlier one; two traces have both names above."""
+        path = self.path('run.sbt')
+        shutil.copyfile(studio.golden('pipeline'), path)
+        page, server = self.open('train', path)
+        self.assertEqual(page.text('#title'), 'A train.sbt, B run.sbt')
+        self.assertIsNone(page.box('#notice'))
+        shutil.copyfile(studio.golden('pipeline-longer'), path + '.new')
+        os.replace(path + '.new', path)
+        page.reload()
+        page.wait(IDLE)
+        self.assertIn('has changed', page.text('#notice'))
+        self.assertEqual(server.question('stats', trace=1), self.server('pipeline').question('stats'))
 
     def test_hostile_names(self):
         names = hostile_names.NAMES + ['<img src=x onerror="window.pwned=1">', '"><svg onload=window.pwned=1>', 'javascript:window.pwned=1',

@@ -4,10 +4,13 @@
 draws."""
 import json
 import sys
+import time
 import unittest
 
 import pages
+import chromium
 import harness
+import hostile_names
 import studio
 from pages import IDLE, THOROUGH
 
@@ -23,6 +26,44 @@ def sums(parts, key, value='ns'):
     return found
 
 
+# An operation waits for an event of a long one in another stream. It is launched a while after the wait was queued.
+WAITS = harness.DRIVER_PROGRAM + '''
+import time
+event, streams = ctypes.c_void_p(), [ctypes.c_void_p() for _ in range(2)]
+size = ctypes.c_size_t(1 << 29)
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), size)
+assert not cuda.cuEventCreate(ctypes.byref(event), 0)
+for stream in streams:
+    assert not cuda.cuStreamCreate(ctypes.byref(stream), 1)
+assert not cuda.cuMemsetD8Async(memory, 0, size, streams[0])
+assert not cuda.cuEventRecord(event, streams[0])
+assert not cuda.cuStreamWaitEvent(streams[1], event, 0)
+time.sleep(0.02)
+assert not cuda.cuMemsetD8Async(memory, 0, ctypes.c_size_t(1024), streams[1])
+assert not cuda.cuCtxSynchronize()
+'''
+# Two streams rest while another thread is in two ranges, one in the other.
+RESTS = harness.DRIVER_PROGRAM + '''
+import threading, time, tracesmith
+streams = [ctypes.c_void_p() for _ in range(2)]
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+for stream in streams:
+    assert not cuda.cuStreamCreate(ctypes.byref(stream), 1)
+def work():
+    for stream in streams:
+        assert not cuda.cuMemsetD8Async(memory, 0, ctypes.c_size_t(1024), stream)
+    assert not cuda.cuCtxSynchronize()
+def load():
+    with tracesmith.annotate('load'):
+        with tracesmith.annotate('read the file'):
+            time.sleep(0.3)
+with tracesmith.annotate('step'):
+    work()
+    thread = threading.Thread(target=load)
+    thread.start()
+    thread.join()
+    work()
+'''
 # Launches axpy(int, float, double const*, S, unsigned char), with a structure of 12 bytes, and a kernel with C linkage.
 TYPED = harness.DRIVER_PROGRAM + '''
 module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
@@ -62,6 +103,11 @@ class Panels(pages.Case):
             s.querySelectorAll('details').forEach(d => d.open = true); })(document.querySelector(%s))''' % json.dumps(scope))
         return page.texts(scope + ' ol.stack li .name')
 
+    def record_program(self, path, vgpu, program, status=0):
+        env = harness.record_environment(**{key: value for key, value in hostile_names.python_environment().items() if key.startswith('PYTHON')})
+        result = harness.tsctl('record', '-o', path, '--vgpu=' + vgpu, '--', sys.executable, '-c', program, env=env)
+        self.assertEqual(result.status, status, result)
+
     def go_to_time(self, page, at):
         page.click('#search')
         page.key('a', 'Control')
@@ -94,7 +140,7 @@ class Panels(pages.Case):
             if operation:
                 self.assertEqual(since[1], answer['at_ns'] - operation['since_ns'], (operation, origin))
                 if 'waits_for_op_id' in operation:
-                    self.assertIn('operation %d' % operation['waits_for_op_id'], state[0])
+                    self.assertTrue(state[0].endswith(': operation %d' % operation['waits_for_op_id']), state)
         threads = answer.get('threads', [])
         if threads:
             rows = self.table(page, 'Threads in a call')
@@ -117,6 +163,39 @@ class Panels(pages.Case):
         self.assertTrue(waits)
         for at in INSTANTS[:None if studio.SOAK else 1]:
             self.check_state(page, server, 'pipeline', at)
+
+    def test_idle_streams_and_ranges(self):
+        """Since when each idle stream is idle, until which operation and why; and the ranges that threads are in, here and in the gap."""
+        path = self.path('rests.sbt')
+        self.record_program(path, 'h200,clock=host', RESTS)
+        rows = studio.rows(path)
+        ranges = {row['name']: row for row in rows if row['type'] == 'range'}
+        at = (ranges['read the file']['start_ns'] + ranges['read the file']['end_ns']) // 2
+        page, server = self.open(path)
+        origin = server.get('trace')['origin_ns']
+        self.go_to_time(page, '%dns' % (at - origin))
+        page.wait_text('#idle-streams', 'Until')
+        streams = {lane['id']: lane['stream'] for lane in server.get('trace')['lanes'] if lane['kind'] == 'stream'}
+        listed = page.run('[...document.querySelectorAll("#idle-streams tr[data-lane]")].map(e => [+e.dataset.lane, +e.dataset.op])')
+        wanted = {row['stream']: row for row in sorted((row for row in rows if row['type'] == 'memset' and row['start_ns'] > at),
+                                                       key=lambda row: -row['start_ns'])}
+        self.assertEqual({streams[lane]: op for lane, op in listed}, {stream: row['op_id'] for stream, row in wanted.items()})
+        for (lane, op), row in zip(listed, self.table(page, 'Idle streams')):
+            gap = json.loads(harness.tsctl('gaps', '--json', '--op', str(op), path).out)['longest'][0]
+            self.assertEqual(row[1][1], at - gap['start_ns'])
+            self.assertIn('%s/%d ran its own code' % (gap['thread_name'], gap['tid']), row[2][0])
+            self.assertIn('memset', row[3][0])
+
+        def check(caption, at):
+            page.wait('[...document.querySelectorAll("#panel-body caption")].some(e => e.innerText === %s)' % json.dumps(caption))
+            self.assertEqual(sorted([row[1][0], row[2][1]] for row in self.table(page, caption)), [
+                ['load \u203a read the file', at - ranges['read the file']['start_ns']], ['step', at - ranges['step']['start_ns']]])
+        check('Ranges', at)
+        page.click('#idle-streams tr[data-lane] .link')
+        page.wait('document.querySelector("#gap h2")')
+        op = page.run('+document.querySelector("[data-gap]").dataset.gap')
+        gap = json.loads(harness.tsctl('gaps', '--json', '--op', str(op), path).out)['longest'][0]
+        check('Ranges in the middle of the gap', (gap['start_ns'] + gap['end_ns'] - 2 * origin) // 2 + origin)
 
     # ---- selection
 
@@ -222,8 +301,9 @@ class Panels(pages.Case):
     # ---- span
 
     def check_span(self, page, name, begin, end):
-        window = ('--from', str(begin), '--to', str(end))
-        timeline, stats = self.json('timeline', name, '--width', '1', *window), self.json('view', name, '--stats', *window)
+        timeline = self.json('timeline', name, '--width', '1', '--from', str(begin), '--to', str(end))
+        # Rows that only touch the span have no part in it.
+        stats = self.json('view', name, '--stats', '--from', str(begin + 1), '--to', str(end - 1))
         device = timeline['devices'][0]
         page.wait('[...document.querySelectorAll("#panel-body caption")].some(e => e.innerText === "Kernels")')
         self.assertEqual(self.values(page, '#panel-body section p .num[data-kind=ns]')[:2], [device['busy_ns'], device['idle_ns']])
@@ -253,6 +333,35 @@ class Panels(pages.Case):
             self.assertEqual(self.values(page, '#span-length'), [end - begin])
             self.check_span(page, name, begin, end)
 
+    def test_span_asks_again_if_the_span_changes(self):
+        """Other lanes and the names of their rows change no number of the panel."""
+        page, _ = self.open('pipeline', fragment='&tab=span')
+
+        def asked():
+            page.wait('document.querySelector("#panel-body .frame") && !document.querySelector("#panel-body[aria-busy], #panel-body [aria-busy]")')
+            time.sleep(0.5)  # the panels ask a quarter of a second after the last change
+            return sum('/api/flame?' in address for address in page.requests)
+
+        self.assertEqual(asked(), 1)
+        page.click('#headers [aria-expanded]')
+        self.assertEqual(asked(), 1)
+        page.click('#headers [aria-expanded]')
+        self.assertEqual(asked(), 1)
+        x, y, width, height = page.box('#canvas')
+        whole, = self.values(page, '#span-length')
+        page.wheel(x + width / 2, y + height / 2, -120)
+        page.wait('document.querySelector("#span-length").dataset.value < %d' % whole)
+        self.assertEqual(asked(), 2)
+
+    def test_span_of_a_gap(self):
+        """The operations before and after a gap have no part in it."""
+        gap = self.json('gaps', 'delays', '--limit', '1')['longest'][0]
+        page, server = self.open('delays')
+        origin = server.get('trace')['origin_ns']
+        page, _ = self.open('delays', fragment='&span=%d..%d&tab=span' % (gap['start_ns'] - origin, gap['end_ns'] - origin))
+        self.assertEqual(self.table(page, 'Kernels'), [[['none', None]]])
+        self.assertEqual(self.parts(page, 'GPU 0, busy and idle by cause')['compute'], 0)
+
     # ---- gaps, memory, path
 
     @THOROUGH
@@ -270,6 +379,24 @@ class Panels(pages.Case):
                 one = self.json('gaps', name, '--op', str(gap['op_id']))['longest'][0]
                 self.assertEqual(self.values(page, '#gap tr[data-cause] .num'), [part['ns'] for part in one['parts']][:12])
                 self.assertEqual(sum(part['ns'] for part in one['parts']), gap['end_ns'] - gap['start_ns'])
+
+    @THOROUGH
+    def test_gaps_that_were_not_explained(self):
+        """Their number and sum are beside the causes; an answer of a trace with millions of gaps has them."""
+        server = self.server('pipeline')
+        page = self.browser.page(1280, 800)
+        self.pages.append((page, server))
+        page.ask('Page.addScriptToEvaluateOnNewDocument', source='''
+            const own = window.fetch;
+            window.fetch = async (path, options) => {
+                const answer = await own(path, options);
+                if (path !== '/api/ask' || !options.body.includes('"gaps"'))
+                    return answer;
+                return new Response(JSON.stringify({...await answer.json(), not_looked_at: 12, not_looked_at_ns: 3456}));
+            };''')
+        page.goto(server.address + '&tab=gaps')
+        page.wait_text('#not-explained', 'too many')
+        self.assertEqual(self.values(page, '#not-explained .num'), [12, 3456])
 
     @THOROUGH
     def test_memory_at_the_cursor(self):
@@ -305,6 +432,24 @@ class Panels(pages.Case):
         page, server = self.open(path, size=(1280, 1600))
         origin, lanes = server.get('trace')['origin_ns'], server.get('trace')['lanes']
         streams = {(lane['session'], lane['stream']): lane['id'] for lane in lanes if lane['kind'] == 'stream'}
+        # One process alone, by its button and by a key, and all again.
+        def shown():
+            page.wait(IDLE)
+            return page.run('[...document.querySelectorAll(".header.kind-stream")].map(e => +e.dataset.lane)')
+        for session in (1, 2):
+            process = next(lane['id'] for lane in lanes if lane['kind'] == 'process' and lane['session'] == session)
+            own = {lane for (of, _), lane in streams.items() if of == session}
+            page.mouse('mouseMoved', *page.center('.header[data-lane="%d"] .fold' % process))
+            for kind in ('mousePressed', 'mouseReleased'):
+                page.mouse(kind, *page.center('.header[data-lane="%d"] .fold' % process), button='left', clickCount=1,
+                           modifiers=chromium.MODIFIERS['Shift'])
+            self.assertEqual(set(shown()), own)
+            page.click('.header[data-lane="%d"] .lane-name' % process)
+            page.key('o')
+            self.assertEqual(set(shown()), set(streams.values()))
+            page.key('o')
+            self.assertEqual(set(shown()), own)
+            page.key('o')
         for session in (1, 2):
             rows = [row for row in studio.rows(path, '--type', 'memcpy') if row['session'] == session]
             row = rows[len(rows) // 2]
@@ -317,6 +462,11 @@ class Panels(pages.Case):
             self.assertIn(streams[session, row['stream']], busy)
             devices = [cells[0][0] for cells in self.table(page, 'Devices')]
             self.assertEqual(len(set(devices)), 2, devices)
+        self.tab(page, 'memory')
+        answer = json.loads(harness.tsctl('memory', '--json', path).out)
+        names = {lane['session']: lane['name'] for lane in lanes if lane['kind'] == 'process'}
+        self.assertEqual([row[0][0].rsplit(', ', 1)[1] for row in self.table(page, 'Who held the memory at the peak')],
+                         [names[site['session']] for site in answer['peak_sites']])
         self.tab(page, 'gaps')
         listed = json.loads(harness.tsctl('gaps', '--json', '--limit', '40', path).out)['longest']
         for session in (1, 2):
@@ -343,8 +493,12 @@ class Panels(pages.Case):
             page.wait('document.querySelector("#panel-body .lead .num")')
             self.assertEqual(self.values(page, '#panel-body .lead .num'), [len(steps), sum(part['ns'] for part in parts)])
             self.assertEqual(self.parts(page, 'The critical path by part'), {part['part']: part['ns'] for part in parts})
-            self.assertEqual([row[0][1] for row in self.table(page, 'Its longest steps')],
-                             sorted((step['end_ns'] - step['start_ns'] for step in steps), reverse=True)[:40])
+            rows = self.table(page, 'Its longest steps')
+            self.assertEqual([row[0][1] for row in rows], sorted((step['end_ns'] - step['start_ns'] for step in steps), reverse=True)[:40])
+            # The time between two calls is named by the call that comes after it.
+            for row in rows:
+                self.assertEqual(row[3][0].startswith('before '), row[2][0] in ('host', 'wait'), row)
+            self.assertTrue([row for row in rows if row[2][0] == 'host'])
 
     @THOROUGH
     def test_slack(self):
@@ -415,14 +569,90 @@ class Panels(pages.Case):
         self.assertEqual(self.numbers(self.table(page, 'Totals'), 1, 2), [
             [answer[side][key] for side in ('before', 'after')] for key in ('operations', 'operations_ns', 'busy_ns', 'span_ns')])
         rows = self.table(page, 'Names')
-        self.assertEqual([[row[0][0], row[2][1], row[3][1]] for row in rows], [
+        verdicts = page.run('[...document.querySelectorAll("#panel-body [data-verdict]")].map(e => e.dataset.verdict)')
+        self.assertEqual([[verdict, row[2][1], row[3][1]] for verdict, row in zip(verdicts, rows)], [
             [name['verdict'], name.get('before', {}).get('total_ns'), name.get('after', {}).get('total_ns')] for name in answer['names'][:30]])
+        self.assertIsNone(page.box('#host-clock'))
         shown = page.texts('.header .lane-name')
         lanes = server.get('trace')['lanes']
         self.assertTrue([lane for lane in lanes if lane['trace']])
         for lane in lanes:
             if not lane.get('folded'):
                 self.assertIn(lane['name'], ' '.join(shown))
+
+    def test_times_of_the_host(self):
+        """If nothing can be proven, the page does not call a kernel that took longer the same."""
+        paths = [self.path(name + '.sbt') for name in ('before', 'after')]
+        for path, n in zip(paths, (1, 3)):
+            program = harness.DRIVER_PROGRAM + '''
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 20))
+for _ in range(8):
+    assert not cuda.cuMemsetD8_v2(memory, 0, ctypes.c_size_t(%d))
+''' % (300000 * n)
+            self.record_program(path, 'h200,clock=host', program)
+        page, _ = self.open(*paths)
+        self.tab(page, 'compare')
+        page.wait_text('#host-clock', 'vary from run to run')
+        answer = json.loads(harness.tsctl('diff', '--json', *paths).out)
+        self.assertTrue(answer['host_clock'])
+        for name, row in zip(answer['names'], self.table(page, 'Names')):
+            self.assertNotIn(row[0][0], ('same', 'few'))
+            if name.get('before', {}).get('total_ns') and name.get('after', {}).get('total_ns'):
+                before, after = name['before']['total_ns'], name['after']['total_ns']
+                self.assertEqual(row[4][0].replace('\u2212', '-'), '%+.1f %%' % (100 * (after / before - 1)), name)
+
+    def test_how_it_ended(self):
+        """The first panel names the signal that ended a process, and the reason why a trace is empty."""
+        path = self.path('died.sbt')
+        program = harness.DRIVER_PROGRAM + """
+import os
+assert not cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1024))
+assert not cuda.cuMemsetD8_v2(memory, 0, ctypes.c_size_t(1024))
+os.kill(os.getpid(), 9)
+"""
+        self.record_program(path, 'small', program, 128 + 9)
+        session, = json.loads(harness.tsctl('info', '--json', path).out)['sessions']
+        page, _ = self.open(path)
+        page.wait('document.querySelector("#verdict")')
+        self.assertIn('%s (process %d): %s' % (session['program'], session['pid'], session['end_reason']), page.texts('#panel-body .bad'))
+        self.assertIn('SIGKILL', session['end_reason'])
+        self.tab(page, 'errors')
+        self.assertEqual([row[1][0] for row in self.table(page, 'Sessions')], [session['end_reason']])
+        path = self.path('empty.sbt')
+        self.record_program(path, 'small', '')
+        page, _ = self.open(path)
+        self.assertEqual(page.wait_text('#panel-body .bad', 'CUDA'), 'No GPU operation was recorded: ' +
+                         json.loads(harness.tsctl('info', '--json', path).out)['empty_reason'])
+
+    def test_missing_rows(self):
+        """The first panel of a file that is cut off or damaged says so, and no panel that nothing was lost."""
+        with open(studio.golden('pipeline'), 'rb') as file:
+            whole = file.read()
+        page, _ = self.open('pipeline')
+        page.wait('document.querySelector("#verdict")')
+        self.assertEqual(page.texts('#panel-body .bad'), [])
+        damaged = set()
+        # Of the damaged blocks, one has rows that `tsctl info` reads, and one has rows that it does not need.
+        for name, part, words in (('cut', 0.75, 'cut off'), ('damaged', 0.23, 'could not be read'), ('calls', 0.41, 'could not be read')):
+            at = int(len(whole) * part)
+            path = self.path(name + '.sbt')
+            with open(path, 'wb') as file:
+                file.write(whole[:at] if name == 'cut' else whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1:])
+            page, _ = self.open(path)
+            page.wait('document.querySelector("#verdict")')
+            self.assertTrue([text for text in page.texts('#panel-body .bad') if words in text], name)
+            if name == 'cut':
+                page.wait('document.querySelector("#tab-errors .badge")')
+                self.tab(page, 'errors')
+                self.assertTrue(page.wait_text('#panel-body .bad', ' '))
+                self.assertNotIn('Nothing was lost', page.text('#panel-body'))
+            for command, tab in (('gaps', 'gaps'), ('memory', 'memory')):
+                self.tab(page, tab)
+                page.wait('document.querySelector("#panel-body .lead, #panel-body table")')
+                answer = json.loads(harness.tsctl(command, '--json', path).out)
+                self.assertEqual(page.box('#panel-body .damage') is not None, answer.get('damaged', False), (name, command))
+                damaged.add(answer.get('damaged', False))
+        self.assertEqual(damaged, {False, True})
 
     @THOROUGH
     def test_summary_of_devices(self):
@@ -483,6 +713,23 @@ class Panels(pages.Case):
             self.assertTrue(all(changed), (arrow, launch, changed))
             page.click('#arrows')
             self.assertFalse(any(self.drawn(page, server, [arrow, launch], before)))
+
+    def test_waits(self):
+        """As text, too: the operations that a row waited for, and those that waited for it. The wait was queued long before the launch."""
+        path = self.path('waits.sbt')
+        self.record_program(path, 'h200,clock=host', WAITS)
+        first, second = sorted((row for row in studio.rows(path) if row['type'] == 'memset'), key=lambda row: row['op_id'])
+        calls = {row['op_id']: row for row in studio.rows(path) if row['type'] == 'api' and row.get('op_id')}
+        self.assertLess(calls[first['op_id']]['end_ns'] + 15000000, calls[second['op_id']]['start_ns'])
+        self.assertLess(calls[second['op_id']]['end_ns'] + 5000000, second['start_ns'])
+        for row, other, words in ((second, first, 'waited for'), (first, second, 'waited for it')):
+            page, _ = self.open(path, fragment='&op=%d&tab=selection' % row['op_id'])
+            page.wait('document.querySelector("#panel-body tr[data-edge=event]")')
+            listed = [cells for cells in self.table(page, 'Waits') if 'event' in cells[3][0]]
+            self.assertEqual([[cells[0][0], cells[2][0], cells[4][1]] for cells in listed],
+                             [[words, 'stream %d' % other['stream'], second['start_ns'] - first['end_ns']]])
+            page.click('#panel-body tr[data-edge=event] .link')
+            page.wait('new URLSearchParams(location.hash.slice(1)).get("op") === "%d"' % other['op_id'])
 
     # ---- slack
 

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studio's server refuses all but its own page: a missing or wrong token, other names (DNS rebinding), other origins, other methods, other
 users of the machine. Hostile requests get an error, and the server lives on."""
+import concurrent.futures
 import contextlib
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import time
 import unittest
+import urllib.parse
 
 import studio
 
@@ -124,9 +127,9 @@ class Security(harness.Case):
         for body in (b'', b'{', b'[]', b'null', b'{"question": 1}', b'{"question": "none"}', b'{"question": "info", "options": []}',
                      b'{"question": "gaps", "options": {"limit": -1}}', b'{"question": "gaps", "options": {"limit": 1e99}}', b'[' * 100000,
                      b'{"a":' * 50000, b'\xff\xfe', b'{"question": "info\\u0000x"}', b'{"question": "' + b'x' * 500000 + b'"}',
-                     b'{"question": "info", "trace": -1}', b'{"question": "info", "options": {"none": 1}}'):
+                     b'{"question": "info", "trace": -1}', b'{"question": "info", "trace": "1"}', b'{"question": "info", "session": "1"}',b'{"question": "info", "options": {"none": 1}}'):
             self.check(self.server.ask('/api/ask', 'POST', body), 400)
-        for body in (b'', b'[]', b'{}', b'{"edits": 1}', b'{"edits": [1]}', b'{"edits": []}x', b'{"edits": %s}' % (b'[' * 1000)):
+        for body in (b'', b'[]', b'{}', b'{"edits": 1}', b'{"edits": [1]}', b'{"edits": ["kernel .*=2x\\u0000"]}', b'{"edits": []}x', b'{"edits": %s}' % (b'[' * 1000)):
             self.check(self.server.ask('/api/what-if', 'POST', body), 400)
         self.check(self.server.ask('/api/ask', 'POST', {'question': 'info', 'trace': 1}), 404)
 
@@ -142,6 +145,66 @@ class Security(harness.Case):
         for request in ('tiles?level=10&first=0&lanes=999999', 'rows?lane=999999&from=0&to=9', 'row?op=18446744073709551615', 'row?lane=999999&at=1', 'none',
                         'trace/..', 'TRACE'):
             self.check(self.server.ask('/api/' + request), 404)
+
+    def test_expensive_patterns(self):
+        """Copies of nested repetitions would need gigabytes, and references to groups hours."""
+        for pattern in ('(((a{1,255}){1,255}){1,255}){1,255}', 'a{1,32767}', '(a{99}){,99}', '(.*)(.*)(.*)\\3\\2\\1'):
+            self.check(self.server.ask('/api/search?regex=1&text=' + urllib.parse.quote(pattern)), 400)
+        for pattern in ('(saxpy|scale|cuda).{1,64}', '\\{9999', '[{]'):
+            self.assertIn(self.server.ask('/api/search?regex=1&text=' + urllib.parse.quote(pattern)).status, (200, 404), pattern)
+
+    def test_lanes_of_another_trace(self):
+        """An emulation of the first trace has no lanes of the second one, which has fewer."""
+        with studio.Server(studio.golden('pipeline'), studio.golden('failing')) as server:
+            lanes = server.get('trace')['lanes']
+            layer = server.ask('/api/what-if', 'POST', {'edits': []}).json()['layer']
+            first, second = ([lane['id'] for lane in lanes if lane['trace'] == i] for i in (0, 1))
+            self.assertGreater(len(first), len(second))
+            for lane in [second[0]] + [1000000 + id for id in first[len(second):]]:
+                for request in ('rows?lane=%d&from=0&to=1000000000', 'tiles?level=20&first=0&lanes=%d'):
+                    self.check(server.ask('/api/%s&layer=%d' % (request % lane, layer)), 404)
+            self.assertEqual(server.ask('/api/rows?lane=%d&from=0&to=1000000000&layer=%d' % (first[-1], layer)).status, 200)
+
+    def ask_at_once(self, server, requests):
+        """The answers by request, from eight clients at the same time, which need several readers."""
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = [answer for _ in range(4) for answer in pool.map(lambda request: (request, server.ask('/api/' + request)), requests)]
+        for request, answer in answers:
+            self.assertEqual(answer.status, 200, (request, answer))
+        return sorted({(request, answer.body) for request, answer in answers})
+
+    def test_file_is_replaced(self):
+        """A trace that is recorded anew at the same path is another one: the server shows the one that it opened."""
+        path, new = self.path('run.sbt'), self.path('new.sbt')
+        for before, after in (('delays', 'failing'), ('capture', 'pipeline')):
+            shutil.copy(studio.golden(before), path)
+            with studio.Server(path) as server:
+                lanes = [lane['id'] for lane in server.get('trace')['lanes']]
+                requests = (['rows?lane=%d&from=0&to=1000000000' % lane for lane in lanes] + ['search?text=a', 'flame', 'arrows?from=0&to=1000000000'] +
+                            ['tiles?level=0&first=%d&n=64&lanes=%d' % (first, lane) for lane in lanes for first in (0, 64)])
+                with studio.Server(studio.golden(before)) as other:
+                    wanted = self.ask_at_once(other, requests)
+                shutil.copy(studio.golden(after), new)
+                os.rename(new, path)
+                self.assertEqual(self.ask_at_once(server, requests), wanted)
+
+    def test_file_is_overwritten(self):
+        """A file that is written over while it is open gives errors, or what is left of it, and no other trace's rows."""
+        path = self.path('run.sbt')
+        for before, after in (('delays', 'failing'), ('capture', 'pipeline')):
+            shutil.copy(studio.golden(before), path)
+            server = studio.Server(path)
+            try:
+                lanes = [lane['id'] for lane in server.get('trace')['lanes']]
+                shutil.copyfile(studio.golden(after), path)
+                requests = ['rows?lane=%d&from=0&to=1000000000' % lane for lane in lanes] + ['search?text=a', 'flame', 'trace']
+                with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                    for answer in pool.map(lambda request: server.ask('/api/' + request), requests * 4):
+                        self.assertIn(answer.status, (200, 404, 500))
+            finally:
+                server.process.terminate()
+                self.assertEqual(server.process.wait(harness.SECONDS), 0)
+                server.process.communicate()
 
     def test_garbage(self):
         host = b'Host: %s\r\n' % self.server.host.encode()
@@ -162,6 +225,32 @@ class Security(harness.Case):
             begin = time.monotonic()
             self.assertEqual(self.server.ask('/api/trace').status, 200)
             self.assertLess(time.monotonic() - begin, 10)
+
+    def test_clients_that_send_more_and_go(self):
+        """Work ends when the client is gone, even if the server has not read all that the client had sent."""
+        body = json.dumps({'question': 'replay', 'options': {'executor': 'vgpu', 'repeat': 1000000, 'time_limit_ns': 600 * 10 ** 9}}).encode()
+        with studio.Server(studio.golden('race')) as server:
+            def is_working():
+                tasks = '/proc/%d/task' % server.process.pid
+                for task in os.listdir(tasks):
+                    with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(os.path.join(tasks, task, 'comm'), encoding='ascii') as file:
+                        if file.read() == 'MHD-connection\n':
+                            return True
+                return False
+            with socket.create_connection(('127.0.0.1', server.port)) as sock:
+                sock.sendall(b'POST /api/ask HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s' % (
+                    server.host.encode(), server.token.encode(), len(body), body) + b'x' * 60000)
+                self.assertTrue(self.reached(is_working))
+                time.sleep(0.5)
+                self.assertTrue(is_working(), 'the question is no long one')
+            self.assertTrue(self.reached(lambda: not is_working()), 'the server works for nobody')
+
+    def reached(self, condition):
+        for _ in range(100):
+            if condition():
+                return True
+            time.sleep(0.1)
+        return False
 
     def test_many_connections(self):
         """However many connections browsers keep, a further one is answered, and the server keeps few."""
@@ -193,7 +282,7 @@ class Security(harness.Case):
         if os.geteuid():
             self.skipTest('only root can become another user')
         program = '''
-import glob, http.client, os, socket, stat, sys, time
+import contextlib, glob, http.client, os, socket, stat, sys, time
 port, token, found = int(sys.argv[1]), sys.stdin.read().strip(), []
 for path in (path for name in ('/proc/[0-9]*/cmdline', '/proc/[0-9]*/environ', '/tmp/*', '/tmp/*/*', '/run/*', '/run/*/*') for path in glob.glob(name)):
     try:
@@ -203,6 +292,19 @@ for path in (path for name in ('/proc/[0-9]*/cmdline', '/proc/[0-9]*/environ', '
                     found.append(path)
     except OSError:
         pass
+def ask(sock):
+    try:
+        sock.sendall(b'GET / HTTP/1.1\\r\\n\\r\\n')
+        return sock.recv(100).split()[1].decode()
+    except (OSError, IndexError):
+        return 'closed'
+# A connection from 127.0.0.2 that this side has ended is root's in the kernel's table. Then the same port connects from 127.0.0.1.
+answers = set()
+for _ in range(40):
+    with socket.create_connection(('127.0.0.1', port), source_address=('127.0.0.2', 0)) as sock:
+        own = sock.getsockname()[1]
+    with contextlib.suppress(OSError), socket.create_connection(('127.0.0.1', port), source_address=('127.0.0.1', own), timeout=20) as sock:
+        answers.add(ask(sock))
 held = [socket.create_connection((host, port), timeout=20) for host in ('127.0.0.1', '::ffff:127.0.0.1') for _ in range(100)]
 try:
     connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
@@ -210,7 +312,7 @@ try:
     answer = connection.getresponse().status
 except OSError:
     answer = 'closed'
-print(found, answer, flush=True)
+print(found, *answers, answer, flush=True)
 time.sleep(20)
 '''
         python = sys.executable if sys.executable.startswith('/usr') else '/usr/bin/python3'
@@ -219,7 +321,7 @@ time.sleep(20)
             try:
                 other.stdin.write(self.server.token)
                 other.stdin.close()
-                self.assertEqual(other.stdout.readline(), '[] closed\n')
+                self.assertEqual(other.stdout.readline(), '[] closed closed\n')
                 self.assertEqual(self.server.ask('/api/trace').status, 200, 'the other user has all connections')
             finally:
                 other.kill()
@@ -273,6 +375,7 @@ time.sleep(20)
             keys = sorted({cell[0] for lane in cells.values() for cell in lane if cell[0]})
             names = server.get('names?keys=%s' % ','.join(map(str, keys)))
             self.assertIn('</title></svg><script>alert(1)</script>', [name['name'] for name in names.values()])
+            self.assertEqual(max(len(name['name']) for name in names.values()), 4096)
             for question in ('info', 'analyze', 'gaps', 'memory', 'timeline'):
                 server.question(question)
             operations = [frame['name'] for frame in server.get('flame')['frames'] if frame['kind'] == 'operation']

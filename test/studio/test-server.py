@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers of Studio's server that no command of tsctl prints as they are: lanes of the trace, slack, rows of a long one, emulations, sessions that are recorded."""
 import collections
+import concurrent.futures
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import studio
 
 studio.skip_if_absent()
 import harness  # noqa: E402
+import hostile_names  # noqa: E402
 
 WRITER = os.path.join(harness.BUILD, 'test', 'bench', 'bench-large')
 THREAD_KINDS = ('thread', 'ranges', 'kernel_events', 'host_samples')
@@ -45,6 +48,42 @@ class Lanes(harness.Case):
             trace = server.get('trace')
         self.assertEqual([trace['origin_ns'], trace['second_origin_ns']], origins)
         self.assertGreater(trace['second_duration_ns'], trace['duration_ns'])
+
+
+class Changed(harness.Case):
+    """Files that another one replaces, or that are written, while a server has them open."""
+
+    def copy(self, name, path):
+        shutil.copyfile(studio.golden(name), path)
+
+    def test_replaced_file(self):
+        """All readers of a server have the file that it opened."""
+        if not os.path.exists(WRITER):
+            self.skipTest('bench-large was not built')
+        path, other = self.path('run.sbt'), self.path('other.sbt')
+        self.assertEqual(harness.run([WRITER, 'write', path, '100000']).status, 0)
+        with studio.Server(path) as server:
+            self.assertNotIn('changed', server.get('trace'))
+            wanted = server.question('stats')
+            self.copy('pipeline', other)
+            os.replace(other, path)
+            self.assertIs(server.get('trace')['changed'], True)
+            # Questions at once need readers of their own.
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                for answer in pool.map(lambda _: server.question('stats'), range(8)):
+                    self.assertEqual(answer, wanted)
+            self.assertEqual(server.get('trace')['path'], path)
+            os.unlink(path)
+            self.assertNotIn('changed', server.get('trace'))
+            self.assertEqual(server.question('stats'), wanted)
+
+    def test_written_file(self):
+        path = self.path('run.sbt')
+        self.copy('pipeline', path)
+        with studio.Server(studio.golden('pipeline'), path) as server:
+            self.assertNotIn('changed', server.get('trace'))
+            os.truncate(path, os.path.getsize(path) // 2)
+            self.assertIs(server.get('trace')['changed'], True)
 
 
 class Info(harness.Case):
@@ -137,6 +176,7 @@ class Flame(harness.Case):
                 self.assertEqual(server.ask('/api/flame?' + question).status, status, question)
             self.assertEqual(server.ask('/api/flame', 'POST', {}).status, 405)
             self.assertEqual(server.get('flame?from=%d' % (1 << 62))['frames'], [])
+            self.assertEqual(server.get('flame?from=0&to=0')['frames'], [])
 
 
 class Slack(harness.Case):
@@ -279,6 +319,22 @@ class Rows(harness.Case):
                                  ('session=1&content=0', 400), ('session=1&content=1&trace=1', 404)):
                 self.assertEqual(server.ask('/api/content?' + path).status, status, path)
 
+    def test_operation_at_the_end_of_time(self):
+        path = self.path('late.sbt')
+        if harness.SANITIZER:
+            self.skipTest('Python does not load libraries of a sanitizer')
+        program = """
+import sys, tracesmith
+with tracesmith.SBTWriter(sys.argv[1]) as writer:
+    session, end = writer.session(pid=1, program='late'), 2 ** 64 - 1
+    session.emit('api', start_ns=end - 5000, end_ns=end - 4000, op_id=1, thread=1, domain=1, cbid=5)
+    session.emit('kernel', start_ns=end - 3000, end_ns=end, op_id=1, device=0, context=1, stream=7, name='last')
+"""
+        harness.run([sys.executable, '-c', program, path], env=hostile_names.python_environment())
+        with studio.Server(path) as server:
+            self.assertEqual(server.get('row?op=1')['name'], 'last')
+            self.assertEqual([arrow['kind'] for arrow in server.get('arrows?op=1')['arrows']], ['critical'])
+
     def test_sessions_number_their_operations(self):
         """Two sessions of one trace have operations of the same number: `session` chooses."""
         path = self.path('merged.sbt')
@@ -329,6 +385,16 @@ class WhatIf(harness.Case):
                 found, numbers = self.ask(server, 'kernel saxpy=2x', **view)
                 self.assertEqual(numbers, self.wanted(path, 'kernel saxpy=2x'))
                 self.assertEqual((found['part'], found['start_ns'], found['stop_ns']), (False, 0, duration))
+
+    def test_doubts(self):
+        """What makes the result uncertain is that of `tsctl replay`."""
+        for name, any_doubt in (('pipeline', False), ('pipeline-longer', True)):
+            path = studio.golden(name)
+            with studio.Server(path) as server:
+                wanted = json.loads(harness.tsctl('replay', '--json', '--what-if', 'kernel saxpy=2x', path).out)
+                doubts = {key: int(n) for key, n in {**wanted['doubts'], 'let_go': wanted['edited'].get('let_go', 0)}.items() if n}
+                self.assertEqual(bool(doubts), any_doubt)
+                self.assertEqual(self.ask(server, 'kernel saxpy=2x')[0]['doubts'], doubts)
 
     def test_part_of_a_long_trace(self):
         if not os.path.exists(WRITER):

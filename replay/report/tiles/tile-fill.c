@@ -416,6 +416,14 @@ int ts_tile_nest_add(struct ts_tile_nest *nest, uint64_t start_ns, uint64_t end_
 	nest->n = n;
 	if ((uint32_t)depth >= nest->most)
 		nest->most = (uint32_t)depth + 1;
+	/* An instant lies in all rows that start with it, also in those that come later. */
+	if (end_ns > start_ns && nest->has_instant && nest->instant_ns == start_ns &&
+	    n >= nest->most)
+		nest->most = (uint32_t)n + 1;
+	if (end_ns == start_ns) {
+		nest->instant_ns = start_ns;
+		nest->has_instant = true;
+	}
 	return depth;
 }
 

@@ -48,6 +48,8 @@ struct ts_tile_level {
 struct ts_tile_nest {
 	uint64_t *ends;
 	size_t n, capacity;
+	uint64_t instant_ns; /* the last row without a length, if there is one */
+	bool has_instant;
 	uint32_t most;
 };
 

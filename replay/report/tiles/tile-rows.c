@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rows of a lane in a window: see tiles.h. tools/studio calls this module.
+ *
+ * Rows come in order of start. Rows that start together come as the blocks do: an inner range ends
+ * first, so the file has it before the outer one. They are sorted here, and then get their depths.
+ * So the order is the same in each window. So are the depths, but of rows that started before the
+ * window and overlap others without being nested.
  */
 #include "proto/abi/grow.h"
 #include "replay/report/tiles/tile-fill.h"
@@ -10,6 +15,8 @@
 
 /* Ends a merge that has enough rows. */
 #define FULL 1
+/* Rows of one start beyond the limit that are kept before they are sorted. */
+#define SPARE_ROWS 4096u
 
 struct listing {
 	const struct ts_tiles *tiles;
@@ -17,15 +24,63 @@ struct listing {
 	uint64_t from_ns, to_ns;
 	size_t limit, capacity;
 	struct ts_tile_rows *rows;
-	struct ts_tile_nest nest;
 };
 
-/* Returns the depth of the next row, or -ENOMEM. Rows of lanes without nesting have depth 0. */
-static int depth_of(struct listing *listing, const struct ts_tile_item *item)
+/* Orders rows that start together: the longest first, then by their place in the file. */
+static int compare_rows(const void *left, const void *right)
 {
-	return ts_tile_is_nested(listing->tiles->lanes[listing->lane].lane.kind)
-		       ? ts_tile_nest_add(&listing->nest, item->start_ns, item->end_ns)
-		       : 0;
+	const struct ts_tile_row *a = left, *b = right;
+
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns ? -1 : 1;
+	if (a->block != b->block)
+		return a->block < b->block ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+/* Sorts the rows that start together, from `first` on, and leaves out those beyond the limit. */
+static void sort_rows(struct listing *listing, size_t first)
+{
+	struct ts_tile_rows *rows = listing->rows;
+
+	for (size_t i = first, n; i < rows->n; i += n) {
+		n = 1;
+		while (i + n < rows->n && rows->at[i + n].start_ns == rows->at[i].start_ns)
+			n++;
+		if (n > 1)
+			qsort(&rows->at[i], n, sizeof(*rows->at), compare_rows);
+	}
+	if (rows->n > listing->limit) {
+		rows->n = listing->limit;
+		rows->more = true;
+	}
+}
+
+/* Returns the first of the last rows that start together. */
+static size_t find_last_start(const struct ts_tile_rows *rows)
+{
+	size_t first = rows->n;
+
+	while (first && rows->at[first - 1].start_ns == rows->at[rows->n - 1].start_ns)
+		first--;
+	return first;
+}
+
+/* Sets the depths of nested rows. Returns 0 or -ENOMEM. */
+static int set_depths(struct listing *listing)
+{
+	struct ts_tile_rows *rows = listing->rows;
+	struct ts_tile_nest nest = {0};
+	int depth = 0;
+
+	if (!ts_tile_is_nested(listing->tiles->lanes[listing->lane].lane.kind))
+		return 0;
+	for (size_t i = 0; depth >= 0 && i < rows->n; i++) {
+		depth = ts_tile_nest_add(&nest, rows->at[i].start_ns, rows->at[i].end_ns);
+		rows->at[i].depth = (uint32_t)depth;
+	}
+	free(nest.ends);
+	return depth < 0 ? depth : 0;
 }
 
 static int take(void *data, const struct ts_tile_block *block, uint32_t first, uint32_t n)
@@ -36,26 +91,24 @@ static int take(void *data, const struct ts_tile_block *block, uint32_t first, u
 	for (uint32_t i = first; i < first + n; i++) {
 		const struct ts_tile_item *item = &block->items[i];
 		struct ts_tile_row *row;
-		int depth;
 
 		if (!ts_tile_spread_has(listing->tiles, listing->lane, item) ||
 		    (item->end_ns <= listing->from_ns && item->start_ns < listing->from_ns) ||
 		    item->start_ns >= listing->to_ns)
 			continue;
-		depth = depth_of(listing, item);
-		if (depth < 0)
-			return depth;
-		if (rows->n == listing->limit) {
+		if (rows->n >= listing->limit &&
+		    (!rows->n || item->start_ns != rows->at[rows->n - 1].start_ns)) {
 			rows->more = true;
 			return FULL;
 		}
+		if (rows->n >= listing->limit + SPARE_ROWS)
+			sort_rows(listing, find_last_start(rows));
 		if (TS_GROW(rows->at, listing->capacity, rows->n + 1))
 			return -ENOMEM;
 		row = &rows->at[rows->n++];
 		*row = (struct ts_tile_row){.start_ns = item->start_ns,
 					    .end_ns = item->end_ns,
 					    .key = item->key,
-					    .depth = (uint32_t)depth,
 					    .type = ts_tile_key_type(item->key),
 					    .index = i,
 					    .block = block->block};
@@ -151,9 +204,11 @@ int ts_tiles_rows(struct ts_tiles *tiles, struct ts_sbt_reader *reader, uint32_t
 		options.unit = &tiles->units[tiles->lanes[lane - 1].unit];
 		r = ts_tile_merge(tiles, reader, &options, &rows.is_damaged);
 	}
-	free(listing.nest.ends);
-	if (!r || r == FULL)
-		r = read_more(reader, &rows);
+	if (!r || r == FULL) {
+		sort_rows(&listing, 0);
+		r = set_depths(&listing);
+	}
+	r = r ? r : read_more(reader, &rows);
 	if (r) {
 		free(rows.at);
 		return r;

@@ -200,8 +200,9 @@ struct ts_tile_rows {
 };
 
 /*
- * Lists the rows of a lane that touch [from_ns, to_ns), in order of start; an instant touches the
- * cell in which it lies. The caller frees ret_rows->at. Errors as ts_tiles_view().
+ * Lists the rows of a lane that touch [from_ns, to_ns), in order of start; of those that start
+ * together, the longest first, then by their place in the file. An instant touches the cell in
+ * which it lies. The caller frees ret_rows->at. Errors as ts_tiles_view().
  */
 int ts_tiles_rows(struct ts_tiles *tiles, struct ts_sbt_reader *reader, uint32_t lane,
 		  uint64_t from_ns, uint64_t to_ns, size_t limit, bool (*is_cancelled)(void *data),

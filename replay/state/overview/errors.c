@@ -348,7 +348,9 @@ int ts_call_errors_read(struct ts_sbt_reader *reader, uint32_t session,
 	const struct ts_row_search search = {.keeps = is_failed,
 					     .take = take_found,
 					     .data = &failing,
-					     .skips_versions = true};
+					     .skips_versions = true,
+					     .nonzero_column = "result",
+					     .nonzero_type = TS_ROW_API};
 	int r = ts_errors_pass_new(&pass);
 
 	failing.pass = pass;

@@ -5,8 +5,11 @@
  * been searched, so that it gets nothing twice if it has to search by itself.
  */
 
+#include "sbt/arrays.h"
 #include "sbt/buffer.h"
+#include "sbt/read/filter.h"
 #include "sbt/read/reader-internal.h"
+#include "sbt/reader-threads.h"
 #include "sbt/slices.h"
 
 /* Limits of the copies, of one slice and of all. */
@@ -22,6 +25,7 @@ struct kept {
 struct searching {
 	const struct ts_sbt_cursor_options *options;
 	const struct ts_row_search *search;
+	const uint8_t *among;  /* by block: 0 if it is left out; NULL: none is */
 	struct ts_buffer rows; /* of the merged slices */
 };
 
@@ -94,7 +98,7 @@ static int search_alone(struct ts_sbt_reader *reader, const struct searching *se
 	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
 	const struct ts_row_search *search = searching->search;
 	struct ts_sbt_row row;
-	int r = ts_sbt_cursor_new(reader, searching->options, &cursor);
+	int r = ts_sbt_cursor_new_among(reader, searching->options, searching->among, &cursor);
 
 	while (!r) {
 		r = ts_sbt_cursor_next(cursor, &row);
@@ -108,18 +112,41 @@ static int search_alone(struct ts_sbt_reader *reader, const struct searching *se
 	return r == TS_SBT_E_END ? 0 : r;
 }
 
+/* Leaves out blocks by search->nonzero_column. The caller frees *ret_among. */
+static int drop_zero(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
+		     const struct ts_row_search *search, uint8_t **ret_among)
+{
+	const struct ts_row_schema *schema = ts_row_schema(search->nonzero_type);
+	struct ts_sbt_cursor_options asked = *options;
+	uint16_t column;
+	int r;
+
+	column = schema->columns[ts_row_column(schema, search->nonzero_column)].id;
+	asked.types = asked.types ? asked.types : TS_ROW_EVENTS;
+	asked.to_ns = asked.to_ns ? asked.to_ns : UINT64_MAX;
+	r = ts_sbt_reader_choose(reader, &asked, ret_among);
+	for (size_t i = 0; !r && i < reader->n_blocks && !ts_sbt_reader_is_cancelled(reader); i++)
+		if ((*ret_among)[i] && reader->blocks[i].type == search->nonzero_type)
+			(*ret_among)[i] = ts_sbt_reader_may_have(reader, i, column);
+	return r;
+}
+
 int ts_rows_search(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		   const struct ts_row_search *search, bool *is_damaged)
 {
 	ts_cleanup(ts_slices_freep) struct ts_slices *slices = NULL;
+	ts_cleanup(ts_freep) uint8_t *among = NULL;
 	struct searching searching = {.options = options, .search = search};
 	const struct ts_slices_work work = {.part_bytes = sizeof(struct ts_buffer),
 					    .run = search_slice,
 					    .merge = merge_slice,
 					    .part_deinit = deinit_slice,
 					    .data = &searching};
-	int r = search->keeps ? ts_slices_new(reader, options, &slices) : 0;
+	int r = search->nonzero_column ? drop_zero(reader, options, search, &among) : 0;
 
+	searching.among = among;
+	if (!r && search->keeps)
+		r = ts_slices_new_among(reader, options, among, &slices);
 	if (!r && slices) {
 		r = ts_slices_run(slices, &work);
 		if (!r)

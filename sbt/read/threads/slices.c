@@ -38,6 +38,7 @@ struct point {
 struct ts_slices {
 	struct ts_sbt_reader *reader;
 	struct ts_sbt_reader snapshot; /* threads copy it while the caller uses `reader` */
+	const uint8_t *among;	       /* by block: 0 if it is left out; NULL: none is */
 	unsigned n_threads;
 	size_t n, n_allocated;
 	uint64_t *from_ns; /* by slice; the first is 0 */
@@ -176,6 +177,12 @@ static int plan(struct ts_slices *slices, const struct point *starts, const stru
 int ts_slices_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
 		  struct ts_slices **ret_slices)
 {
+	return ts_slices_new_among(reader, options, NULL, ret_slices);
+}
+
+int ts_slices_new_among(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_options *options,
+			const uint8_t *among, struct ts_slices **ret_slices)
+{
 	ts_cleanup(ts_slices_freep) struct ts_slices *slices = calloc(1, sizeof(*slices));
 	ts_cleanup(ts_freep) struct point *starts = calloc(reader->n_blocks + 1, sizeof(*starts));
 	ts_cleanup(ts_freep) struct point *ends = calloc(reader->n_blocks + 1, sizeof(*ends));
@@ -191,6 +198,9 @@ int ts_slices_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_optio
 	r = ts_sbt_reader_choose(reader, &asked, &chosen);
 	if (r)
 		return r;
+	slices->among = among;
+	for (size_t i = 0; among && i < reader->n_blocks; i++)
+		chosen[i] &= among[i];
 	r = plan(slices, starts, ends, list_points(reader, chosen, starts, ends));
 	if (r)
 		return ts_sbt_reader_fail(reader, r, 0, "no memory for threads");
@@ -279,7 +289,7 @@ int ts_slice_cursor(const struct ts_slice *slice, const struct ts_sbt_cursor_opt
 	if (!asked.to_ns || asked.to_ns > slice->to_ns)
 		asked.to_ns = slice->to_ns;
 	asked.resume = ts_slice_is_first(slice) ? NULL : &slice->resume;
-	r = ts_sbt_cursor_new(slice->reader, &asked, ret_cursor);
+	r = ts_sbt_cursor_new_among(slice->reader, &asked, slice->slices->among, ret_cursor);
 	if (!r)
 		ts_sbt_cursor_limit(*ret_cursor, MAX_OPEN_BYTES / slice->slices->n_threads);
 	return r;

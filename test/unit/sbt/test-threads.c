@@ -322,6 +322,49 @@ TS_TEST(strings_of_a_shared_reader)
 	close(fd);
 }
 
+static void count_rest(void *data)
+{
+	__atomic_fetch_add((unsigned *)data, 1, __ATOMIC_RELAXED);
+}
+
+/* A rest comes before each block, in a twin too. */
+TS_TEST(a_reader_rests_before_each_block)
+{
+	int fd = test_file();
+	struct job job = {.number = 1};
+	struct ts_sbt_reader *reader, *twin;
+	unsigned n_rests = 0;
+	void *rows;
+	uint32_t n_rows;
+
+	ts_check_int(ts_sbt_writer_new(dup(fd), &job.writer), 0);
+	ts_check_int(write_session(&job), 0);
+	ts_check_int(ts_sbt_writer_finish(job.writer), 0);
+	ts_sbt_writer_free(job.writer);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++) {
+		if (ts_sbt_reader_block(reader, i)->type != TS_ROW_KERNEL)
+			continue;
+		ts_sbt_reader_rest(reader, count_rest, &n_rests);
+		ts_check_int(ts_sbt_reader_twin(reader, &twin), 0);
+		ts_check_int(ts_sbt_reader_decode(reader, i, &rows, &n_rows), 0);
+		free(rows);
+		ts_check_int(n_rests, 1);
+		ts_check_int(ts_sbt_reader_decode(twin, i, &rows, &n_rows), 0);
+		free(rows);
+		ts_check_int(n_rests, 2);
+		ts_sbt_reader_rest(reader, NULL, NULL);
+		ts_check_int(ts_sbt_reader_decode(reader, i, &rows, &n_rows), 0);
+		free(rows);
+		ts_check_int(n_rests, 2);
+		ts_sbt_reader_twin_free(twin);
+		break;
+	}
+	ts_check_int(n_rests, 2);
+	ts_sbt_reader_free(reader);
+	close(fd);
+}
+
 TS_TEST(a_file_without_blocks_has_twins)
 {
 	int fd = test_file();

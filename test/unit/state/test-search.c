@@ -9,6 +9,8 @@
 #include "replay/state/memory/misuse.h"
 #include "replay/state/memory/state-memory.h"
 #include "replay/state/overview/errors.h"
+#include "sbt/arrays.h"
+#include "sbt/read/reader-internal.h"
 #include "test/unit/sbt/sbt-test.h"
 
 #define N_CALLS	   300000u
@@ -20,6 +22,7 @@ struct maker {
 	struct ts_sbt_session_writer *session;
 	uint64_t random;
 	bool has_kernel_error;
+	uint64_t first_failing, last_failing; /* calls */
 };
 
 static void add(const struct maker *maker, unsigned type, const void *row)
@@ -72,7 +75,7 @@ static void add_call(const struct maker *maker, uint64_t i, uint64_t dice)
 				       .dst_bytes = dice % 65536,
 				       .access = TS_ACCESS_ALLOC};
 
-	if (i % 2500 == 77) {
+	if (i % 2500 == 77 && i >= maker->first_failing && i <= maker->last_failing) {
 		api.result = 2;
 		add(maker, TS_ROW_ACCESS, &failed);
 	}
@@ -83,9 +86,8 @@ static void add_call(const struct maker *maker, uint64_t i, uint64_t dice)
 		add_memory(maker, i, api.start_ns, dice);
 }
 
-static int make_trace(bool has_kernel_error)
+static int make_trace_of(struct maker maker)
 {
-	struct maker maker = {.random = 1, .has_kernel_error = has_kernel_error};
 	struct ts_row_session row = {.pid = 1};
 	struct ts_sbt_writer *writer;
 	int fd = test_file();
@@ -102,6 +104,13 @@ static int make_trace(bool has_kernel_error)
 	ts_check_int(ts_sbt_writer_finish(writer), 0);
 	ts_sbt_writer_free(writer);
 	return fd;
+}
+
+static int make_trace(bool has_kernel_error)
+{
+	return make_trace_of((struct maker){.random = 1,
+					    .has_kernel_error = has_kernel_error,
+					    .last_failing = UINT64_MAX});
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -222,13 +231,12 @@ TS_TEST(an_error_of_a_kernel_has_the_same_suspects)
 	close(fd);
 }
 
-TS_TEST(searches_of_a_damaged_trace_do_not_depend_on_threads)
+/* Damages a block of calls in the middle of the trace. */
+static void damage(int fd)
 {
 	const uint8_t bad[4] = {0xde, 0xad, 0xbe, 0xef};
 	const struct ts_sbt_block *block;
 	struct ts_sbt_reader *reader;
-	struct results results;
-	int fd = test_copy_of(whole_trace);
 	size_t i;
 
 	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
@@ -238,6 +246,61 @@ TS_TEST(searches_of_a_damaged_trace_do_not_depend_on_threads)
 	block = ts_sbt_reader_block(reader, i);
 	ts_check(pwrite(fd, bad, 4, (off_t)(block->off + block->bytes / 2)) == 4);
 	ts_sbt_reader_free(reader);
+}
+
+static void count(uint32_t n_rows, void *data)
+{
+	*(uint64_t *)data += n_rows;
+}
+
+/* Blocks of calls that may have a failed one. */
+static size_t count_with_results(struct ts_sbt_reader *reader)
+{
+	const struct ts_row_schema *schema = ts_row_schema(TS_ROW_API);
+	uint16_t column = schema->columns[ts_row_column(schema, "result")].id;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ts_sbt_reader_n_blocks(reader); i++)
+		n += ts_sbt_reader_block(reader, i)->type == TS_ROW_API &&
+		     ts_sbt_reader_may_have(reader, i, column);
+	return n;
+}
+
+/* Blocks of calls without a failed one are not decoded, and counted as read. */
+TS_TEST(failed_calls_of_a_few_blocks)
+{
+	int fd = make_trace_of((struct maker){.random = 1,
+					      .first_failing = N_CALLS / 2,
+					      .last_failing = N_CALLS / 2 + 10000});
+	struct ts_call_errors *errors;
+	struct ts_sbt_reader *reader;
+	uint64_t n_rows = 0;
+	struct results results;
+
+	ts_check_int(check_same(fd).n_errors, 4);
+	ts_check_int(setenv("TRACESMITH_THREADS", "1", 1), 0);
+	ts_check_int(ts_sbt_reader_open(fd, &reader, NULL), 0);
+	ts_sbt_reader_watch(reader, count, &n_rows);
+	ts_check_int(ts_call_errors_read(reader, 0, &errors), 0);
+	ts_check_int(errors->n_calls, 4);
+	ts_check(n_rows > N_CALLS);
+	/* One has failed calls, and the last one is short. */
+	ts_check_int(count_with_results(reader), 2);
+	ts_call_errors_free(errors);
+	ts_sbt_reader_free(reader);
+	/* A damaged block may have had failed calls. */
+	damage(fd);
+	results = check_same(fd);
+	ts_check(results.is_damaged && results.n_errors <= 4);
+	close(fd);
+}
+
+TS_TEST(searches_of_a_damaged_trace_do_not_depend_on_threads)
+{
+	int fd = test_copy_of(whole_trace);
+	struct results results;
+
+	damage(fd);
 	results = check_same(fd);
 	ts_check(results.is_damaged && results.n_errors > 100 && results.n_errors < N_CALLS / 2500);
 	close(fd);

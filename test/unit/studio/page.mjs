@@ -109,6 +109,11 @@ tests['hostile names are shown as escapes'] = () => {
 	assert.ok(names.clean('a' + '\u0301'.repeat(1000)).length < 10);
 	assert.ok(names.clean('x'.repeat(1 << 20)).length < names.MAX_NAME + 40);
 	assert.equal(names.clean('x'.repeat(100), 10), 'x'.repeat(10) + '\u2026');
+	// Filters of rows: fnmatch(3).
+	assert.equal(names.filterOf('scale'), '[s?]cale');
+	assert.equal(names.filterOf('*f<int[4]*>\\'), '\\*[f?]<int\\[4\\]\\*>\\\\');
+	assert.equal(names.filterOf('<*>'), '<\\*>*');
+	assert.equal(names.filterOf('x'.repeat(names.MAX_NAME - 1) + '\u{1f600}'), 'x'.repeat(names.MAX_NAME - 1) + '*');
 };
 
 tests['names become short'] = () => {

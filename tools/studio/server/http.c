@@ -32,7 +32,6 @@
 #define MAX_CONNECTIONS	 256u
 #define KEPT_CONNECTIONS 32u
 #define TIMEOUT_S	 30u
-#define QUESTION_NICE	 5
 /* A question that takes longer gives its memory back to the system. */
 #define LONG_NS UINT64_C(100000000)
 /* Memory for the header of a request. */
@@ -227,7 +226,7 @@ static void *run_question(void *data)
 	struct question *question = data;
 	uint64_t start_ns = ts_clock_monotonic_ns();
 
-	(void)!nice(QUESTION_NICE);
+	(void)!nice(TS_STUDIO_NICE);
 	question->request->run(question->call);
 	/* A long question used much memory, which the system gets back. */
 	if (ts_clock_monotonic_ns() - start_ns > LONG_NS)
@@ -244,16 +243,19 @@ static void run_request(const struct request *request, struct ts_studio_call *ca
 {
 	struct question question = {request, call};
 	pthread_t thread;
+	bool comes_first;
 
 	call->is_question = request->kind == QUESTION;
 	if (call->is_question && !pthread_create(&thread, NULL, run_question, &question)) {
 		pthread_join(thread, NULL);
 		return;
 	}
-	if (request->kind == PICTURE)
+	/* Estimates become exact by the work that a rest would delay. */
+	comes_first = request->kind == PICTURE && !ts_call_parameter(call, "again");
+	if (comes_first)
 		ts_studio_pace_begin(&call->studio->pace);
 	request->run(call);
-	if (request->kind == PICTURE)
+	if (comes_first)
 		ts_studio_pace_end(&call->studio->pace);
 }
 

@@ -9,6 +9,9 @@
 #include <limits.h>
 #include <string.h>
 
+/* Copies of a part of a regular expression: some MB. */
+#define MAX_COPIES 4096u
+
 /* Reads digits up to `stop` or the end. Returns the first character behind them, or NULL. */
 static const char *read_digits(const char *text, uint64_t *ret_value)
 {
@@ -52,6 +55,39 @@ int ts_query_numbers(const char *text, uint32_t *ret_values, size_t most)
 			return -EINVAL;
 		text = end + 1;
 	}
+}
+
+/* Returns the largest number of the bounds at `text`, behind "{"; at least 1. */
+static uint64_t read_bound(const char *text)
+{
+	uint64_t least = 1, most = 1;
+	const char *end = *text == ',' ? text : read_digits(text, &least);
+
+	if (end && *end == ',')
+		read_digits(end + 1, &most);
+	return !end || least > most ? least : most;
+}
+
+bool ts_query_is_cheap_regex(const char *text)
+{
+	uint64_t n_copies = 1;
+
+	for (; *text; text++) {
+		if (*text == '\\') {
+			text++;
+			if (*text >= '0' && *text <= '9')
+				return false;
+			if (!*text)
+				return true;
+		} else if (*text == '{') {
+			uint64_t bound = read_bound(text + 1);
+
+			if (bound > MAX_COPIES / n_copies)
+				return false;
+			n_copies *= bound;
+		}
+	}
+	return true;
 }
 
 bool ts_query_is_secret(const char *secret, const char *given)

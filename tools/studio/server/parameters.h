@@ -15,5 +15,12 @@ int ts_query_number(const char *text, uint64_t least, uint64_t most, uint64_t *r
  */
 int ts_query_numbers(const char *text, uint32_t *ret_values, size_t most);
 
+/*
+ * Returns true if the C library handles a POSIX extended regular expression with bounded memory and
+ * time. Repetitions such as a{9} are copies, and nested ones multiply. Time with references to
+ * groups (\1) is exponential.
+ */
+bool ts_query_is_cheap_regex(const char *text);
+
 /* Returns true if two texts are equal; the time depends on the length of `given` alone. */
 bool ts_query_is_secret(const char *secret, const char *given);

@@ -71,6 +71,18 @@ int ts_call_fail_with(struct ts_studio_call *call, int r)
 			    error && *error->text ? error->text : "it cannot be read");
 }
 
+void ts_call_put_name(struct ts_studio_call *call, const char *name)
+{
+	size_t n = strnlen(name, TS_STUDIO_NAME_BYTES + 1);
+
+	if (n > TS_STUDIO_NAME_BYTES)
+		n = TS_STUDIO_NAME_BYTES;
+	/* No part of a character. */
+	while (n && ((unsigned char)name[n] & 0xc0) == 0x80)
+		n--;
+	ts_json_string_n(&call->out, name, n);
+}
+
 void ts_call_end_reader(struct ts_studio_call *call)
 {
 	if (call->reader)
@@ -106,7 +118,21 @@ int ts_call_session(struct ts_studio_call *call)
 	return 0;
 }
 
-int ts_call_layer(struct ts_studio_call *call)
+uint64_t ts_call_absolute(const struct ts_studio_call *call, uint64_t ns)
+{
+	uint64_t origin_ns = ts_sbt_reader_origin_ns(call->reader->source.reader), absolute_ns;
+
+	return __builtin_add_overflow(origin_ns, ns, &absolute_ns) ? UINT64_MAX : absolute_ns;
+}
+
+uint64_t ts_call_absolute_end(const struct ts_studio_call *call, uint64_t ns)
+{
+	uint64_t absolute_ns = ts_call_absolute(call, ns);
+
+	return absolute_ns ? absolute_ns : 1;
+}
+
+int ts_call_layer(struct ts_studio_call *call, uint64_t trace)
 {
 	uint64_t number;
 
@@ -114,6 +140,9 @@ int ts_call_layer(struct ts_studio_call *call)
 		return -1;
 	if (!number)
 		return 0;
+	/* Ids of the second trace are no numbers of the layer's lanes. */
+	if (trace)
+		return ts_call_fail(call, 404, "an emulation has lanes of the first trace only");
 	call->layer = ts_studio_layers_get(&call->studio->layers, number);
 	return call->layer ? 0 : ts_call_fail(call, 404, "this emulation is gone; make it again");
 }

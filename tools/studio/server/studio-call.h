@@ -48,6 +48,13 @@ int ts_call_fail(struct ts_studio_call *call, unsigned status, const char *forma
 int ts_call_fail_with(struct ts_studio_call *call, int r);
 
 /*
+ * Writes a name as a string of JSON, at most TS_STUDIO_NAME_BYTES of it. A hostile file of some KiB
+ * has hundreds of names of a megabyte.
+ */
+#define TS_STUDIO_NAME_BYTES 4096u
+void ts_call_put_name(struct ts_studio_call *call, const char *name);
+
+/*
  * Borrows tiles and a reader of trace 0 or 1 until the call ends. Returns 0, or -1 after
  * ts_call_fail().
  */
@@ -62,10 +69,18 @@ int ts_call_session(struct ts_studio_call *call);
 void ts_call_end_reader(struct ts_studio_call *call);
 
 /*
- * Borrows the layer that the parameter `layer` names, until the call ends: call->layer, or NULL if
- * the parameter is missing or 0. Returns 0, or -1 after ts_call_fail().
+ * Turn a time since the origin into an absolute one, at most UINT64_MAX. The end of a window is
+ * never 0, which would be no limit. Call them after ts_call_reader().
  */
-int ts_call_layer(struct ts_studio_call *call);
+uint64_t ts_call_absolute(const struct ts_studio_call *call, uint64_t ns);
+uint64_t ts_call_absolute_end(const struct ts_studio_call *call, uint64_t ns);
+
+/*
+ * Borrows the layer that the parameter `layer` names, until the call ends: call->layer, or NULL if
+ * the parameter is missing or 0. `trace` is the trace of the lanes; only the first one has layers.
+ * Returns 0, or -1 after ts_call_fail().
+ */
+int ts_call_layer(struct ts_studio_call *call, uint64_t trace);
 
 /* Reads a number parameter; `otherwise` if it is missing. Returns 0, or -1 after ts_call_fail(). */
 int ts_call_number(struct ts_studio_call *call, const char *name, uint64_t least, uint64_t most,

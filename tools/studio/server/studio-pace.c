@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lets the timeline's requests work first: see studio-pace.h. http.c reports requests, and the
- * threads of studio-trace.c rest between two blocks. Their low priority alone does not suffice: a
- * thread of the browser that wakes up on a processor with such a thread first waits for it, and a
- * block takes some milliseconds.
+ * threads of studio-trace.c rest between two blocks. Their low priority alone does not suffice:
+ * Linux shares the processors between sessions of processes first (sched_autogroup_enabled), and
+ * niceness counts within a session only. The browser is in another one.
  */
 #include "tools/studio/server/studio-pace.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The timeline's requests work first. Threads that read the whole trace rest while a browser
- * starts, and while a page loads, asks or draws, because they share the processors. All functions
- * may be called by any thread.
+ * The timeline's requests work first. Threads that read the whole trace, also for a question, rest
+ * while a browser starts, and while a page loads, asks or draws, because they share the processors.
+ * All functions may be called by any thread.
  */
 #pragma once
 

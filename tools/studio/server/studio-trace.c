@@ -4,6 +4,7 @@
  * readers. A reader serves one thread at a time, so each request has its own.
  */
 #include "proto/abi/clock.h"
+#include "sbt/reader-threads.h"
 #include "tools/studio/server/studio-daemon.h"
 #include "tools/tsctl/tsctl.h"
 
@@ -20,10 +21,10 @@
  * If a trace needs more, its coarse cells are estimates until it ends.
  */
 #define BUILD_NS UINT64_C(100000000)
-/* Niceness of the threads that read the whole trace, above that of the program. */
-#define BUILDER_NICE 10
 /* A page that has not asked for so long is gone. */
 #define WATCHED_NS UINT64_C(3000000000)
+/* A question of the page about what it has just drawn is short, and does not rest. */
+#define SHORT_NS UINT64_C(150000000)
 
 static void free_reader(struct ts_studio_reader *reader)
 {
@@ -34,6 +35,35 @@ static void free_reader(struct ts_studio_reader *reader)
 	free(reader);
 }
 
+/* Returns a hash of the first n blocks, which the reader has. */
+static struct ts_hash128 hash_blocks(const struct ts_sbt_reader *reader, size_t n)
+{
+	struct ts_hash128 hash = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ts_sbt_block *block = ts_sbt_reader_block(reader, i);
+		struct ts_hash128 own = ts_hash128(block, sizeof(*block));
+
+		ts_hash_step(&hash, own.a, own.b);
+	}
+	return hash;
+}
+
+/*
+ * Returns true if a reader has the blocks of the trace. It has not if the file was written anew in
+ * its place, or if an earlier file of the recording was deleted. Tiles refer to blocks by number.
+ */
+static bool has_blocks(const struct ts_studio_trace *trace, const struct ts_sbt_reader *reader)
+{
+	struct ts_hash128 hash;
+
+	if (ts_sbt_reader_n_blocks(reader) < trace->n_blocks)
+		return false;
+	hash = hash_blocks(reader, trace->n_blocks);
+	return hash.a == trace->blocks.a && hash.b == trace->blocks.b;
+}
+
+/* Opens a reader of the file that is open. A file that has its name now may be another one. */
 static struct ts_studio_reader *open_reader(const struct ts_studio_trace *trace)
 {
 	struct ts_studio_reader *reader = calloc(1, sizeof(*reader));
@@ -42,10 +72,13 @@ static struct ts_studio_reader *open_reader(const struct ts_studio_trace *trace)
 
 	if (!reader)
 		return NULL;
-	/* A session may be over, so its daemon is asked only once. */
-	r = trace->first && trace->session
-		    ? ts_source_reopen(&reader->source, &trace->first->source)
-		    : ts_source_open(&reader->source, trace->file, trace->session);
+	/* A session may be over, and another file may have the name of this one. */
+	r = trace->first ? ts_source_reopen(&reader->source, &trace->first->source)
+			 : ts_source_open(&reader->source, trace->file, trace->session);
+	if (!r && trace->first && !has_blocks(trace, reader->source.reader)) {
+		ts_complain("%s has changed; start studio again to see the new trace", trace->path);
+		r = TS_EXIT_BAD;
+	}
 	if (r || ts_resolver_new(reader->source.reader, &options, &reader->resolver)) {
 		free_reader(reader);
 		return NULL;
@@ -72,8 +105,12 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
 		return TS_EXIT_BAD;
 	}
 	trace->first = reader;
+	trace->n_blocks = ts_sbt_reader_n_blocks(reader->source.reader);
+	trace->blocks = hash_blocks(reader->source.reader, trace->n_blocks);
 	trace->free_readers = reader;
 	trace->n_readers = 1;
+	if (fstat(reader->source.fd, &trace->opened))
+		trace->opened = (struct stat){0};
 	trace->path = strdup(reader->source.path);
 	if (!trace->path)
 		ts_no_memory();
@@ -84,6 +121,22 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
 		return TS_EXIT_OK;
 	ts_source_complain(trace->path, r, ts_sbt_reader_error(reader->source.reader));
 	return TS_EXIT_BAD;
+}
+
+bool ts_studio_trace_is_changed(const struct ts_studio_trace *trace)
+{
+	const struct stat *was = &trace->opened;
+	struct stat now;
+
+	/* A file without the name has no newer contents. */
+	if (!trace->file || !was->st_ino || stat(trace->path, &now))
+		return false;
+	if (now.st_dev != was->st_dev || now.st_ino != was->st_ino)
+		return true;
+	/* A live trace grows, and its end is written when it ends. */
+	return !trace->is_live &&
+	       (now.st_size != was->st_size || now.st_mtim.tv_sec != was->st_mtim.tv_sec ||
+		now.st_mtim.tv_nsec != was->st_mtim.tv_nsec);
 }
 
 static bool is_closing(void *data)
@@ -125,7 +178,7 @@ static void *build(void *data)
 	 * The browser draws its first picture meanwhile, and comes first. In Linux, a thread has
 	 * its own niceness.
 	 */
-	(void)!nice(BUILDER_NICE);
+	(void)!nice(TS_STUDIO_NICE);
 	if (reader)
 		ts_tiles_build(tiles->tiles, reader->source.reader, rest, trace);
 	ts_studio_tiles_put(trace, tiles);
@@ -327,21 +380,31 @@ static int refresh(struct ts_studio_reader *reader)
 	return 0;
 }
 
+/* Before each block of a question. */
+static void rest_question(void *data)
+{
+	const struct ts_studio_reader *reader = data;
+
+	if (ts_clock_monotonic_ns() - reader->asked_ns > SHORT_NS)
+		ts_studio_pace_rest(reader->trace->pace, is_closing, reader->trace);
+}
+
 /* Takes a reader that no thread has, or opens one. NULL: there is none now. */
-static struct ts_studio_reader *take_reader(struct ts_studio_trace *trace, bool *ret_has_failed)
+static struct ts_studio_reader *take_reader(struct ts_studio_trace *trace)
 {
 	struct ts_studio_reader *reader = trace->free_readers;
 
 	if (reader) {
 		trace->free_readers = reader->next;
-	} else if (trace->n_readers < TS_STUDIO_MAX_READERS) {
+	} else if (trace->n_readers < TS_STUDIO_MAX_READERS && !trace->has_failed) {
 		/* Other threads may get a reader, or tiles, meanwhile. */
 		trace->n_readers++;
 		pthread_mutex_unlock(&trace->lock);
 		reader = open_own(trace);
 		pthread_mutex_lock(&trace->lock);
 		trace->n_readers -= !reader;
-		*ret_has_failed = !reader;
+		/* The first one is there, so requests wait for it. */
+		trace->has_failed |= !reader;
 	}
 	return reader;
 }
@@ -356,19 +419,22 @@ struct ts_studio_reader *ts_studio_reader_get(struct ts_studio_trace *trace, boo
 	while (!is_given_up) {
 		if (!is_question || trace->n_asked < TS_STUDIO_MAX_QUESTIONS) {
 			trace->n_asked += is_question;
-			reader = take_reader(trace, &is_given_up);
+			reader = take_reader(trace);
 			if (reader)
 				break;
 			trace->n_asked -= is_question;
 		}
-		if (!is_given_up) {
-			ts_studio_wait(&trace->is_free, &trace->lock, WAIT_NS);
-			is_given_up = is_cancelled(data);
-		}
+		ts_studio_wait(&trace->is_free, &trace->lock, WAIT_NS);
+		is_given_up = is_cancelled(data);
 	}
-	if (reader)
-		reader->is_asked = is_question;
 	pthread_mutex_unlock(&trace->lock);
+	if (reader) {
+		reader->is_asked = is_question;
+		reader->trace = trace;
+		reader->asked_ns = ts_clock_monotonic_ns();
+		ts_sbt_reader_rest(reader->source.reader,
+				   is_question && trace->pace ? rest_question : NULL, reader);
+	}
 	if (reader && trace->is_live && refresh(reader)) {
 		ts_studio_reader_put(trace, reader);
 		return NULL;

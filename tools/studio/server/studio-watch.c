@@ -7,7 +7,7 @@
 
 #include "proto/abi/base.h"
 
-#include <sys/socket.h>
+#include <poll.h>
 
 #define PERIOD_NS 20000000L
 
@@ -20,12 +20,13 @@ struct ts_studio_watch {
 	bool is_ending;
 };
 
+/* A client that has sent more before it closed the connection is gone as well. */
 static bool is_gone(const struct ts_studio_watch *watch, const struct ts_studio_call *call)
 {
-	char byte;
+	struct pollfd client = {.fd = call->socket, .events = POLLRDHUP};
 
 	return atomic_load_explicit(&watch->studio->is_ending, memory_order_relaxed) ||
-	       !recv(call->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	       (poll(&client, 1, 0) > 0 && client.revents);
 }
 
 static void *run(void *data)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "proto/abi/hash.h"
 #include "proto/rpc/json.h"
 #include "replay/report/names/resolver.h"
 #include "replay/report/tiles/tiles.h"
@@ -17,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define TS_STUDIO_MAX_TRACES  2u
@@ -27,12 +29,16 @@
 /* Questions may have all readers but one, which the timeline has for itself. */
 #define TS_STUDIO_MAX_QUESTIONS (TS_STUDIO_MAX_READERS - 1)
 #define TS_STUDIO_BUILDERS	2u
+/* Niceness of threads that may read the whole trace, above that of the program. */
+#define TS_STUDIO_NICE 5
 
 /* A reader and its resolver. One thread has it at a time. */
 struct ts_studio_reader {
 	struct ts_source source;
 	struct ts_resolver *resolver;
 	bool is_asked; /* by a question */
+	struct ts_studio_trace *trace;
+	uint64_t asked_ns; /* of CLOCK_MONOTONIC: a question got it */
 	struct ts_studio_reader *next;
 };
 
@@ -46,13 +52,21 @@ struct ts_studio_trace {
 	const char *file;    /* as the user gave it; NULL: a session */
 	const char *session; /* NULL: a file */
 	char *path;
+	struct stat opened;	 /* the file when it was opened */
 	bool is_live;		 /* it was growing when it was opened */
 	pthread_mutex_t opening; /* held while a reader is opened */
 	/* Readers that no thread has. */
 	pthread_mutex_t lock;
 	pthread_cond_t is_free;
 	struct ts_studio_reader *free_readers;
-	const struct ts_studio_reader *first; /* of a session: has the file */
+	const struct ts_studio_reader *first; /* its source has the open file */
+	/*
+	 * What identifies the trace: the number of blocks that the first reader had, and a hash of
+	 * them. Constant after the trace was opened.
+	 */
+	size_t n_blocks;
+	struct ts_hash128 blocks;
+	bool has_failed; /* a reader could not be opened: no more are */
 	struct ts_studio_tiles *tiles;
 	atomic_int is_ended;	     /* a live trace has its last row */
 	atomic_ulong n_rows;	     /* of a live trace */
@@ -64,7 +78,7 @@ struct ts_studio_trace {
 	 */
 	pthread_t builders[TS_STUDIO_BUILDERS];
 	unsigned n_builders;
-	struct ts_studio_pace *pace; /* of the builders */
+	struct ts_studio_pace *pace; /* of the builders and of questions */
 	atomic_int is_closing;
 };
 
@@ -87,6 +101,8 @@ int ts_studio_trace_open(struct ts_studio_trace *trace, const char *file, const 
  */
 void ts_studio_trace_build(struct ts_studio_trace *trace, struct ts_studio_pace *pace);
 void ts_studio_trace_close(struct ts_studio_trace *trace);
+/* True if another file has the name of a file now, or if the file was written since. */
+bool ts_studio_trace_is_changed(const struct ts_studio_trace *trace);
 
 /* Returns the present tiles; ts_studio_tiles_put() gives them back. */
 struct ts_studio_tiles *ts_studio_tiles_get(struct ts_studio_trace *trace);

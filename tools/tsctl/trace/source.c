@@ -343,7 +343,9 @@ int ts_source_open(struct ts_source *source, const char *file, const char *sessi
 		ts_complain("out of memory");
 		return TS_EXIT_BAD;
 	}
-	return open_reader(source, fd);
+	source->fd = ts_take_fd(&fd);
+	source->has_fd = true;
+	return open_reader(source, source->fd);
 }
 
 static void on_rows(uint32_t n_rows, void *data)

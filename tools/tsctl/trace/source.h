@@ -16,7 +16,7 @@ struct ts_source {
 	struct ts_sbt_reader *reader;
 	char *path;	  /* the path that the user gave, or that the daemon returned */
 	uint32_t session; /* only this session of the file; 0: all */
-	int fd;		  /* a session's file, while has_fd */
+	int fd;		  /* the file, while has_fd */
 	bool has_fd;
 	struct ts_progress progress;
 };
@@ -29,7 +29,7 @@ struct ts_source {
 int ts_source_open(struct ts_source *source, const char *file, const char *session);
 /*
  * Opens the trace of `from` once more, for another thread. Asks no daemon: the session may be over.
- * `from` must be a session. Returns as ts_source_open().
+ * Opens no path: another file may have the name by now. Returns as ts_source_open().
  */
 int ts_source_reopen(struct ts_source *source, const struct ts_source *from);
 void ts_source_deinit(struct ts_source *source);

@@ -35,7 +35,7 @@ async function start(): Promise<void> {
 	const trace = await api.trace();
 	if (trace.traces > 1 && trace.second_origin_ns === undefined)
 		trace.second_origin_ns = (await api.ask<Info>('info', {}, 1)).start_ns;
-	const names = new NameCache(api, () => model.emit('view'));
+	const names = new NameCache(api, () => model.emit('names'));
 	const model: Model = new Model(trace, api, names);
 	const studio = new Studio(model, token, fail);
 	studio.start(state);

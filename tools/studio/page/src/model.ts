@@ -10,7 +10,8 @@ import { LaneTree } from './timeline/lanes';
 import { View } from './timeline/view';
 
 export type ColourMode = 'name' | 'type' | 'stream' | 'correlation' | 'cause';
-export type Change = 'view' | 'selection' | 'span' | 'cursor' | 'lanes' | 'marks' | 'overlay' | 'colour' | 'trace';
+export type Change = 'view' | 'selection' | 'span' | 'cursor' | 'lanes' | 'marks' | 'overlay' | 'colour' | 'trace' |
+	'names';
 
 /* A row of a lane. Times count from the trace's start. */
 export interface Selection {

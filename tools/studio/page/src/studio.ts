@@ -3,7 +3,7 @@
 import { byId, button, el } from './core/dom';
 import { formatFragment, ViewState } from './core/fragment';
 import { Integer } from './core/json';
-import { clean, shorten } from './core/names';
+import { baseName, clean, shorten } from './core/names';
 import { formatCount, formatDuration, formatInstant, parseTime } from './core/time';
 import { ApiError, isAbort, Match, RowColumns } from './data/api';
 import { GapMarks } from './data/gap-marks';
@@ -27,7 +27,7 @@ import { Hit } from './timeline/painter';
 import { Timeline } from './timeline/timeline';
 
 const COLOURS: ReadonlyArray<ColourMode> = ['name', 'type', 'stream', 'correlation', 'cause'];
-const SWITCHES: ReadonlyArray<string> = ['fold', 'mark', 'colour', 'arrows', 'theme', 'link', 'help'];
+const SWITCHES: ReadonlyArray<string> = ['fold', 'isolate', 'mark', 'colour', 'arrows', 'theme', 'link', 'help'];
 const ADDRESS_DELAY = 400;
 const MOST_ARROWS = 500;
 const SETTLE_DELAY = 250; // the panels ask when the cursor or the view rests
@@ -77,12 +77,13 @@ export class Studio implements Shell {
 	start(state: ViewState): void {
 		const { model } = this;
 		const title = clean(model.trace.path, 300);
-		const second = model.trace.second_path === undefined ? '' : clean(model.trace.second_path, 300);
-		const ends = (path: string): string => path.slice(path.lastIndexOf('/', path.lastIndexOf('/') - 1) + 1);
-		const [first, other] = [title, second].map((path) => path.slice(path.lastIndexOf('/') + 1));
-		byId('title').textContent = !second ? ends(title) : first !== other ? 'A ' + first + ', B ' + other : 'A ' + ends(title) + ', B ' + ends(second);
-		byId('title').title = second ? 'A: ' + title + '\nB: ' + second : title;
+		const { second_path: second } = model.trace;
+		byId('title').textContent = second ? 'A ' + baseName(title) + ', B ' + baseName(clean(second, 300)) :
+			title.slice(title.lastIndexOf('/', title.lastIndexOf('/') - 1) + 1);
+		byId('title').title = second ? 'A ' + title + '\nB ' + clean(second, 300) : title;
 		document.title = title.slice(title.lastIndexOf('/') + 1) + ' \u2013 TraceSmith Studio';
+		if (model.trace.changed)
+			this.fail('The file has changed since the server opened it, and the page shows the earlier one. Start `tsctl studio` again.');
 		this.theme(undefined);
 		this.listen();
 		this.timeline.layout();
@@ -309,10 +310,7 @@ export class Studio implements Shell {
 			void this.search(1);
 		});
 		byId('search-previous').addEventListener('click', () => void this.search(-1));
-		byId<HTMLInputElement>('search').addEventListener('input', () => {
-			this.match = undefined;
-			byId('search-result').textContent = '';
-		});
+		byId<HTMLInputElement>('search').addEventListener('input', () => this.forgetSearch());
 		byId('colour').addEventListener('change', () => this.setColour(byId<HTMLSelectElement>('colour').value as ColourMode));
 		byId('show-all').addEventListener('click', () => this.act('show-all'));
 		byId('arrows').addEventListener('click', () => this.act('arrows'));
@@ -346,7 +344,9 @@ export class Studio implements Shell {
 			if (this.model.selection)
 				this.tabs.setSide(this.model.traceOf(this.model.selection.lane));
 		}
-		if (change === 'span' || (change === 'view' && !this.model.span))
+		const { view, offset } = this.model;
+		const shown = [view.from, view.to, offset].join('..');
+		if (change === 'span' || (this.found.of !== shown && !this.model.span))
 			this.tabs.invalidate('span');
 		this.movedAt = performance.now();
 		if (this.settleTimer)
@@ -359,8 +359,6 @@ export class Studio implements Shell {
 				void this.readGaps();
 		}, change === 'selection' ? 0 : SETTLE_DELAY);
 		this.gapMarks.moved();
-		const { view, offset } = this.model;
-		const shown = [view.from, view.to, offset].join('..');
 		if (this.found.of !== shown)
 			this.found = { of: shown, gaps: '', arrows: '' };
 		this.showFound();
@@ -388,6 +386,9 @@ export class Studio implements Shell {
 		const target = event.target as HTMLElement;
 		const typing = target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
 		if (event.key === 'Escape' && typing) {
+			// The browser empties the field.
+			if (target.id === 'search')
+				this.forgetSearch();
 			byId('canvas').focus();
 			return;
 		}
@@ -431,6 +432,7 @@ export class Studio implements Shell {
 		case 'cursor-left': model.setCursor((model.cursor ?? (model.view.from + model.view.to) / 2) - 10 * model.view.nsPerPixel); break;
 		case 'cursor-right': model.setCursor((model.cursor ?? (model.view.from + model.view.to) / 2) + 10 * model.view.nsPerPixel); break;
 		case 'fold': this.timeline.foldFocused(); break;
+		case 'isolate': this.timeline.isolateFocused(); break;
 		case 'fit': this.fit(); break;
 		case 'show-all': model.view.showAll(); model.emit('view'); break;
 		case 'gap':
@@ -532,6 +534,10 @@ export class Studio implements Shell {
 		byId('notice').hidden = true;
 		this.model.setSpan(undefined);
 		this.model.select(undefined);
+		this.forgetSearch();
+	}
+
+	private forgetSearch(): void {
 		byId('search-result').textContent = '';
 		this.match = undefined;
 	}
@@ -668,16 +674,18 @@ export class Studio implements Shell {
 		try {
 			const regex = byId<HTMLInputElement>('search-regex').checked;
 			let found: Match;
+			let again = '';
 			try {
 				found = await this.model.api.search(text, from, direction, regex, trace, controller.signal);
 			} catch (error) {
 				if (!(error instanceof ApiError) || error.status !== 404)
 					throw error;
 				// Go on at the other end.
+				again = this.match ? direction > 0 ? ', from the start again' : ', from the end again' : '';
 				found = await this.model.api.search(text, undefined, direction, regex, trace, controller.signal);
 			}
 			this.match = found;
-			result.textContent = formatCount(found.matches) + (found.matches === 1 ? ' match' : ' matches');
+			result.textContent = formatCount(found.matches) + (found.matches === 1 ? ' match' : ' matches') + again;
 			const row = await this.findMatch(found);
 			if (choice === this.choices)
 				this.choose(row, true);

@@ -88,8 +88,10 @@ static struct ts_studio_slack *make(struct ts_studio_slacks *slacks, struct ts_s
 		return NULL;
 	}
 	*made = *wanted;
+	ts_sbt_reader_cancel(call->reader->source.reader, &call->is_cancelled);
 	r = ts_tiles_slack_new(call->tiles->tiles, call->reader->source.reader, &options,
 			       &made->slack);
+	ts_sbt_reader_cancel(call->reader->source.reader, NULL);
 	/* The graph's memory, several times that of the slack, goes back to the system. */
 	malloc_trim(0);
 	if (!r) {

@@ -15,6 +15,10 @@
 #define MAX_NODES 200000u
 /* Time around an operation in which its causes and effects are searched. */
 #define AROUND_NS UINT64_C(5000000)
+/* The window grows by this factor until it shows why the operation began when it did. */
+#define WIDER 10u
+/* An operation that began so soon after its last cause was not delayed by another one. */
+#define EXPLAINED_NS UINT64_C(1000000)
 
 struct drawing {
 	struct ts_studio_call *call;
@@ -26,9 +30,9 @@ struct drawing {
 	uint32_t first_lane;
 };
 
-static uint64_t since(const struct drawing *drawing, uint64_t ns)
+static uint64_t since(uint64_t origin_ns, uint64_t ns)
 {
-	return ns > drawing->origin_ns ? ns - drawing->origin_ns : 0;
+	return ns > origin_ns ? ns - origin_ns : 0;
 }
 
 static const char *kind_of(const struct ts_graph_edge *edge, bool is_binding,
@@ -52,6 +56,7 @@ static void put_arrow(struct drawing *drawing, const struct ts_graph_edge *edge,
 {
 	const struct ts_graph_node *cause = from->node, *effect = to->node;
 	struct ts_json *json = &drawing->call->out;
+	uint64_t origin_ns = drawing->origin_ns;
 	bool is_launch = edge->kind == TS_GRAPH_LAUNCH;
 
 	ts_json_raw(json, drawing->n_arrows++ ? ",\n{\"kind\": " : "{\"kind\": ");
@@ -61,16 +66,16 @@ static void put_arrow(struct drawing *drawing, const struct ts_graph_edge *edge,
 	ts_json_raw(json, ", \"from_lane\": ");
 	ts_json_uint(json, drawing->first_lane + from->lane);
 	ts_json_raw(json, ", \"from_ns\": ");
-	ts_json_uint(json, since(drawing, is_launch ? cause->start_ns : cause->end_ns));
+	ts_json_uint(json, since(origin_ns, is_launch ? cause->start_ns : cause->end_ns));
 	ts_json_raw(json, ", \"from_op\": ");
 	ts_json_uint(json, cause->op_id);
 	ts_json_raw(json, ", \"to_lane\": ");
 	ts_json_uint(json, drawing->first_lane + to->lane);
 	ts_json_raw(json, ", \"to_ns\": ");
 	/* A wait of the host ends with its cause. */
-	ts_json_uint(json, since(drawing, cause->end_ns > effect->start_ns && !is_launch
-						  ? effect->end_ns
-						  : effect->start_ns));
+	ts_json_uint(json, since(origin_ns, cause->end_ns > effect->start_ns && !is_launch
+						    ? effect->end_ns
+						    : effect->start_ns));
 	ts_json_raw(json, ", \"op\": ");
 	ts_json_uint(json, effect->op_id);
 	ts_json_raw(json, "}");
@@ -99,15 +104,73 @@ static void draw_node(struct drawing *drawing, size_t i)
 	}
 }
 
-static int draw(struct drawing *drawing, uint64_t from_ns, uint64_t to_ns)
+static int read_graph(const struct drawing *drawing, uint64_t from_ns, uint64_t to_ns,
+		      struct ts_graph **ret_graph)
 {
 	struct ts_studio_reader *reader = drawing->call->reader;
 	const struct ts_graph_options options = {.session = drawing->call->session,
-						 .from_ns = drawing->origin_ns + from_ns,
-						 .to_ns = drawing->origin_ns + to_ns,
+						 .from_ns =
+							 ts_call_absolute(drawing->call, from_ns),
+						 .to_ns =
+							 ts_call_absolute_end(drawing->call, to_ns),
 						 .max_nodes = MAX_NODES};
+	int r;
+
+	ts_sbt_reader_cancel(reader->source.reader, &drawing->call->is_cancelled);
+	r = ts_graph_read(reader->source.reader, &options, ret_graph);
+	ts_sbt_reader_cancel(reader->source.reader, NULL);
+	return r;
+}
+
+/* False if an operation began long after the end of its known causes. */
+static bool is_explained(const struct ts_graph *graph, uint64_t op_id)
+{
+	for (size_t i = 0; i < graph->n_nodes; i++) {
+		const struct ts_graph_node *node = &graph->nodes[i];
+		uint64_t last_ns = 0;
+
+		if (node->op_id != op_id || node->kind != TS_GRAPH_OP)
+			continue;
+		for (uint32_t e = 0; e < node->n_edges; e++)
+			if (graph->edges[node->first_edge + e].release_ns > last_ns)
+				last_ns = graph->edges[node->first_edge + e].release_ns;
+		if (node->start_ns > last_ns && node->start_ns - last_ns > EXPLAINED_NS)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Reads the graph around an operation. A wait for an event may have been queued long before the
+ * operation's call: then the window begins earlier, as far as MAX_NODES permits.
+ */
+static int read_around(const struct drawing *drawing, uint64_t from_ns, uint64_t to_ns,
+		       struct ts_graph **ret_graph)
+{
+	uint64_t around_ns = AROUND_NS;
+	int r = read_graph(drawing, from_ns, to_ns, ret_graph);
+
+	while (!r && from_ns && !is_explained(*ret_graph, drawing->op_id)) {
+		struct ts_graph *wider = NULL;
+
+		around_ns *= WIDER;
+		from_ns = from_ns > around_ns ? from_ns - around_ns : 0;
+		r = read_graph(drawing, from_ns, to_ns, &wider);
+		if (r == TS_E_GRAPH_NODES)
+			return 0;
+		if (r)
+			return r;
+		ts_graph_free(*ret_graph);
+		*ret_graph = wider;
+	}
+	return r;
+}
+
+static int draw(struct drawing *drawing, uint64_t from_ns, uint64_t to_ns)
+{
 	ts_cleanup(ts_graph_freep) struct ts_graph *graph = NULL;
-	int r = ts_graph_read(reader->source.reader, &options, &graph);
+	int r = drawing->op_id ? read_around(drawing, from_ns, to_ns, &graph)
+			       : read_graph(drawing, from_ns, to_ns, &graph);
 
 	drawing->graph = graph;
 	for (size_t i = 0; !r && i < graph->n_nodes && drawing->n_arrows < drawing->limit; i++)
@@ -128,8 +191,9 @@ static int find_window(struct ts_studio_call *call, uint64_t op_id, uint64_t *re
 
 	if (r)
 		return r;
-	*ret_from_ns = first_ns > origin_ns + AROUND_NS ? first_ns - origin_ns - AROUND_NS : 0;
-	*ret_to_ns = (last_ns > origin_ns ? last_ns - origin_ns : 0) + AROUND_NS;
+	*ret_from_ns = since(AROUND_NS, since(origin_ns, first_ns));
+	if (__builtin_add_overflow(since(origin_ns, last_ns), AROUND_NS, ret_to_ns))
+		*ret_to_ns = UINT64_MAX;
 	return 0;
 }
 

@@ -13,8 +13,8 @@
 
 /* Calls and operations of a graph: some 31 MB for a moment. */
 #define GRAPH_NODES TS_STUDIO_SLACK_NODES
-/* Bytes of its answer. The path of GRAPH_NODES has some 40 MB. */
-#define GRAPH_BYTES ((size_t)64 << 20)
+/* Bytes of an answer. The path of GRAPH_NODES has some 40 MB. */
+#define MAX_BYTES ((size_t)64 << 20)
 
 static int report(struct ts_studio_call *call, int r, const char *why)
 {
@@ -26,7 +26,9 @@ static int report(struct ts_studio_call *call, int r, const char *why)
 /* Compares the first trace, before a change, with the second one. */
 static int compare(struct ts_studio_call *call, const struct ts_studio_asking *asking)
 {
-	struct ts_ask_options options = {.no_memory = ts_no_memory, .cancel = &call->is_cancelled};
+	struct ts_ask_options options = {.no_memory = ts_no_memory,
+					 .cancel = &call->is_cancelled,
+					 .max_bytes = MAX_BYTES};
 	struct ts_studio_trace *second = &call->studio->traces[1];
 	struct ts_studio_reader *other;
 	char why[TS_ASK_WHY_BYTES];
@@ -77,7 +79,7 @@ static int ask_graph(struct ts_studio_call *call, struct ts_studio_asking *askin
 {
 	struct ts_ask_options options = {.no_memory = ts_no_memory,
 					 .cancel = &call->is_cancelled,
-					 .max_bytes = GRAPH_BYTES};
+					 .max_bytes = MAX_BYTES};
 	char why[TS_ASK_WHY_BYTES];
 	int r;
 
@@ -99,7 +101,9 @@ static int ask_graph(struct ts_studio_call *call, struct ts_studio_asking *askin
 int ts_request_ask(struct ts_studio_call *call)
 {
 	ts_cleanup(ts_asking_deinit) struct ts_studio_asking asking = {0};
-	struct ts_ask_options options = {.no_memory = ts_no_memory, .cancel = &call->is_cancelled};
+	struct ts_ask_options options = {.no_memory = ts_no_memory,
+					 .cancel = &call->is_cancelled,
+					 .max_bytes = MAX_BYTES};
 	char why[TS_ASK_WHY_BYTES];
 	int r;
 

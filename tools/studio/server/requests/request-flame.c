@@ -30,7 +30,7 @@ static int read_weight(struct ts_studio_call *call, enum ts_export_weight *ret_w
 int ts_request_flame(struct ts_studio_call *call)
 {
 	struct ts_export_options options = {.cancel = &call->is_cancelled};
-	uint64_t from_ns, to_ns, trace, origin_ns;
+	uint64_t from_ns, to_ns, trace;
 	ts_cleanup(ts_freep) char *text = NULL;
 	struct ts_export_report report;
 	size_t n_bytes = 0;
@@ -41,12 +41,15 @@ int ts_request_flame(struct ts_studio_call *call)
 	    ts_call_number_or(call, "trace", 0, TS_STUDIO_MAX_TRACES - 1, 0, &trace) ||
 	    read_weight(call, &options.weight) || ts_call_reader(call, trace))
 		return -1;
-	origin_ns = ts_sbt_reader_origin_ns(call->reader->source.reader);
 	options.session = call->session;
-	options.from_ns = from_ns ? origin_ns + from_ns : 0;
-	options.to_ns = to_ns ? origin_ns + to_ns : 0;
+	options.from_ns = from_ns ? ts_call_absolute(call, from_ns) : 0;
+	if (ts_call_parameter(call, "to"))
+		options.to_ns = ts_call_absolute_end(call, to_ns);
 	r = ts_export_into(ts_export_named_frames, call->reader->source.reader, &options, &text,
 			   &n_bytes, &report);
+	if (r == -E2BIG)
+		return ts_call_fail(call, 400,
+				    "the window has too many long names; choose a shorter one");
 	if (r)
 		return ts_call_fail_with(call, r);
 	ts_json_bytes(&call->out, text, n_bytes);

@@ -30,8 +30,7 @@ int ts_request_names(struct ts_studio_call *call)
 		ts_json_raw(&call->out, i ? ",\n\"" : "\"");
 		ts_json_uint(&call->out, keys[i]);
 		ts_json_raw(&call->out, "\": {\"name\": ");
-		ts_json_string(&call->out,
-			       ts_tile_key_name(call->reader->resolver, keys[i], buffer));
+		ts_call_put_name(call, ts_tile_key_name(call->reader->resolver, keys[i], buffer));
 		ts_json_raw(&call->out, ", \"type\": ");
 		ts_json_string(&call->out, schema ? schema->name : "");
 		ts_json_raw(&call->out, "}");

@@ -85,7 +85,7 @@ int ts_request_rows(struct ts_studio_call *call)
 		return -1;
 	is_second = lane > TS_STUDIO_SECOND_LANES;
 	lane -= is_second ? TS_STUDIO_SECOND_LANES : 0;
-	if (ts_call_layer(call) || ts_call_reader(call, is_second))
+	if (ts_call_layer(call, is_second) || ts_call_reader(call, is_second))
 		return -1;
 	r = call->layer
 		    ? ts_tiles_layer_rows(call->layer->layer, (uint32_t)lane, from_ns, to_ns, limit,

@@ -5,6 +5,7 @@
  */
 #include "proto/abi/base.h"
 #include "proto/abi/map.h"
+#include "tools/studio/server/parameters.h"
 #include "tools/studio/server/requests/studio-rows.h"
 
 #include <regex.h>
@@ -80,8 +81,7 @@ static void put_match(struct ts_studio_call *call, uint64_t trace,
 	ts_json_raw(&call->out, ", \"key\": ");
 	ts_json_uint(&call->out, match->row.key);
 	ts_json_raw(&call->out, ", \"name\": ");
-	ts_json_string(&call->out,
-		       ts_tile_key_name(call->reader->resolver, match->row.key, buffer));
+	ts_call_put_name(call, ts_tile_key_name(call->reader->resolver, match->row.key, buffer));
 	ts_json_raw(&call->out, ", \"matches\": ");
 	ts_json_uint(&call->out, match->n_matches);
 	ts_json_raw(&call->out, "}\n");
@@ -148,6 +148,9 @@ int ts_request_search(struct ts_studio_call *call)
 	    ts_call_number_or(call, "regex", 0, 1, 0, &is_regex) ||
 	    ts_call_number_or(call, "trace", 0, TS_STUDIO_MAX_TRACES - 1, 0, &trace))
 		return -1;
+	if (is_regex && !ts_query_is_cheap_regex(finding.text))
+		return ts_call_fail(call, 400,
+				    "text: an expression with \\1, or with too many repetitions");
 	finding.is_regex = is_regex;
 	if (is_regex && regcomp(&finding.regex, finding.text, REG_EXTENDED | REG_ICASE | REG_NOSUB))
 		return ts_call_fail(call, 400, "text: not a regular expression");

@@ -4,7 +4,6 @@
  * studio-slacks.c.
  */
 #include "proto/abi/base.h"
-#include "replay/report/query.h"
 #include "tools/studio/server/parameters.h"
 #include "tools/studio/server/studio-call.h"
 
@@ -69,15 +68,6 @@ static int read_asked(struct ts_studio_call *call, struct asked *asked)
 		    read_lanes(call, asked);
 	wanted->limit = limit;
 	return r ? -1 : 0;
-}
-
-static uint64_t absolute(struct ts_sbt_reader *reader, uint64_t ns)
-{
-	Ts__Rpc__Moment moment = TS__RPC__MOMENT__INIT;
-
-	TS_RPC_SET(&moment, ns, ns);
-	TS_RPC_SET(&moment, from_start, true);
-	return ts_query_ns(reader, &moment);
 }
 
 static const char *kind_name(uint32_t kind)
@@ -183,17 +173,13 @@ int ts_request_slack(struct ts_studio_call *call)
 {
 	struct asked asked = {0};
 	struct ts_studio_slack *slack;
-	struct ts_sbt_reader *reader;
 	uint64_t from_ns, to_ns;
 	int r;
 
 	if (read_asked(call, &asked) || ts_call_reader(call, asked.trace) || ts_call_session(call))
 		return -1;
-	reader = call->reader->source.reader;
-	from_ns = asked.has_start ? absolute(reader, asked.start_ns) : 0;
-	/* 0 would be no limit. */
-	to_ns = asked.has_end ? absolute(reader, asked.end_ns) : 0;
-	to_ns += asked.has_end && !to_ns;
+	from_ns = asked.has_start ? ts_call_absolute(call, asked.start_ns) : 0;
+	to_ns = asked.has_end ? ts_call_absolute_end(call, asked.end_ns) : 0;
 	slack = ts_studio_slacks_get(&call->studio->slacks, call, asked.trace, from_ns, to_ns);
 	if (!slack)
 		return -1;

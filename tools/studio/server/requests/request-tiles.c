@@ -94,7 +94,7 @@ int ts_request_tiles(struct ts_studio_call *call)
 	n_bytes = view.n_lanes * n_tiles * TS_TILE_CELLS * sizeof(*cells);
 	if (n_bytes > MAX_BYTES)
 		return ts_call_fail(call, 400, "too many tiles at once: ask for fewer lanes");
-	if (ts_call_layer(call) || ts_call_reader(call, trace))
+	if (ts_call_layer(call, trace) || ts_call_reader(call, trace))
 		return -1;
 	cells = malloc(n_bytes);
 	if (!cells)

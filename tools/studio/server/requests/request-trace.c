@@ -252,6 +252,7 @@ static void put_sessions(struct ts_studio_call *call)
 int ts_request_trace(struct ts_studio_call *call)
 {
 	struct ts_sbt_reader *reader;
+	bool is_changed = false;
 
 	if (ts_call_reader(call, 0))
 		return -1;
@@ -266,6 +267,10 @@ int ts_request_trace(struct ts_studio_call *call)
 	ts_json_raw(&call->out, call->trace->is_live && !atomic_load(&call->trace->is_ended)
 					? ", \"live\": true"
 					: ", \"live\": false");
+	for (unsigned i = 0; i < call->studio->n_traces; i++)
+		is_changed = is_changed || ts_studio_trace_is_changed(&call->studio->traces[i]);
+	if (is_changed)
+		ts_json_raw(&call->out, ", \"changed\": true");
 	put_sessions(call);
 	if (put_lanes(call))
 		return -1;

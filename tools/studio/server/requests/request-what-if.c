@@ -36,6 +36,7 @@ struct making {
 	struct ts_studio_part part;
 	/* The result. */
 	struct ts_studio_whole sums;
+	struct ts_emulate_doubts doubts; /* of an emulation in one run */
 };
 
 static int read_list(struct ts_studio_call *call, struct json_object *list, struct edits *edits)
@@ -45,10 +46,14 @@ static int read_list(struct ts_studio_call *call, struct json_object *list, stru
 		return ts_call_fail(call, 400, "\"edits\" is a list of at most %u edits",
 				    MAX_EDITS);
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
-		const char *text = json_object_get_string(json_object_array_get_idx(list, i));
-		char message[TS_EMULATE_TEXT_BYTES] = "";
+		struct json_object *edit = json_object_array_get_idx(list, i);
+		const char *text = json_object_is_type(edit, json_type_string)
+					   ? json_object_get_string(edit)
+					   : NULL;
+		char message[TS_EMULATE_TEXT_BYTES] = "not a text";
 
-		if (!text || ts_emulate_edit_parse(text, &edits->at[edits->n++], message))
+		if (!text || strlen(text) != (size_t)json_object_get_string_len(edit) ||
+		    ts_emulate_edit_parse(text, &edits->at[edits->n++], message))
 			return ts_call_fail(call, 400, "%s: %s", text ? text : "an edit", message);
 	}
 	return 0;
@@ -148,6 +153,40 @@ static void put_uint(struct ts_json *json, const char *text, uint64_t value)
 	ts_json_uint(json, value);
 }
 
+/* What makes the result uncertain: the numbers other than 0, with the names of ReplayDoubts. */
+static void put_doubts(struct ts_json *json, const struct making *making)
+{
+	const struct ts_emulate_doubts *doubts = &making->doubts;
+	const struct {
+		const char *name;
+		uint64_t n;
+	} numbers[] = {
+		{"without_call", doubts->n_without_call},
+		{"without_device", doubts->n_without_device},
+		{"without_record", doubts->n_without_record},
+		{"started_before", doubts->n_before},
+		{"not_waited", doubts->n_not_waited},
+		{"backwards", doubts->n_backwards},
+		{"unexplained", doubts->n_unexplained},
+		{"threads_joined", doubts->n_joins},
+		{"let_go", making->sums.n_broken},
+		{"damaged", making->sums.is_damaged},
+	};
+	const char *before = "";
+
+	ts_json_raw(json, ", \"doubts\": {");
+	for (size_t i = 0; i < TS_ARRAY_LEN(numbers); i++) {
+		if (!numbers[i].n)
+			continue;
+		ts_json_raw(json, before);
+		ts_json_raw(json, "\"");
+		ts_json_raw(json, numbers[i].name);
+		put_uint(json, "\": ", numbers[i].n);
+		before = ", ";
+	}
+	ts_json_raw(json, "}");
+}
+
 static int answer(struct making *making, struct ts_tiles_layer *layer)
 {
 	struct ts_studio_call *call = making->call;
@@ -168,6 +207,7 @@ static int answer(struct making *making, struct ts_tiles_layer *layer)
 	put_uint(&call->out, ", \"operations\": ", sums->n_ops);
 	put_uint(&call->out, ", \"calls\": ", sums->n_calls);
 	put_uint(&call->out, ", \"edited\": ", sums->n_edited);
+	put_doubts(&call->out, making);
 	ts_json_raw(&call->out, "}\n");
 	return 0;
 }
@@ -212,7 +252,10 @@ static int run(struct making *making, const struct edits *edits,
 						.n_ops = after->n_ops,
 						.n_calls = after->n_calls,
 						.n_edited = after->n_edited,
-						.n_windows = 1};
+						.n_windows = 1,
+						.n_broken = after->n_broken};
+	ts_emulate_doubts(program, &making->doubts);
+	making->sums.is_damaged = making->doubts.is_damaged;
 	for (size_t i = 0; i < making->n_rows; i++)
 		if (making->rows[i].end_ns > making->sums.end_ns)
 			making->sums.end_ns = making->rows[i].end_ns;
@@ -273,10 +316,11 @@ static void choose(struct making *making, const struct edits *edits)
 	making->origin_ns = origin_ns;
 	making->times = (struct ts_studio_times){.tiles = call->tiles->tiles};
 	if (edits->has_view && !edits->is_whole)
-		making->is_part = ts_studio_part_choose(call->reader->source.reader,
-							call->reader->source.session,
-							origin_ns + edits->from_ns,
-							origin_ns + edits->to_ns, &making->part);
+		making->is_part =
+			ts_studio_part_choose(call->reader->source.reader,
+					      call->reader->source.session,
+					      ts_call_absolute(call, edits->from_ns),
+					      ts_call_absolute(call, edits->to_ns), &making->part);
 	if (!making->is_part)
 		making->part =
 			(struct ts_studio_part){.from_ns = origin_ns,

@@ -28,14 +28,16 @@ static int read_members(struct ts_studio_call *call, struct json_object *body,
 	if (json_object_object_get_ex(body, "trace", &trace)) {
 		int64_t number = json_object_get_int64(trace);
 
-		if (number < 0 || number >= TS_STUDIO_MAX_TRACES)
+		if (!json_object_is_type(trace, json_type_int) || number < 0 ||
+		    number >= TS_STUDIO_MAX_TRACES)
 			return ts_call_fail(call, 400, "\"trace\" is 0 or 1");
 		asking->trace = (uint64_t)number;
 	}
 	if (json_object_object_get_ex(body, "session", &session)) {
 		int64_t number = json_object_get_int64(session);
 
-		if (number < 1 || number > UINT32_MAX)
+		if (!json_object_is_type(session, json_type_int) || number < 1 ||
+		    number > UINT32_MAX)
 			return ts_call_fail(call, 400, "\"session\" is a number from 1");
 		asking->session = (uint32_t)number;
 	}

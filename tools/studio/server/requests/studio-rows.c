@@ -172,8 +172,9 @@ static int find_block(struct ts_studio_call *call, const struct calls *calls, ui
 		if (r)
 			return r;
 		if (!order) {
-			*ret_window = (struct window){.from_ns = block->earliest_ns,
-						      .to_ns = block->latest_ns + NEAR_NS};
+			ret_window->from_ns = block->earliest_ns;
+			if (__builtin_add_overflow(block->latest_ns, NEAR_NS, &ret_window->to_ns))
+				ret_window->to_ns = UINT64_MAX;
 			return 0;
 		}
 		if (order < 0)

@@ -113,7 +113,9 @@ static void sum_up(const struct ts_emulate_sums *sums, uint64_t end_ns,
 					     .n_ops = sums->n_ops,
 					     .n_calls = sums->n_calls,
 					     .n_edited = sums->n_edited,
-					     .n_windows = sums->n_windows};
+					     .n_windows = sums->n_windows,
+					     .n_broken = sums->n_broken,
+					     .is_damaged = sums->is_damaged};
 }
 
 int ts_studio_whole_emulate(const struct ts_studio_whole_options *options,

@@ -9,6 +9,8 @@
 struct ts_studio_whole {
 	uint64_t before_ns, after_ns, end_ns;
 	uint64_t n_ops, n_calls, n_edited, n_windows;
+	uint64_t n_broken; /* waits in a cycle that were released */
+	bool is_damaged;   /* damaged blocks were left out */
 };
 
 struct ts_studio_whole_options {

@@ -29,6 +29,8 @@ export interface Frame {
 	hidden: boolean; // of the tracer, the vendor or the interpreter
 }
 
+// Templates of the vendor's headers, such as cudaMalloc<float>, which are inlined into the program's functions.
+const WRAPPER = /^cuda[A-Z]/;
 const PYTHON = /^(.*) \((.*):(\d+)\)$/;
 
 function hex(value: number): string {
@@ -42,7 +44,7 @@ function symbolFrame(symbol: StackSymbol, hidden: boolean): Frame {
 		text: symbol.function || (module ? module + '+' + hex(symbol.offset || 0) : '?'),
 		place: file || module,
 		kind: 'native',
-		hidden: hidden || symbol.hidden === true,
+		hidden: hidden || symbol.hidden === true || (symbol.inlined === true && WRAPPER.test(symbol.function || '')),
 	};
 }
 

@@ -118,6 +118,19 @@ export function elide(text: string, max: number): string {
 	return text.length <= max ? text : text.slice(0, Math.max(0, max - 1)) + '\u2026';
 }
 
+/*
+ * A filter of rows that matches this name, and next to none besides: a filter without wildcards matches each name that contains it, so a
+ * harmless one is put in. Names with stars, as of pointers, need escapes. The caller compares the names of the rows, because of a name
+ * too long for a question only the first part is matched.
+ */
+export function filterOf(name: string): string {
+	const escaped = (text: string) => text.replace(/[*?[\]\\]/g, '\\$&');
+	const at = name.search(/\w/);
+	if (at < 0 || name.length > MAX_NAME)
+		return escaped(name.slice(0, MAX_NAME).replace(/[\ud800-\udbff]$/, '')) + '*';
+	return escaped(name.slice(0, at)) + '[' + name[at] + '?]' + escaped(name.slice(at + 1));
+}
+
 /* The last part of a path, and the part before it if there is room. */
 export function baseName(path: string): string {
 	return path.slice(path.lastIndexOf('/') + 1);

@@ -39,6 +39,7 @@ export interface TraceInfo {
 	second_path?: string;
 	second_duration_ns?: number;
 	second_origin_ns?: Integer;
+	changed?: boolean; // a file was replaced or written since the server opened it
 }
 
 export interface RowColumns {
@@ -72,6 +73,8 @@ export interface Match {
 
 export interface Arrow {
 	kind: 'launch' | 'event' | 'dependency' | 'critical';
+	edge: string; // kind of the edge in `tsctl graph`
+	from_op: Integer;
 	from_lane: number;
 	from_ns: number;
 	to_lane: number;
@@ -96,6 +99,7 @@ export interface WhatIf {
 	start_ns?: number;
 	stop_ns?: number;
 	edited?: number; // operations and calls that the edits changed
+	doubts?: { [kind: string]: number };
 }
 
 export interface LiveState {
@@ -159,10 +163,11 @@ export class Api {
 		return this.json('trace', signal);
 	}
 
-	async tiles(level: number, first: number, n: number, lanes: number[], layer: number,
+	/* `again`: all of them are here, as estimates. */
+	async tiles(level: number, first: number, n: number, lanes: number[], layer: number, again: boolean,
 		signal?: AbortSignal): Promise<TileAnswer> {
 		const path = 'tiles?level=' + level + '&first=' + first + '&n=' + n + '&lanes=' + lanes.join(',') +
-			(layer ? '&layer=' + layer : '');
+			(layer ? '&layer=' + layer : '') + (again ? '&again=1' : '');
 		return decodeTiles(await (await this.fetch(path, signal)).arrayBuffer());
 	}
 

@@ -2,6 +2,7 @@
 // The answer to "info": what the trace is. Several parts of the page read it.
 import { Stack } from '../core/frames';
 import { Integer } from '../core/json';
+import { clean } from '../core/names';
 
 export interface LaunchSite {
 	frame?: string;
@@ -50,7 +51,29 @@ export interface Info {
 	errors?: CallError[];
 	failed_calls?: number;
 	kernels?: InfoKernel[];
-	sessions?: Array<{ session: number; pid: number; program: string; state: string; threads?: number; lost?: object }>;
+	sessions?: Array<{ session: number; pid: number; program: string; state: string; end_reason?: string; threads?: number; lost?: object }>;
 	devices?: Array<{ device: number; name: string; compute_capability?: string; multiprocessors?: number; memory_bytes?: number;
 		virtual?: boolean }>;
+}
+
+const MOST_DIED = 4; // processes that are listed
+
+/* What a reader of any number of the trace must know: it is empty, or rows are missing. */
+export function warnings(info: Info, isLive: boolean): string[] {
+	const result: string[] = [];
+	if (info.empty_reason)
+		result.push('No GPU operation was recorded: ' + clean(info.empty_reason, 500));
+	if (info.truncated && !isLive)
+		result.push('The file is cut off, it was never finished: rows of the lost part are missing.');
+	if (info.damaged_at !== undefined)
+		result.push('A block of the file at byte ' + info.damaged_at + ' could not be read: answers lack its rows.');
+	return result;
+}
+
+/* The processes that did not end by themselves. */
+export function deaths(info: Info): string[] {
+	const died = (info.sessions || []).filter((session) => session.state === 'died' || session.state === 'dropped');
+	return [...died.slice(0, MOST_DIED).map((session) => clean(session.program + ' (process ' + session.pid + '): ' +
+		(session.end_reason || 'killed or crashed'), 300)),
+	...(died.length > MOST_DIED ? ['and ' + (died.length - MOST_DIED) + ' more processes that did not end by themselves'] : [])];
 }

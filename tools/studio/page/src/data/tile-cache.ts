@@ -90,7 +90,8 @@ export class TileCache extends Cache<Tile, Wanted> {
 		const [{ layer, level }] = group.values();
 		const [first, n] = runOf(group.values());
 		const lanes = [...new Set([...group.values()].map((w) => w.lane))];
-		const answer = await this.api.tiles(level, first, n, lanes, layer, signal);
+		const isHere = [...group.keys()].every((key) => this.find(key));
+		const answer = await this.api.tiles(level, first, n, lanes, layer, isHere, signal);
 		const again = performance.now() + AGAIN_MS;
 		const loaded = answer.lanes.flatMap(({ lane, tiles }) => tiles.map((tile, i) => ({
 			key: keyOf(layer, level, lane, first + i), value: tile, to: (first + i + 1) * CELLS * Math.pow(2, level),

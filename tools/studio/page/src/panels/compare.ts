@@ -2,11 +2,12 @@
 // Two traces side by side: what changed, and the alignment of the second one's lanes: by the selected rows, by the n-th time of a range,
 // or by the n-th launch of a kernel, which is a step of the program. Asks "diff", and for the names in both traces "stats".
 import { button, el, nameText, number, table } from '../core/dom';
-import { brief, briefs, clean, shorten } from '../core/names';
+import { brief, briefs, clean, filterOf, shorten } from '../core/names';
 import { formatDuration } from '../core/time';
 import { isAbort, Row } from '../data/api';
 import { Selection } from '../model';
 import { Panel } from './panel';
+import { damageNote } from './parts';
 
 interface Side {
 	count?: number;
@@ -36,6 +37,7 @@ interface Operation {
 }
 
 interface Total {
+	damaged?: boolean;
 	path?: string;
 	operations?: number;
 	operations_ns?: number;
@@ -56,6 +58,11 @@ interface Named {
 	name: string;
 	count: number;
 }
+
+const VERDICTS: { readonly [verdict: string]: string } = {
+	same: 'no provable change', few: 'too few to compare', gone: 'only before', new: 'only after', more: 'more launches',
+	fewer: 'fewer launches', config: 'other launch shape',
+};
 
 const NAMES = 200;      // in the list of each type
 const MOST_TIMES = 20000;
@@ -82,7 +89,6 @@ export class ComparePanel extends Panel {
 		pairs.addEventListener('change', () => {
 			tree.pair(pairs.checked);
 			this.model.emit('lanes');
-			this.model.emit('view');
 		});
 		this.root.replaceChildren(el('div', { class: 'toolbar' }, el('label', { class: 'check' }, pairs, ' lanes side by side'),
 			button('Align by the selected row', () => this.align(), { title: 'Select a row of one trace, then one of the other; both then begin at the same place.' }),
@@ -163,7 +169,8 @@ export class ComparePanel extends Panel {
 	private async nth(type: string, name: string, n: number, trace: number, signal: AbortSignal): Promise<Row | undefined> {
 		let seen = 0;
 		let found: Row | undefined;
-		await this.model.api.eachLine<Row>('rows', { types: [type], filter: { name }, limit: Math.min(MOST_TIMES, 4 * n + 100) }, trace, undefined, signal,
+		await this.model.api.eachLine<Row>('rows', { types: [type], filter: { name: filterOf(name) }, limit: Math.min(MOST_TIMES, 4 * n + 100) },
+			trace, undefined, signal,
 			(row) => {
 				if (row.name === name && ++seen === n)
 					found = row;
@@ -197,25 +204,38 @@ export class ComparePanel extends Panel {
 		this.model.emit('view');
 	}
 
-	private show(answer: DiffAnswer): HTMLElement[] {
+	/* By how much the sum of a name's durations changed. */
+	private changeOf(name: Name): string {
+		const before = name.before && name.before.total_ns;
+		const after = name.after && name.after.total_ns;
+		if (!before || !after)
+			return '';
+		const percent = 100 * (after / before - 1);
+		return (percent < 0 ? '\u2212' : '+') + Math.abs(percent).toFixed(1) + ' %';
+	}
+
+	private show(answer: DiffAnswer): Array<HTMLElement | undefined> {
 		const total = (title: string, key: 'operations' | 'operations_ns' | 'span_ns' | 'busy_ns'): readonly [string, unknown, unknown] =>
 			[title, answer.before[key], answer.after[key]];
 		const names = (answer.names || []).slice(0, 60);
 		const shown = briefs(names.map((name) => name.name), 120);
-		return [el('div', { class: 'columns' },
+		return [damageNote(answer.before, answer.after), el('div', { class: 'columns' },
 			el('section', { class: 'narrow' }, table('Totals', [
 				{ head: '', cell: (row: readonly [string, unknown, unknown]) => row[0] },
-				{ head: 'A', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[1]) },
-				{ head: 'B', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[2]) },
+				{ head: 'Before (A)', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[1]) },
+				{ head: 'After (B)', class: 'number', cell: (row) => number(row[0] === 'Operations' ? 'count' : 'ns', row[2]) },
 			], [total('Operations', 'operations'), total('Sum of durations', 'operations_ns'), total('Busy', 'busy_ns'),
 				total('From first to last', 'span_ns')])),
-			el('section', {}, table('Names', [
-				{ head: 'Verdict', cell: (name: Name) => el('span', { class: name.verdict === 'slower' ? 'bad' :
-					name.verdict === 'faster' ? 'good' : '', title: name.verdict === 'few' ? 'too few times to compare' : '' },
-				clean(name.verdict, 20)) },
+			el('section', { class: 'broad' }, answer.host_clock ? el('p', { class: 'dim', id: 'host-clock' },
+				'These are times of the host, which vary from run to run: a name is slower or faster only if its time changed by a factor of 10. ' +
+				'`tsctl diff` with 5 traces on each side finds smaller changes.') : undefined, table('Names', [
+				{ head: 'Verdict', class: 'short', cell: (name: Name) => el('span', { class: name.verdict === 'slower' ? 'bad' :
+					name.verdict === 'faster' ? 'good' : '', data: { verdict: name.verdict } },
+				VERDICTS[name.verdict] || clean(name.verdict, 20)) },
 				{ head: 'Name', cell: (name) => nameText(shown.get(name.name)) },
 				{ head: 'A', class: 'number', cell: (name) => number('ns', name.before && name.before.total_ns) },
 				{ head: 'B', class: 'number', cell: (name) => number('ns', name.after && name.after.total_ns) },
+				{ head: 'Change', class: 'number', cell: (name) => this.changeOf(name) },
 				{ head: 'Launches', class: 'number', cell: (name) => ((name.before && name.before.count) || 0) + ' \u2192 ' +
 					((name.after && name.after.count) || 0) },
 			], names, (name) => ({ title: name.name }))),

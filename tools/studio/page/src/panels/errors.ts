@@ -4,9 +4,9 @@
 import { el, facts, link, nameText, number, table } from '../core/dom';
 import { brief, clean } from '../core/names';
 import { formatInstant } from '../core/time';
-import { CallError, Info } from '../data/info';
+import { CallError, Info, warnings } from '../data/info';
 import { Panel } from './panel';
-import { siteText, stackList, troubles } from './parts';
+import { siteText, stackList } from './parts';
 
 const METADATA: { readonly [key: string]: string } = { command: 'Command', hostname: 'Host', kernel: 'System', daemon_version: 'Recorder' };
 
@@ -21,7 +21,8 @@ export class ErrorsPanel extends Panel {
 
 	private show(info: Info): HTMLElement[] {
 		const left = el('section');
-		left.append(...troubles(info));
+		const missing = warnings(info, this.model.trace.live);
+		left.append(...missing.map((text) => el('p', { class: 'bad' }, text)));
 		left.append(el('h3', {}, 'Failed calls: ' + (info.failed_calls || 0)));
 		for (const error of info.errors || [])
 			left.append(this.error(error));
@@ -35,7 +36,8 @@ export class ErrorsPanel extends Panel {
 				{ head: 'Count', class: 'number', cell: ([, count]) => number('count', count) },
 			], lost, ([reason]) => ({ data: { lost: reason } })));
 		else
-			left.append(el('p', { class: 'good' }, 'Nothing was lost.'));
+			left.append(missing.length ? el('p', { class: 'dim' }, 'The recorder counted no other loss.') :
+				el('p', { class: 'good' }, 'Nothing was lost.'));
 		const right = el('section');
 		right.append(el('h3', {}, 'Trace'), facts([
 			['File', nameText(info.path, 300)], ['Format', clean(info.format, 40)], ['Size', number('bytes', info.bytes)],
@@ -52,7 +54,7 @@ export class ErrorsPanel extends Panel {
 		], info.devices || []));
 		right.append(table('Sessions', [
 			{ head: 'Session', cell: (session) => clean(session.program + ' ' + session.pid, 80) },
-			{ head: 'State', cell: (session) => clean(session.state, 30) },
+			{ head: 'End', cell: (session) => clean(session.end_reason || session.state, 80) },
 			{ head: 'Threads', class: 'number', cell: (session) => number('count', session.threads) },
 		], info.sessions || []));
 		const counts = Object.entries(info.counts || {}).filter(([, count]) => count > 0);
@@ -84,9 +86,9 @@ export class ErrorsPanel extends Panel {
 		return box;
 	}
 
-	/* The number of failed calls and kinds of losses, for the tab's badge. */
+	/* The number of failed calls, kinds of losses and warnings, for the tab's badge. */
 	async badge(): Promise<number> {
 		const info = await this.model.info(this.trace);
-		return (info.failed_calls || 0) + Object.keys(info.lost || {}).length;
+		return (info.failed_calls || 0) + Object.keys(info.lost || {}).length + warnings(info, this.model.trace.live).length;
 	}
 }

@@ -6,7 +6,8 @@ import { Integer } from '../core/json';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatInstant } from '../core/time';
 import { Panel } from './panel';
-import { causeList, causeText, GapPart, shares, stackList } from './parts';
+import { causeList, CAUSES, causeText, damageNote, GapPart, shares, stackList } from './parts';
+import { rangesAt } from './ranges';
 
 interface Gap {
 	start_ns: number;
@@ -36,6 +37,9 @@ interface GapsAnswer {
 		causes?: GapPart[] }>;
 	parts?: GapPart[];
 	longest?: Gap[];
+	damaged?: boolean;
+	not_looked_at?: number;
+	not_looked_at_ns?: number;
 }
 
 const LISTED = 200;
@@ -83,12 +87,15 @@ export class GapsPanel extends Panel {
 			this.model.reveal(start + offset, end + offset);
 			const longest = gap.parts[0];
 			this.shell.announce('Gap of ' + formatDuration(end - start) + (longest ? ': ' + causeText(longest) : ''));
-			return [this.details(gap, start, end, lane ? lane.name : '')];
+			return [this.details(gap, start, end, lane ? lane.name : '', signal)];
 		});
 	}
 
-	private details(gap: Gap, start: number, end: number, lane: string): HTMLElement {
+	private details(gap: Gap, start: number, end: number, lane: string, signal: AbortSignal): HTMLElement {
 		const longest = gap.parts[0];
+		const ranges = el('div');
+		void this.fill(ranges, '', async (s) => [await rangesAt(this.shell, this.trace, Math.floor((start + end) / 2), 'Ranges in the middle of the gap',
+			(session) => this.process(session), s)], signal);
 		return el('div', { class: 'card', data: { gap: gap.op_id } },
 			el('h2', {}, 'Gap of ', number('ns', end - start), ' in ' + clean(lane || 'stream ' + gap.stream, 60) + this.process(gap.session)),
 			el('p', { class: 'lead', id: 'gap-cause' }, longest ? 'Mostly: ' + clean(causeText(longest), 300) + ' (' +
@@ -102,7 +109,7 @@ export class GapsPanel extends Panel {
 							(gap.tid ?? '?'), 60) : '', '.'),
 					gap.unsure && gap.unsure.length ? el('p', { class: 'dim' }, 'Not sure: ' + clean(gap.unsure.join(', '), 200)) :
 						undefined),
-				el('section', {}, el('h3', {}, 'Stack of the call that ended it'), stackList(gap.stack))));
+				el('section', {}, el('h3', {}, 'Stack of the call that ended it'), stackList(gap.stack), ranges)));
 	}
 
 	private askAll(): Promise<void> {
@@ -113,15 +120,18 @@ export class GapsPanel extends Panel {
 		}, controller.signal);
 	}
 
-	private show(answer: GapsAnswer): HTMLElement[] {
+	private show(answer: GapsAnswer): Array<HTMLElement | undefined> {
 		const sums = new Map<string, number>();
 		for (const part of answer.parts || [])
 			sums.set(part.cause, (sums.get(part.cause) || 0) + part.ns);
 		const parts = [...sums].sort((a, b) => b[1] - a[1]);
 		const longest = answer.longest || [];
 		return [
+			damageNote(answer),
 			el('p', { class: 'lead' }, number('count', answer.gaps), answer.gaps === 1 ? ' gap of at least ' : ' gaps of at least ', number('ns', answer.least_ns), ', ',
 				number('ns', answer.gaps_ns), ' in all.'),
+			answer.not_looked_at ? el('p', { id: 'not-explained' }, number('count', answer.not_looked_at), ' gaps, ',
+				number('ns', answer.not_looked_at_ns), ', were too many to explain: the causes are those of the longer ones.') : undefined,
 			el('div', { class: 'columns' },
 				el('section', { class: 'broad' }, table('The longest gaps', [
 					{ head: 'Length', class: 'number', cell: (gap: Gap) => number('ns', this.model.relative(gap.end_ns, this.trace) -
@@ -132,7 +142,7 @@ export class GapsPanel extends Panel {
 						'Explain this gap', () => this.shell.explainGap(gap.op_id, this.trace, gap.session)) },
 					{ head: 'Ends with', cell: (gap) => nameText(brief(gap.name || gap.type, 60)) },
 				], longest.slice(0, 40), (gap) => ({ data: { op: gap.op_id, session: gap.session ?? '' } }))),
-				el('section', {}, el('h3', {}, 'By cause, all gaps'), shares('Gaps by cause', parts, answer.gaps_ns),
+				el('section', {}, el('h3', {}, 'By cause, all gaps'), shares('Gaps by cause', parts, answer.gaps_ns, CAUSES),
 					el('h3', {}, 'By thread and call'),
 					causeList(answer.parts || [], answer.gaps_ns, (op) => void this.shell.goToOperation(op, this.trace, undefined)))),
 		];

@@ -4,12 +4,13 @@ import { area, curveStepAfter } from 'd3-shape';
 import { breakable, el, facts, link, number, table } from '../core/dom';
 import { siteOf, Stack } from '../core/frames';
 import { clean } from '../core/names';
-import { formatBytes, formatInstant, roundStep, ticks } from '../core/time';
+import { formatBytes, formatInstant, formatShare, roundStep, ticks } from '../core/time';
 import { Row } from '../data/api';
 import { Panel } from './panel';
-import { siteText, stackList } from './parts';
+import { damageNote, siteText, stackList } from './parts';
 
 interface Site {
+	session?: number;
 	count: number;
 	bytes: number;
 	total_bytes: number;
@@ -60,6 +61,7 @@ interface MemoryAnswer {
 	capacity_bytes?: number;
 	curves?: { end_ns?: number; devices?: Curve[] };
 	points?: Array<{ start_ns: number; bytes: number }>;
+	damaged?: boolean;
 	misuse_count?: number;
 	misuses?: Array<{ kind: string; address: number | string; use?: { name?: string; op_id?: number; stack?: Stack };
 		freed?: { name?: string; op_id?: number; stack?: Stack } }>;
@@ -111,11 +113,11 @@ export class MemoryPanel extends Panel {
 			this.showHeld(cursor);
 	}
 
-	private show(answer: MemoryAnswer): HTMLElement[] {
+	private show(answer: MemoryAnswer): Array<HTMLElement | undefined> {
 		if (!answer.peak_bytes)
-			return [el('p', { class: 'dim' }, 'The trace has no allocations of device memory.')];
+			return [damageNote(answer), el('p', { class: 'dim' }, 'The trace has no allocations of device memory.')];
 		const peak = this.model.relative(answer.peak_ns, this.trace);
-		const result: HTMLElement[] = [el('p', { class: 'lead' }, 'Peak: ', el('span', { id: 'memory-peak' },
+		const result: Array<HTMLElement | undefined> = [damageNote(answer), el('p', { class: 'lead' }, 'Peak: ', el('span', { id: 'memory-peak' },
 			number('bytes', answer.peak_bytes)), answer.capacity_bytes ? ' of ' + formatBytes(answer.capacity_bytes) : '', ', at ',
 		link(formatInstant(peak), 'Show the peak', () => this.showPeak(peak)), '.')];
 		const curves = ((answer.curves && answer.curves.devices) || []).slice().sort((a, b) => (a.device ?? 0) - (b.device ?? 0));
@@ -142,10 +144,10 @@ export class MemoryPanel extends Panel {
 		if (!sites.length)
 			return el('p', { class: 'dim' }, title + ': nothing.');
 		return table(title, [
-			{ head: 'Code', cell: (site: Site) => siteText(site, sites) },
+			{ head: 'Code', cell: (site: Site) => el('span', {}, siteText(site), this.process(site.session)) },
 			{ head: 'Bytes', class: 'number', cell: (site) => number('bytes', site.total_bytes) },
-			{ head: 'Share', class: 'number', cell: (site) => (100 * site.total_bytes / Math.max(1, whole)).toFixed(1) + ' %' },
-			{ head: 'Blocks', class: 'number', cell: (site) => number('count', site.count) },
+			{ head: 'Share', class: 'number', cell: (site) => formatShare(site.total_bytes / Math.max(1, whole)) },
+			{ head: 'Allocations', class: 'number', cell: (site) => number('count', site.count) },
 			{ head: 'Kind', class: 'short', cell: (site) => clean(site.kind || '', 20) },
 		], sites.slice(0, 25), (site) => ({ data: { bytes: site.total_bytes } }));
 	}
@@ -155,7 +157,7 @@ export class MemoryPanel extends Panel {
 		for (const holder of holders.slice(0, 12)) {
 			const start = this.model.relative(holder.start_ns, this.trace);
 			box.append(el('details', {}, el('summary', {}, number('bytes', holder.bytes), ' since ' + formatInstant(start) + ', by ',
-				...breakable(clean(siteOf(holder.stack) || 'unknown code', 140))),
+				...breakable(clean(siteOf(holder.stack) || 'unknown code', 140) + this.process(holder.session))),
 			facts([['Address', '0x' + BigInt(holder.address).toString(16)],
 				['Kind', clean(holder.kind || '', 30)],
 				['Call', holder.op_id ? link('operation ' + holder.op_id, '', () =>
@@ -255,7 +257,7 @@ export class MemoryPanel extends Panel {
 	/* The code that allocated; opened, its whole stack. */
 	private holder(allocation: Allocation, stack: Stack | undefined): HTMLElement {
 		const { op_id: op, session } = allocation;
-		const box = el('details', {}, el('summary', {}, clean(siteOf(stack) || (op ? 'operation ' + op : 'unknown code'), 160)));
+		const box = el('details', {}, el('summary', {}, clean(siteOf(stack) || (op ? 'operation ' + op : 'unknown code'), 160) + this.process(session)));
 		if (stack)
 			box.append(stackList(stack));
 		if (op)

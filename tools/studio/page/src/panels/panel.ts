@@ -98,9 +98,8 @@ export abstract class Panel {
 		this.cancel();
 		const controller = new AbortController();
 		this.controller = controller;
+		// The signal ends the questions that the answer's parts ask later, too.
 		await this.fill(place, waiting, work, controller.signal);
-		if (this.controller === controller)
-			this.controller = undefined;
 	}
 
 	/* As ask(), beside other questions of the panel: `signal` is that of the panel's question, or one of its own. */

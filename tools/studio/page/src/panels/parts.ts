@@ -5,8 +5,9 @@ import { breakable, button, el, link, number } from '../core/dom';
 import { Frame, framesOf, Stack } from '../core/frames';
 import { brief, clean, spelled } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
-import { Info, LaunchSite } from '../data/info';
+import { LaunchSite } from '../data/info';
 
+const CALLERS = 2;      // of a place that are shown
 const LONG_FRAME = 100; // characters: a longer name of C++ is shown without its arguments
 
 export interface GapPart {
@@ -68,29 +69,33 @@ function siteName(frame: string): string {
 	return / \([^()]*:\d+\)$/.test(frame) || !frame.includes('::') ? clean(frame, 160) : brief(frame, 100);
 }
 
-/* The code of a site; beside others of the same code, also the caller by which it differs from one of them. */
-export function siteText(site: LaunchSite, others: ReadonlyArray<LaunchSite> = []): HTMLElement {
-	const { frame } = site;
+/* A place of the program with its callers: a wrapper of an allocator or of a launch alone tells little. */
+export function siteText(site: LaunchSite): HTMLElement {
 	const callers = site.callers || [];
-	const alike = others.filter((other) => other !== site && other.frame === frame);
-	const by = frame ? callers.find((caller, i) => alike.some((other) => (other.callers || [])[i] !== caller)) : undefined;
-	return el('span', { class: 'name', title: [frame, ...callers].filter(Boolean).join('\ncalled by ') },
-		...breakable(siteName(frame || 'unknown code')),
-		by ? el('span', { class: 'dim' }, ', from ', ...breakable(siteName(by))) : undefined);
-}
-
-/* What is wrong with a trace as a whole: why it is empty, and what of the file cannot be read. */
-export function troubles(info: Info): HTMLElement[] {
-	const texts = [info.empty_reason ? clean(info.empty_reason, 500) : '', info.truncated ? 'The file ends in the middle of a block.' :
-		info.damaged_at !== undefined ? 'A block of the file at byte ' + info.damaged_at + ' could not be read: answers lack its rows.' : ''];
-	return texts.filter(Boolean).map((text) => el('p', { class: 'bad trouble' }, text));
+	return el('span', { class: 'name', title: [site.frame, ...callers].filter(Boolean).join('\ncalled by ') },
+		...breakable(siteName(site.frame || 'unknown code')), callers.length ? el('span', { class: 'dim' },
+			...breakable(callers.slice(0, CALLERS).map((caller) => ' < ' + siteName(caller)).join(''))) : undefined);
 }
 
 /* Kinds of a device's time: at work, and idle by cause. */
 const DEVICE_TIMES: { readonly [name: string]: string } = {
-	compute: 'kernels', copy: 'copies', host: 'idle: the host was between calls', call: 'idle: the host was in a call',
+	compute: 'kernels and memory sets', copy: 'copies', host: 'idle: the host was between calls', call: 'idle: the host was in a call',
 	dispatch: 'idle: work was on its way', dependency: 'idle: work waited for other work', end: 'idle: after the last operation',
 	unknown: 'idle: unknown cause',
+};
+
+/* A line if blocks could not be read, which an answer lacks then. */
+export function damageNote(...answers: Array<{ damaged?: boolean }>): HTMLElement | undefined {
+	return answers.some((answer) => answer.damaged) ?
+		el('p', { class: 'bad damage' }, 'Some blocks of the file could not be read: these numbers lack their rows.') : undefined;
+}
+
+/* Causes of gaps as a legend has them. */
+export const CAUSES: { readonly [cause: string]: string } = {
+	host: 'the host was between calls', call: 'the host was in a call', dispatch: 'work was on its way',
+	dependency: 'work waited for other work', running: 'the host ran its own code', off_cpu: 'the host was off its CPU',
+	page_fault: 'the host had page faults', syscall: 'the host was in a system call', device: 'other work occupied the engine',
+	graph: 'between nodes of a graph', reclaim: 'the host freed memory to get some', block_io: 'the host waited for a disk',
 };
 
 /* Busy and idle time of a device as a bar. */

@@ -9,7 +9,7 @@ import { formatCount, formatDuration, formatInstant } from '../core/time';
 import { ApiError, LaneInfo } from '../data/api';
 import { Slack } from '../model';
 import { Panel } from './panel';
-import { shares } from './parts';
+import { damageNote, shares } from './parts';
 
 interface Line {
 	type: 'node' | 'edge' | 'step' | 'summary';
@@ -28,6 +28,7 @@ interface Line {
 	critical?: boolean;
 	parts?: Array<{ part: string; ns: number; steps: number }>;
 	model_clock?: boolean;
+	damaged?: boolean;
 }
 
 interface Step {
@@ -51,6 +52,12 @@ interface Found {
 	rows: Row[]; // operations with the least slack
 	summary?: Line;
 }
+
+/* Parts of the path, in the words of `tsctl graph`. */
+const PARTS: { readonly [part: string]: string } = {
+	compute: 'kernel or memory set', copy: 'copy', launch_latency: 'from its call to its start', wait: 'after its dependency',
+	call: 'in a call, not waiting', host_gap: 'between two calls', unknown: 'not recorded',
+};
 
 const PATH_OPERATIONS = 100000; // a path through so many operations is read: some 20 MB of answer
 const SLACK_OPERATIONS = 20000; // slack of all rows is read for so many, otherwise that of the rows in view
@@ -257,17 +264,18 @@ export class PathPanel extends Panel {
 		});
 		const offset = this.model.offsetOfTrace(this.trace);
 		const columns = el('div', { class: 'columns' },
-			el('section', { class: 'narrow' }, shares('The critical path by part', parts.map((p) => [p.part, p.ns] as const), whole)),
+			el('section', { class: 'narrow' }, shares('The critical path by part', parts.map((p) => [p.part, p.ns] as const), whole, PARTS)),
 			el('section', {}, table('Its longest steps', [
 				{ head: 'Length', class: 'number', cell: (step: Step) => number('ns', step.end - step.start) },
 				{ head: 'Begins', class: 'number', cell: (step) => formatInstant(step.start) },
-				{ head: 'Part', cell: (step) => clean(step.part.replace(/_/g, ' '), 30) },
-				{ head: 'Step', cell: (step) => link(brief(step.name, 100), step.name, () =>
-					this.shell.goToSpan(step.start + offset, step.end + offset)) },
+				{ head: 'Part', class: 'short', cell: (step) => clean(step.part.split('_')[0], 30) },
+				// These parts end where the call or the operation begins.
+				{ head: 'Step', cell: (step) => link((step.part === 'host_gap' || step.part === 'wait' ? 'before ' : '') + brief(step.name, 100),
+					step.name, () => this.shell.goToSpan(step.start + offset, step.end + offset)) },
 			], found.longest)));
 		if (noSlack === undefined)
 			columns.append(this.slack(found.rows, all > SLACK_OPERATIONS));
-		return [el('div', { class: 'toolbar' }, el('span', { class: 'lead' }, 'The chain of ', number('count', found.steps),
+		return [damageNote(found.summary || {}), el('div', { class: 'toolbar' }, el('span', { class: 'lead' }, 'The chain of ', number('count', found.steps),
 			(found.steps === 1 ? ' step' : ' steps') + ' that led to the latest end: ', number('ns', whole), '.'), hide,
 		all > SLACK_OPERATIONS ? button(window ? 'Look in the view again' : 'Slack of the rows in view', () => this.read()) : undefined),
 		window ? el('p', { class: 'dim' }, 'Read from ' + formatInstant(window[0]) + ' to ' + formatInstant(window[1]) +

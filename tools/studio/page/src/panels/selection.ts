@@ -4,7 +4,7 @@ import { button, el, facts, link, nameText, number, table } from '../core/dom';
 import { Stack } from '../core/frames';
 import { brief, clean } from '../core/names';
 import { formatDuration, formatInstant } from '../core/time';
-import { ApiError, Row, RowColumns } from '../data/api';
+import { ApiError, Arrow, Row, RowColumns } from '../data/api';
 import { Selection } from '../model';
 import { Touched } from './arguments';
 import { Panel } from './panel';
@@ -31,6 +31,14 @@ interface Neighbour {
 	op: number | string;
 	index: number;
 }
+
+const WAITS = 12; // that are listed
+
+/* Why an operation or a call waits for another one. */
+const EDGES: { readonly [edge: string]: string } = {
+	event: 'an event', legacy: 'the legacy stream', sync: 'a wait of the host', engine: 'the engine (inferred)', stream: 'stream order',
+	host: 'order of calls',
+};
 
 function dimensions(row: Row, what: string): string | undefined {
 	if (row[what + '_x'] === undefined || (what === 'cluster' && !row.cluster_x))
@@ -108,6 +116,11 @@ export class SelectionPanel extends Panel {
 		main.append(el('div', { class: 'toolbar' },
 			button('Zoom to it', () => this.shell.goToSpan(start + this.model.offsetOf(selection.lane),
 				end + this.model.offsetOf(selection.lane))),
+			button('Measure it', () => {
+				const offset = this.model.offsetOf(selection.lane);
+				this.model.setSpan([start + offset, Math.max(end, start + 1) + offset]);
+				this.shell.open('span');
+			}, { title: 'What the devices did meanwhile: busy and idle time, kernels, copies (r)' }),
 			lane && lane.kind === 'stream' && row.op_id !== undefined ?
 				button('Why the gap before?', () => this.shell.explainGap(row.op_id as number, trace, row.session as number | undefined)) : undefined));
 		const stack = el('section', {}, el('h3', {}, 'Host stack'), stackList(row.stack as Stack | undefined));
@@ -163,6 +176,7 @@ export class SelectionPanel extends Panel {
 				['Result', call.result === 0 ? 'success' : el('span', { class: 'bad' }, clean(call.result, 80))],
 			]));
 		}
+		result.push(...await this.waits(arrows.arrows, row, trace, signal));
 		const device = rows.filter((other) => ['kernel', 'memcpy', 'memset', 'sync'].includes(other.type) &&
 			(other.type !== row.type || other.start_ns !== row.start_ns));
 		if (device.length) {
@@ -180,6 +194,29 @@ export class SelectionPanel extends Panel {
 			void this.fill(box, 'Reading arguments and memory\u2026', (s) => this.memory(rows, trace, s), signal);
 		}
 		return result;
+	}
+
+	/* The operations of other lanes that it waited for, and those that waited for it: the arrows as text. */
+	private async waits(arrows: Arrow[], row: Row, trace: number, signal: AbortSignal): Promise<HTMLElement[]> {
+		const { api } = this.model;
+		const session = row.session as number | undefined;
+		const found = arrows.filter((arrow) => arrow.edge !== 'launch').slice(0, WAITS);
+		const own = String(row.op_id);
+		const list = await Promise.all(found.map(async (arrow) => {
+			const isCause = String(arrow.op) === own;
+			const op = isCause ? arrow.from_op : arrow.op;
+			const other = await api.rowOf(op, trace, session, signal).catch((): Row | undefined => undefined);
+			return { arrow, isCause, op, name: other ? String(other.name || other.kind || other.type) : 'operation ' + op };
+		}));
+		if (!list.length)
+			return [];
+		return [table('Waits', [
+			{ head: '', class: 'words', cell: (wait) => (wait.isCause ? 'waited for' : 'waited for it') },
+			{ head: 'Operation', cell: (wait) => link(brief(wait.name, 80), wait.name, () => void this.shell.goToOperation(wait.op, trace, session)) },
+			{ head: 'Lane', class: 'words', cell: (wait) => clean(this.model.lane(wait.isCause ? wait.arrow.from_lane : wait.arrow.to_lane)?.name || '', 60) },
+			{ head: 'By', class: 'words', cell: (wait) => EDGES[wait.arrow.edge] || clean(wait.arrow.edge.replace(/_/g, ' '), 40) },
+			{ head: 'Began after', class: 'number', cell: (wait) => number('ns', Math.max(0, wait.arrow.to_ns - wait.arrow.from_ns)) },
+		], list, (wait) => ({ data: { op: String(wait.op), edge: wait.arrow.edge } }))];
 	}
 
 	/* What was captured of the operation: its arguments, and the memory that it touched. */

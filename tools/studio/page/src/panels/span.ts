@@ -7,7 +7,7 @@ import { formatDuration, formatInstant, formatShare } from '../core/time';
 import { LaunchSite } from '../data/info';
 import { flameGraph } from './flame';
 import { Panel } from './panel';
-import { deviceShares, siteText } from './parts';
+import { damageNote, deviceShares, siteText } from './parts';
 
 interface Aggregate {
 	name: string;
@@ -23,6 +23,7 @@ interface Aggregate {
 }
 
 interface Stats {
+	damaged?: boolean;
 	kernels?: Aggregate[];
 	api?: Aggregate[];
 	copies?: Aggregate[];
@@ -33,6 +34,7 @@ interface Stats {
 }
 
 interface TimelineAnswer {
+	damaged?: boolean;
 	start_ns: number;
 	end_ns: number;
 	devices?: Array<{
@@ -69,14 +71,15 @@ export class SpanPanel extends Panel {
 			const { api } = this.model;
 			const [timeline, stats] = await Promise.all([
 				api.ask<TimelineAnswer>('timeline', { ...window, parts: 1 }, this.trace, signal),
-				api.ask<Stats>('stats', { ...window, limit: 100 }, this.trace, signal),
+				// Rows that only touch the span have no part in it.
+				api.ask<Stats>('stats', { ...this.moments(from + 1, Math.max(from + 1, to - 1)), limit: 100 }, this.trace, signal),
 			]);
 			const flame = el('section', { class: 'wide' });
 			const main = this.kernels(stats);
 			main.append(el('div', { class: 'columns below' }, ...this.others(stats)));
 			const result = el('div', { class: 'columns' }, this.busy(timeline, to - from), main, flame);
 			this.flame(flame, from, to, signal);
-			return [result];
+			return [damageNote(timeline, stats), result];
 		});
 	}
 
@@ -110,17 +113,18 @@ export class SpanPanel extends Panel {
 		const section = el('section', { class: 'broad' });
 		const shown = list.slice(0, TOP);
 		const names = briefs(shown.map((k) => k.name), 120);
-		const sites = shown.flatMap((k) => k.launched_by || []);
 		section.append(table('Kernels', [
 			{ head: 'Kernel', class: 'wide', cell: (k: Aggregate) => nameText(names.get(k.name)) },
 			{ head: 'Total', class: 'number', cell: (k) => number('ns', k.total_ns) },
 			{ head: 'Launches', class: 'number', cell: (k) => number('count', k.count) },
 			{ head: 'Median', class: 'number', cell: (k) => number('ns', k.median_ns) },
 			{ head: 'Longest', class: 'number', cell: (k) => number('ns', k.max_ns) },
-			{ head: 'Launched by', cell: (k) => (k.launched_by && k.launched_by[0] ? siteText(k.launched_by[0], sites) : '') },
+			{ head: 'Launched by', cell: (k) => (k.launched_by && k.launched_by[0] ? siteText(k.launched_by[0]) : '') },
 		], shown, (k) => ({ title: k.name, data: { kernel: k.name.slice(0, 500) } })));
 		if (list.length > TOP)
 			section.append(el('p', { class: 'dim' }, 'and ' + (list.length - TOP) + ' more kernels'));
+		if (list.length)
+			section.append(el('p', { class: 'dim' }, 'A row that lies in part outside the span counts whole in these tables.'));
 		return section;
 	}
 

@@ -2,18 +2,18 @@
 // The first panel: where the time went, the slowest kernels and who launches them, findings with advice. Asks "analyze".
 import { button, el, facts, link, nameText, number, table } from '../core/dom';
 import { Stack, siteOf } from '../core/frames';
-import { briefs, clean } from '../core/names';
+import { briefs, clean, filterOf } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
-import { InfoKernel, LaunchSite } from '../data/info';
+import { deaths, Info, InfoKernel, LaunchSite, warnings } from '../data/info';
 import { Panel } from './panel';
-import { deviceShares, siteText, stackList, troubles } from './parts';
+import { damageNote, deviceShares, siteText, stackList } from './parts';
 
 interface Kernel {
 	name: string;
 	count: number;
 	ns: number;
-	occupancy?: { share?: number; limit?: string };
+	occupancy?: { share?: number; limit?: string; waves?: number };
 	launched_by?: LaunchSite[];
 	launch_sites?: number;
 }
@@ -53,17 +53,28 @@ export interface Analysis {
 	syncs_ns?: number;
 	host_code?: Array<{ function?: string; file?: string; line?: number; ns: number; samples?: number }>;
 	host_ns?: number;
+	damaged?: boolean;
 }
 
 const VERDICTS: { readonly [verdict: string]: string } = {
-	compute_bound: 'The GPU computed most of the time.',
-	copy_bound: 'The GPU copied most of the time.',
-	launch_bound: 'The GPU waited for the host to launch small operations.',
-	host_bound: 'The GPU waited for the host most of the time.',
-	waiting: 'The GPU waited for dependencies most of the time.',
+	compute_bound: 'The GPU computed most of the time: look at the kernels below.',
+	copy_bound: 'The GPU copied most of the time: copy less, use pinned memory, and copy in separate streams beside kernels.',
+	launch_bound: 'The GPU waited for the host to launch small operations: launch fewer and larger kernels, or graphs.',
+	host_bound: 'The GPU waited for the host most of the time: launch the next operations before the host waits. Gaps lists what it did.',
+	waiting: 'The GPU waited for dependencies most of the time: Critical path lists them.',
 	model_clock: 'Times of this virtual GPU come from a cost model and are not comparable to host times.',
 	unknown: 'The trace does not show what limits the program.',
 };
+
+/* At most this share of the warps of the multiprocessors was in use, and what limits it. */
+function occupancyText(kernel: Kernel): HTMLElement | string {
+	const { share, limit, waves } = kernel.occupancy || {};
+	if (share === undefined)
+		return '';
+	return el('span', { class: 'num', data: { value: share }, title: (limit ? 'limited by: ' + clean(limit, 60) : '') +
+		(waves !== undefined ? '\nwaves of blocks: ' + waves.toPrecision(3) : '') }, (share < 0.001 ? '<' : '\u2264 ') + formatShare(Math.max(0.001, share)) +
+		(limit ? ', ' + clean(limit, 30).replace(/_/g, ' ') : ''));
+}
 
 export class SummaryPanel extends Panel {
 	readonly id = 'summary';
@@ -93,7 +104,7 @@ export class SummaryPanel extends Panel {
 			const info = await this.model.sums(this.trace);
 			const shown = briefs((info.kernels || []).map((kernel) => kernel.name), 120);
 			const whole = (info.kernels || []).reduce((sum, kernel) => sum + kernel.total_ns, 0);
-			return [...troubles(info), el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
+			return [...this.ends(info), el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
 				button('Analyse all rows', () => this.start(), { class: 'primary' })),
 			table('Kernels with the most time', [
 				{ head: 'Kernel', class: 'wide', cell: (k: InfoKernel) => link(shown.get(k.name) || '', k.name, () => void this.showSlowest(k.name)) },
@@ -110,12 +121,17 @@ export class SummaryPanel extends Panel {
 		this.started = true;
 		void this.ask(this.root, 'Analysing the trace\u2026', async (signal) => {
 			const [answer, info] = await Promise.all([this.model.api.ask<Analysis>('analyze', { limit: 20 }, this.trace, signal),
-				this.model.sums(this.trace)]);
-			return [...troubles(info), ...this.show(answer)];
+				this.model.isLarge(this.trace) ? this.model.sums(this.trace) : this.model.info(this.trace)]);
+			return [...this.ends(info), ...this.show(answer)];
 		});
 	}
 
-	private show(answer: Analysis): HTMLElement[] {
+	/* Why a trace is empty, rows that are missing, and the processes that did not end by themselves. */
+	private ends(info: Info): HTMLElement[] {
+		return [...warnings(info, this.model.trace.live), ...deaths(info)].map((text) => el('p', { class: 'bad' }, text));
+	}
+
+	private show(answer: Analysis): Array<HTMLElement | undefined> {
 		const columns = el('div', { class: 'columns' });
 		const main = el('section', { class: 'broad' }, this.kernels(answer));
 		const side = el('section', { class: 'narrow' });
@@ -129,13 +145,12 @@ export class SummaryPanel extends Panel {
 			main.append(this.finding(finding));
 		if (answer.host_code && answer.host_code.length)
 			main.append(this.hostCode(answer));
-		return [el('p', { class: 'lead', id: 'verdict', data: { value: answer.verdict } },
+		return [damageNote(answer), el('p', { class: 'lead', id: 'verdict', data: { value: answer.verdict } },
 			VERDICTS[answer.verdict] || clean(answer.verdict)), columns];
 	}
 
 	private kernels(answer: Analysis): HTMLElement {
 		const shown = briefs((answer.kernels || []).map((kernel) => kernel.name), 120);
-		const sites = (answer.kernels || []).flatMap((kernel) => kernel.launched_by || []);
 		return table('Kernels with the most time', [
 			{ head: 'Kernel', class: 'wide', cell: (k: Kernel) => link(shown.get(k.name) || '', k.name,
 				() => void this.showSlowest(k.name)) },
@@ -143,17 +158,18 @@ export class SummaryPanel extends Panel {
 			{ head: 'Share', class: 'number', cell: (k) => formatShare(k.ns / Math.max(1, answer.kernels_ns)) },
 			{ head: 'Launches', class: 'number', cell: (k) => number('count', k.count) },
 			{ head: 'Mean', class: 'number', cell: (k) => number('ns', k.ns / Math.max(1, k.count)) },
-			{ head: 'Launched by', cell: (k) => this.sites(k, sites) },
+			{ head: 'Occupancy', class: 'number', cell: (k) => occupancyText(k) },
+			{ head: 'Launched by', cell: (k) => this.sites(k) },
 		], answer.kernels || [], (k) => ({ data: { kernel: k.name.slice(0, 500) } }));
 	}
 
-	private sites(kernel: Kernel, all: ReadonlyArray<LaunchSite>): HTMLElement {
+	private sites(kernel: Kernel): HTMLElement {
 		const box = el('span');
 		const sites = kernel.launched_by || [];
 		sites.slice(0, 2).forEach((site, i) => {
 			if (i)
 				box.append(el('br'));
-			box.append(siteText(site, all));
+			box.append(siteText(site));
 			if (sites.length > 1)
 				box.append(el('span', { class: 'dim' }, ' \u00d7' + (site.count || 0)));
 		});
@@ -167,9 +183,10 @@ export class SummaryPanel extends Panel {
 	private async showSlowest(name: string): Promise<void> {
 		try {
 			const rows = await this.model.api.askLines<Row>('rows',
-				{ types: ['kernel'], filter: { name }, longest_first: true, limit: 1 }, this.trace);
-			if (rows.length && rows[0].op_id !== undefined)
-				await this.shell.goToOperation(rows[0].op_id as number, this.trace, rows[0].session as number | undefined);
+				{ types: ['kernel'], filter: { name: filterOf(name) }, longest_first: true, limit: 20 }, this.trace);
+			const row = rows.find((other) => other.name === name);
+			if (row && row.op_id)
+				await this.shell.goToOperation(row.op_id as number, this.trace, row.session as number | undefined);
 		} catch (error) {
 			this.shell.fail(error);
 		}

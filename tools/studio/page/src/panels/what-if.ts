@@ -21,6 +21,19 @@ const EXAMPLES: ReadonlyArray<readonly [string, string]> = [
 	['multiprocessors=66', 'multiprocessors of the device'],
 ];
 
+/* What makes a result uncertain, in the words of `tsctl replay`. */
+const DOUBTS: { readonly [kind: string]: string } = {
+	without_call: 'operations without their calls: they run after the earlier operations of their streams',
+	without_device: 'calls without a recorded operation: none runs',
+	without_record: 'waits for events without a record: they do not wait',
+	started_before: 'operations started before their dependency ended',
+	not_waited: 'calls returned before their apparent dependency ended',
+	backwards: 'times run backwards',
+	unexplained: 'operations were delayed by unrecorded causes, over 1 ms each',
+	threads_joined: 'starts and ends of threads were inferred: in the emulation the main thread starts and joins them',
+	let_go: 'waits in a circle, or for an event that never came, were released',
+};
+
 interface Answer {
 	emulated?: { emulated: { makespan_ns: number }; edited?: { makespan_ns: number } };
 	complaint?: string;
@@ -186,6 +199,15 @@ export class WhatIfPanel extends Panel {
 		this.model.emit('view');
 	}
 
+	private doubts(answer: WhatIf): HTMLElement | undefined {
+		const doubts = Object.entries(answer.doubts || {});
+		if (!doubts.length)
+			return undefined;
+		return el('div', { id: 'what-if-doubts' }, el('h3', {}, 'Uncertain'), el('ul', {}, ...doubts.map(([kind, n]) => el('li', {
+			data: { doubt: kind } }, kind === 'damaged' ? 'Damaged blocks of the file were left out.' : el('span', {}, number('count', n), ' ' +
+			(DOUBTS[kind] || clean(kind.replace(/_/g, ' '), 60)))))));
+	}
+
 	private show(answer: WhatIf): Array<HTMLElement | undefined> {
 		const gain = answer.before_ns - answer.after_ns;
 		this.shell.announce('What if: ' + formatDuration(answer.after_ns) + ' instead of ' + formatDuration(answer.before_ns));
@@ -198,7 +220,9 @@ export class WhatIfPanel extends Panel {
 			el('strong', { class: gain > 0 ? 'good' : gain < 0 ? 'bad' : '' }, gain === 0 ? 'no change' :
 				formatDuration(Math.abs(gain)) + (gain > 0 ? ' less' : ' more') + ' (' +
 				formatShare(Math.abs(gain) / Math.max(1, answer.before_ns)) + ')'), '.'), part,
-		gain === 0 && answer.edited ? el('p', {}, 'The latest end does not depend on what was changed.') : undefined,
+		gain === 0 && answer.edited ? el('p', {}, 'The latest end does not depend on what was changed. Waits of threads for one another, such as ' +
+			'locks, are not recorded: the time of a thread between two calls stays as it was.') : undefined,
+		this.doubts(answer),
 		answer.layer ? el('p', { class: 'dim' }, 'The emulated timeline is drawn under each lane, named "what if".') :
 			el('p', { class: 'dim' }, 'Both lengths are emulated.'),
 		answer.edited !== undefined ? el('p', { class: 'dim' }, number('count', answer.edited), ' calls and operations were changed.') : undefined];

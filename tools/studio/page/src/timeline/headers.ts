@@ -7,12 +7,24 @@ import { formatCount } from '../core/time';
 import { Model } from '../model';
 import { hasManyLevels, hiddenLevels, Lane } from './lanes';
 
+const MARK = 2; // characters of the mark of a second trace
+
 function kindLabel(lane: Lane): string {
 	switch (lane.info.kind) {
 	case 'kernel_events': return 'kernel events';
 	case 'host_samples': return 'host samples';
 	default: return lane.info.kind;
 	}
+}
+
+/* A name that is too long loses its middle: processes and threads of one program differ in the number at the end. */
+function nameElement(name: string, before: number): HTMLElement {
+	const end = / \((?:process|thread) \d+\)$/.exec(name);
+	if (!end)
+		return el('span', { class: 'lane-name' }, name);
+	const first = el('span', { class: 'lane-start' }, name.slice(0, end.index));
+	first.style.maxWidth = 'max(6ch, calc(100% - ' + Math.ceil(0.9 * end[0].length + before) + 'ch))';
+	return el('span', { class: 'lane-name' }, first, end[0]);
 }
 
 export class Headers {
@@ -64,6 +76,17 @@ export class Headers {
 		}
 	}
 
+	/* Shows the process of a lane alone, or all again. */
+	isolate(lane: Lane): void {
+		const { tree } = this.model;
+		const root = tree.rootOf(lane.info.id);
+		if (!root)
+			return;
+		tree.isolate(root);
+		this.model.emit('lanes');
+		this.model.emit('view');
+	}
+
 	fold(lane: Lane): void {
 		const own = this.model.tree.byId.get(lane.info.id);
 		if (!own || (!own.children.length && !hasManyLevels(own)))
@@ -73,7 +96,6 @@ export class Headers {
 		else
 			this.model.tree.expand(own.info.id, !own.expanded);
 		this.model.emit('lanes');
-		this.model.emit('view');
 	}
 
 	/* The button for the levels that are not drawn. */
@@ -97,13 +119,14 @@ export class Headers {
 		element.style.paddingLeft = 4 + Math.min(lane.level, 4) * 12 + 'px';
 		if (lane.children.length) {
 			const fold = el('button', { type: 'button', class: 'fold', label: (lane.folded ? 'Unfold ' : 'Fold ') + name,
-				onclick: () => this.fold(lane) }, lane.folded ? '\u25b8' : '\u25be');
+				title: lane.level === 0 ? 'With Shift: only this process, or all of them (o)' : '',
+				onclick: (event) => (event.shiftKey ? this.isolate(lane) : this.fold(lane)) }, lane.folded ? '\u25b8' : '\u25be');
 			fold.setAttribute('aria-expanded', String(!lane.folded));
 			element.append(fold);
 		} else {
 			element.append(el('span', { class: 'fold' }));
 		}
-		element.append(el('span', { class: 'lane-name' }, name));
+		element.append(nameElement(name, info.trace ? MARK : 0));
 		if (hasManyLevels(lane) && !lane.children.length)
 			element.append(this.levels(lane, name));
 		element.addEventListener('click', (event) => {

@@ -20,6 +20,7 @@ export const KEYS: ReadonlyArray<KeyBinding> = [
 	{ keys: ['Shift+ArrowLeft'], action: 'cursor-left', help: 'move the cursor left' },
 	{ keys: ['Shift+ArrowRight'], action: 'cursor-right', help: 'move the cursor right' },
 	{ keys: ['Enter'], action: 'fold', help: 'fold or unfold the lane' },
+	{ keys: ['o', 'O'], action: 'isolate', help: 'only this process, or all of them' },
 	{ keys: ['f', 'F'], action: 'fit', help: 'zoom to the selection or the span' },
 	{ keys: ['0', 'Home'], action: 'show-all', help: 'show the whole trace' },
 	{ keys: ['g', 'G'], action: 'gap', help: 'explain the gap before the selected operation' },

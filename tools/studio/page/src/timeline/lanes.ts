@@ -142,6 +142,17 @@ export class LaneTree {
 		this.layout();
 	}
 
+	/* Folds the other processes, and unfolds this one; if it is the only one that is unfolded, unfolds all. */
+	isolate(lane: Lane): void {
+		const others = this.roots.filter((root) => root !== lane && root.children.length > 0 && this.partners.get(lane) !== root &&
+			this.partners.get(root) !== lane);
+		const alone = !lane.folded && others.every((root) => root.folded);
+		lane.folded = false;
+		for (const root of others)
+			root.folded = !alone;
+		this.layout();
+	}
+
 	/* The folded group of the recorder's counters below a lane. */
 	private recorder(counter: LaneInfo, siblings: Lane[]): Lane {
 		const id = GROUP_ID + counter.parent;
@@ -283,6 +294,14 @@ export class LaneTree {
 
 	private above(lane: Lane): Lane | undefined {
 		return isRecorders(lane.info) ? this.byId.get(GROUP_ID + lane.info.parent) : this.byId.get(lane.info.parent);
+	}
+
+	/* The process that a lane belongs to. */
+	rootOf(id: number): Lane | undefined {
+		let lane = this.byId.get(id);
+		for (let i = 0; lane && !this.roots.includes(lane) && i < 16; i++)
+			lane = this.above(lane);
+		return lane;
 	}
 
 	/* The lane, or its nearest visible ancestor. */

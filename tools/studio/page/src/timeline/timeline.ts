@@ -60,7 +60,7 @@ export class Timeline {
 		this.ruler = new Ruler(rulerCanvas, model);
 		this.overview = new Overview(overviewCanvas, model, this.tiles);
 		this.headers = new Headers(byId('headers'), model, (lane) => this.focusLane(lane));
-		for (const change of ['view', 'selection', 'span', 'cursor', 'lanes', 'marks', 'overlay', 'colour', 'trace'] as const)
+		for (const change of ['view', 'selection', 'span', 'cursor', 'lanes', 'marks', 'overlay', 'colour', 'trace', 'names'] as const)
 			model.on(change, changed);
 		model.on('lanes', () => this.layout());
 		model.on('trace', () => this.layout());
@@ -169,6 +169,14 @@ export class Timeline {
 		if (next)
 			this.focusLane(next);
 		return next;
+	}
+
+	/* The process of the focused lane alone, or all again. */
+	isolateFocused(): void {
+		const id = this.model.focusedLane;
+		const lane = id === undefined ? this.model.tree.visible[0] : this.model.tree.byId.get(id);
+		if (lane)
+			this.headers.isolate(lane);
 	}
 
 	foldFocused(): void {
