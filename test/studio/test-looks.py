@@ -78,7 +78,7 @@ class Looks(pages.Case):
         broken = [line for line in lines if len(line) > 1]
         self.assertTrue(broken, lines)
         for parts in broken:
-            self.assertTrue(all(part.endswith('_') for part in parts[:-1]), parts)
+            self.assertTrue(all(part.endswith(('_', ' ')) for part in parts[:-1]), parts)
 
     @THOROUGH
     def test_the_label_of_the_peak_is_beside_its_line(self):
