@@ -324,6 +324,24 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
             page.wait('document.querySelectorAll(".header.layer").length === 0')
             self.assertEqual(bool([kind for kind, n in doubts.items() if n]), name == 'pipeline-longer', doubts)
 
+    def test_wrong_edit(self):
+        """An edit that is refused is in the field again, and does not spoil the next one."""
+        page, _ = self.open('pipeline')
+        self.tab(page, 'what-if')
+        page.click('#what-if-edit')
+        page.type('kernel nosuch=2x')
+        page.key('Enter')
+        page.wait_text('#what-if-result', 'nosuch')
+        self.assertEqual(page.run('document.querySelector("#what-if-edit").value'), 'kernel nosuch=2x')
+        self.assertEqual(page.texts('#panel-body .card'), [])
+        page.click('#what-if-edit')
+        page.key('a', 'Control')
+        page.type('kernel saxpy=2x')
+        page.key('Enter')
+        page.wait('document.querySelector("#what-if-result .lead .num")')
+        self.assertEqual(len(page.texts('#panel-body .card')), 1)
+        page.errors = [error for error in page.errors if '/api/what-if' not in error]
+
     @THOROUGH
     def test_what_if_of_a_long_trace(self):
         """The part in view at once, and then the whole, with a button that stops it and one that begins again."""

@@ -197,6 +197,23 @@ class Panels(pages.Case):
         gap = json.loads(harness.tsctl('gaps', '--json', '--op', str(op), path).out)['longest'][0]
         check('Ranges in the middle of the gap', (gap['start_ns'] + gap['end_ns'] - 2 * origin) // 2 + origin)
 
+    def test_cursor_behind_the_end(self):
+        """Of the shorter one of two traces, and in the margin: a line, and no question that is refused."""
+        page, server = self.open('train', 'pipeline-longer')
+        trace = server.get('trace')
+        self.assertNotEqual(trace['duration_ns'], trace['second_duration_ns'])
+        shorter = int(trace['second_duration_ns'] < trace['duration_ns'])
+        self.go_to_time(page, '%dns' % ((trace['duration_ns'] + trace['second_duration_ns']) // 2))
+        page.wait('document.querySelector("#tab-state[aria-selected=true]")')
+        for side in (shorter, 1 - shorter, shorter):
+            page.click('#sides button:nth-of-type(%d)' % (side + 1))
+            if side == shorter:
+                page.wait_text('#panel-body .after-end', 'after the end')
+            else:
+                self.table(page, 'Devices')
+        self.tab(page, 'memory')
+        page.wait_text('#memory-held', 'after the end')
+
     # ---- selection
 
     def check_selection(self, page, row, origin):

@@ -96,6 +96,25 @@ class Info(harness.Case):
             self.assertEqual(part, whole)
 
 
+class State(harness.Case):
+    def test_end_of_time(self):
+        """A trace without an operation before an instant: the search for one ends, however far the origin is."""
+        path = self.path('wide.sbt')
+        if harness.SANITIZER:
+            self.skipTest('Python does not load libraries of a sanitizer')
+        program = """
+import sys, tracesmith
+with tracesmith.SBTWriter(sys.argv[1]) as writer:
+    session = writer.session(pid=1, program='wide', start_ns=1)
+    for start in (1, 2 ** 64 - 10):
+        session.emit('api', start_ns=start, end_ns=start + 5, op_id=start % 7 + 1, thread=1, domain=1, cbid=5)
+"""
+        harness.run([sys.executable, '-c', program, path], env=hostile_names.python_environment())
+        with studio.Server(path) as server:
+            answer = server.ask('/api/ask', 'POST', {'question': 'state', 'options': {'at': {'ns': 2 ** 64 - 8}}}, limit_s=20)
+            self.assertEqual((answer.status, 'before' in answer.json()), (200, False))
+
+
 class Licences(harness.Case):
     def test_page_lists_what_it_contains(self):
         with open(os.path.join(harness.BUILD, 'tools', 'studio', 'page', 'studio-bundle.json'), encoding='utf-8') as file:

@@ -88,7 +88,9 @@ static int find_before(struct nearest *nearest, struct ts_sbt_cursor_options *op
 		is_last = nearest->at_ns - origin_ns <= window_ns;
 		options->from_ns = is_last ? origin_ns : nearest->at_ns - window_ns;
 		r = read_window(nearest, options);
-		window_ns *= GROWTH;
+		/* An instant may be nearly 2^64 ns behind the origin. */
+		if (__builtin_mul_overflow(window_ns, GROWTH, &window_ns))
+			window_ns = UINT64_MAX;
 	}
 	return r;
 }

@@ -153,7 +153,7 @@ static int read_around(const struct drawing *drawing, uint64_t from_ns, uint64_t
 	while (!r && from_ns && !is_explained(*ret_graph, drawing->op_id)) {
 		struct ts_graph *wider = NULL;
 
-		around_ns *= WIDER;
+		around_ns = around_ns > UINT64_MAX / WIDER ? UINT64_MAX : around_ns * WIDER;
 		from_ns = from_ns > around_ns ? from_ns - around_ns : 0;
 		r = read_graph(drawing, from_ns, to_ns, &wider);
 		if (r == TS_E_GRAPH_NODES)

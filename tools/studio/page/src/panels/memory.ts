@@ -268,6 +268,12 @@ export class MemoryPanel extends Panel {
 	/* The allocations that are live at the cursor, with the stacks of the largest. */
 	private showHeld(at: number): void {
 		this.heldAt = at;
+		const after = this.afterEnd(at);
+		if (after) {
+			this.cancel();
+			this.held.replaceChildren(after);
+			return;
+		}
 		void this.ask(this.held, 'Reading the allocations at ' + formatInstant(at) + '\u2026', async (signal) => {
 			const { api } = this.model;
 			const state = await api.ask<{ allocations?: Allocation[]; allocated_bytes?: number }>('state',

@@ -39,6 +39,13 @@ export abstract class Panel {
 		return cursor === undefined ? undefined : Math.max(0, Math.round(cursor - this.model.offsetOfTrace(this.trace)));
 	}
 
+	/* A line if a time is after the end of the panel's trace: the view has a margin, and the other trace may be longer. */
+	protected afterEnd(at: number): HTMLElement | undefined {
+		const { duration_ns: first, second_duration_ns: second } = this.model.trace;
+		return at > (this.trace ? second ?? first : first) ?
+			el('p', { class: 'dim after-end' }, 'The cursor is after the end of the trace.') : undefined;
+	}
+
 	/* The selected span, or else the view, as times of the panel's trace. */
 	protected window(): [number, number] {
 		const { view, span } = this.model;

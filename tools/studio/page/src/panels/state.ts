@@ -100,6 +100,12 @@ export class StatePanel extends Panel {
 			this.root.replaceChildren(el('p', { class: 'dim' }, 'Click the timeline to set the cursor, or type a time in the search field.'));
 			return;
 		}
+		const after = this.afterEnd(at);
+		if (after) {
+			this.cancel();
+			this.root.replaceChildren(after);
+			return;
+		}
 		void this.ask(this.root, 'Reading the state at ' + formatInstant(at) + '\u2026', async (signal) => {
 			const answer = await this.model.api.ask<StateAnswer>('state', { at: { ns: at, from_start: true }, stacks: true }, this.trace, signal);
 			return this.show(answer, at, signal);

@@ -87,7 +87,23 @@ export class WhatIfPanel extends Panel {
 
 	private add(edit: string): void {
 		this.edits.push(edit);
-		this.run();
+		this.run(edit);
+	}
+
+	/* A refused edit leaves the list, where it would spoil each further one, and is in the field again. */
+	private refuse(edit: string): void {
+		this.edits.splice(this.edits.lastIndexOf(edit), 1);
+		this.listEdits();
+		if (this.input && !this.input.value)
+			this.input.value = edit;
+	}
+
+	private listEdits(): void {
+		this.list.replaceChildren(...this.edits.map((edit, i) => el('span', { class: 'card' }, clean(edit, 200), ' ',
+			button('\u00d7', () => {
+				this.edits.splice(i, 1);
+				this.run();
+			}, { class: 'link', label: 'Remove the edit ' + edit }))));
 	}
 
 	private clearEdits(): void {
@@ -95,14 +111,10 @@ export class WhatIfPanel extends Panel {
 		this.run();
 	}
 
-	/* Emulates the part in view, and then the whole trace if it is longer. */
-	private run(): void {
+	/* Emulates the part in view, and then the whole trace if it is longer. `added`: the edit that is new. */
+	private run(added?: string): void {
 		this.stopWhole();
-		this.list.replaceChildren(...this.edits.map((edit, i) => el('span', { class: 'card' }, clean(edit, 200), ' ',
-			button('\u00d7', () => {
-				this.edits.splice(i, 1);
-				this.run();
-			}, { class: 'link', label: 'Remove the edit ' + edit }))));
+		this.listEdits();
 		if (!this.edits.length) {
 			this.cancel();
 			this.result.replaceChildren();
@@ -117,6 +129,8 @@ export class WhatIfPanel extends Panel {
 			const answer = await this.model.api.whatIf(edits, this.inView(), false, signal).catch((error) => {
 				if (error instanceof ApiError && error.status === 404)
 					return this.emulate(signal);
+				if (error instanceof ApiError && error.status === 400 && added !== undefined && !signal.aborted)
+					this.refuse(added);
 				throw error;
 			});
 			if (!signal.aborted)
