@@ -140,7 +140,7 @@ class Report(harness.Case):
             self.assertIn(site['frame'].split(' ')[0], page.answers[2])
             listed = [row for table in page.tables for row in table]
             for device in analysis['devices']:
-                self.assertTrue([row for row in listed if row[0].startswith('GPU %d ' % device['device']) and
+                self.assertTrue([row for row in listed if (row[0] + ' ').startswith('GPU %d ' % device['device']) and
                                  row[2] == '%.1f %%' % (100 * device['busy_ns'] / (analysis['end_ns'] - analysis['start_ns']))], listed)
             for kernel in analysis['kernels']:
                 self.assertTrue([row for row in listed if row[0] == kernel['name'] and row[3] == format(kernel['count'], ',')])

@@ -47,6 +47,7 @@ CHECKS = {
     'studio': ('studio-chromium', [], 3600),
     'studio-findings': ('studio-findings', [], 3600),
     'studio-lanes': ('studio-lanes', [], 3600),
+    'studio-looks': ('studio-looks', [], 3600),
     'studio-panels': ('studio-panels', [], 3600),
     'studio-speed': ('studio-speed', [], 7200),
     'studio-timeline': ('studio-timeline', [], 3600),

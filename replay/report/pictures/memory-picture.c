@@ -294,6 +294,19 @@ static void init_axis(struct picture *picture, const Ts__Rpc__MemoryReport *repo
 			     (uint32_t)(TS_PICTURE_ELEMENTS / (n_curves ? n_curves : 1)));
 }
 
+/* Orders the panels by device: the answer has the device first that allocated first. */
+static void sort_by_device(const Ts__Rpc__MemoryCurve **curves, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		const Ts__Rpc__MemoryCurve *curve = curves[i];
+		size_t j = i;
+
+		for (; j && curves[j - 1]->device > curve->device; j--)
+			curves[j] = curves[j - 1];
+		curves[j] = curve;
+	}
+}
+
 static void draw(struct picture *picture, const Ts__Rpc__MemoryReport *report)
 {
 	const Ts__Rpc__MemoryCurve *curves[MAX_PANELS];
@@ -306,6 +319,7 @@ static void draw(struct picture *picture, const Ts__Rpc__MemoryReport *report)
 
 	for (size_t i = 0; i < n; i++)
 		curves[i] = is_sum ? &sum : report->curves->devices[i];
+	sort_by_device(curves, n);
 	picture->width = ts_picture_width(picture->options);
 	init_axis(picture, report, curves, n);
 	ts_svg_begin(&picture->svg, picture->width,

@@ -108,8 +108,9 @@ static void put_sessions(struct ts_page *page, struct ts_svg *html, const Ts__Rp
 	}
 	ts_html_table_end(html);
 	if (info->n_sessions > MAX_SESSIONS)
-		ts_svg_rawf(html, "<p class=\"dim\">and %zu more sessions</p>\n",
-			    info->n_sessions - MAX_SESSIONS);
+		ts_svg_rawf(html, "<p class=\"dim\">and %zu more session%s</p>\n",
+			    info->n_sessions - MAX_SESSIONS,
+			    info->n_sessions > MAX_SESSIONS + 1 ? "s" : "");
 }
 
 static void put_devices(struct ts_svg *html, const Ts__Rpc__TraceInfo *info)
@@ -181,13 +182,15 @@ static void put_header(struct ts_page *page, const Ts__Rpc__TraceInfo *info)
 	if (info->n_sessions) {
 		ts_html_text(html, info->sessions[0]->program);
 		if (info->n_sessions > 1)
-			ts_svg_rawf(html, " and %zu more sessions", info->n_sessions - 1);
+			ts_svg_rawf(html, " and %zu more session%s", info->n_sessions - 1,
+				    info->n_sessions > 2 ? "s" : "");
 		ts_svg_raw(html, ", ");
 	}
 	if (info->n_devices) {
 		ts_html_text(html, info->devices[0]->name);
 		if (info->n_devices > 1)
-			ts_svg_rawf(html, " and %zu more GPUs", info->n_devices - 1);
+			ts_svg_rawf(html, " and %zu more GPU%s", info->n_devices - 1,
+				    info->n_devices > 2 ? "s" : "");
 		ts_svg_raw(html, ", ");
 	}
 	ts_svg_rawf(html, "%s of trace", ts_figure_duration(figure, info->duration_ns));

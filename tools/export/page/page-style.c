@@ -46,6 +46,8 @@ const char ts_page_style[] =
 	".n{text-align:right;white-space:nowrap}\n"
 	"td{min-width:4rem;max-width:36rem;overflow-wrap:anywhere}\n"
 	"td.long{min-width:16rem}\n"
+	"td.kernel{min-width:20rem}\n"
+	"td.gpu{white-space:nowrap}\n"
 	".sites{margin:.25rem 0;padding-left:1.25rem}\n"
 	".stack{margin:.25rem 0 .5rem;padding-left:2rem}\n"
 	".stack li{overflow-wrap:anywhere}\n"
@@ -56,6 +58,6 @@ const char ts_page_style[] =
 	"footer{margin:2rem 0 1rem;color:var(--dim);font-size:.9rem}\n"
 	"@media print{:root{color-scheme:light;--text:#000;--dim:#444;--back:#fff;--panel:#fff;"
 	"--line:#999;--link:#000;--warning:#fff;--edge:#000}html{font-size:11px}body{max-width:"
-	"none;padding:0}nav,summary{display:none}.wide{overflow:visible}td,td.long{min-width:0}"
+	"none;padding:0}nav,summary{display:none}.wide{overflow:visible}td,td.long,td.kernel{min-width:0}"
 	".picture svg{min-width:0}tr,.stack li,.picture{break-inside:avoid}h2,h3{break-after:"
 	"avoid}}\n";

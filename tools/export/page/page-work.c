@@ -41,7 +41,10 @@ static void put_devices(struct ts_page *page, const Ts__Rpc__AnalysisReport *rep
 	struct ts_svg *html = &page->parts[TS_PAGE_TIMELINE];
 	uint64_t all_ns = report->end_ns - report->start_ns;
 	char figure[TS_FIGURE_BYTES];
+	bool is_one = true;
 
+	for (size_t i = 1; i < report->n_devices; i++)
+		is_one &= report->devices[i]->session == report->devices[0]->session;
 	ts_html_table(html, "Time of the GPUs", columns, TS_ARRAY_LEN(columns));
 	for (size_t i = 0; i < report->n_devices; i++) {
 		const Ts__Rpc__TimelineDevice *device = report->devices[i];
@@ -49,8 +52,10 @@ static void put_devices(struct ts_page *page, const Ts__Rpc__AnalysisReport *rep
 					     device->overlap_ns, device->idle_ns};
 
 		ts_html_row(html);
-		ts_svg_raw(html, "<td>");
-		if (device->has_device)
+		ts_svg_raw(html, "<td class=\"gpu\">");
+		if (device->has_device && is_one)
+			ts_svg_rawf(html, "GPU %" PRIu32, device->device);
+		else if (device->has_device)
 			ts_svg_rawf(html, "GPU %" PRIu32 " of session %" PRIu32, device->device,
 				    device->session);
 		else
@@ -146,7 +151,7 @@ static void put_kernels(struct ts_page *page, const Ts__Rpc__AnalysisReport *rep
 		uint64_t mean_ns = kernel->count ? kernel->ns / kernel->count : 0;
 
 		ts_html_row(html);
-		ts_svg_raw(html, "<td>");
+		ts_svg_raw(html, "<td class=\"kernel\">");
 		ts_html_code(html, kernel->name);
 		ts_svg_raw(html, "</td>");
 		ts_html_figure(html, "%s",

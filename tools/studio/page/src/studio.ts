@@ -376,7 +376,9 @@ export class Studio implements Shell {
 	/* The length of the view, and what was found in it. */
 	private showFound(): void {
 		const corner = byId('corner');
-		corner.textContent = [formatDuration(this.model.view.span) + ' in view', this.found.gaps, this.found.arrows].filter(Boolean).join(', ');
+		// Of the trace: the view may have room before and after it.
+		const seen = Math.min(this.model.view.to, this.model.view.duration) - Math.max(0, this.model.view.from);
+		corner.textContent = [formatDuration(Math.max(0, seen)) + ' in view', this.found.gaps, this.found.arrows].filter(Boolean).join(', ');
 		corner.title = corner.textContent;
 	}
 
@@ -691,7 +693,8 @@ export class Studio implements Shell {
 			if (isAbort(error))
 				return;
 			result.textContent = error instanceof ApiError && error.status === 404 ? 'no match' :
-				clean(error instanceof Error ? error.message : error, 120);
+				clean(error instanceof Error ? error.message.replace(/^text: /, '') : error, 120);
+			result.title = result.textContent;
 		}
 	}
 

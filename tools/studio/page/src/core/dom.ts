@@ -72,13 +72,18 @@ export function number(kind: 'ns' | 'at' | 'bytes' | 'count' | 'share', value: u
 	return el('span', { class: 'num', title, data: { value: String(exact), kind } }, text);
 }
 
+/* The text as nodes: in a narrow column a line ends behind a word of a name or of a path, not within it. */
+export function breakable(text: string): Node[] {
+	return text.split(/(?<=[^_/][_/]|,|::)(?=[^_/,:\s])/).flatMap((part, i) => [...(i ? [document.createElement('wbr')] : []), document.createTextNode(part)]);
+}
+
 export function button(text: string, onclick: (event: MouseEvent) => void, attributes: Attributes = {}): HTMLButtonElement {
 	return el('button', { type: 'button', onclick, ...attributes }, text);
 }
 
 /* A button that looks like a link: it moves the view or opens a panel. */
 export function link(text: string, title: string, onclick: (event: MouseEvent) => void): HTMLButtonElement {
-	return el('button', { type: 'button', class: 'link', title, onclick }, text);
+	return el('button', { type: 'button', class: 'link', title, onclick }, ...breakable(text));
 }
 
 export interface Column<T> {
@@ -123,5 +128,5 @@ export function facts(pairs: ReadonlyArray<readonly [string, Child]>): HTMLDList
 /* A name in full; long names are cut in the middle of the page by CSS, and whole in the title. */
 export function nameText(name: unknown, max = 300): HTMLElement {
 	const text = clean(name);
-	return el('span', { class: 'name', title: text.length > 40 ? text : '' }, clean(name, max));
+	return el('span', { class: 'name', title: text.length > 40 ? text : '' }, ...breakable(clean(name, max)));
 }

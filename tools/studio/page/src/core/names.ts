@@ -8,6 +8,7 @@ const HOSTILE = new RegExp(
 	'(?<![\\ud800-\\udbff])[\\udc00-\\udfff]|\\udb40[\\udc00-\\udfff]', 'g');
 
 export const MAX_NAME = 4000;
+const NO_NAME = '(no name)';
 
 function escape(character: string): string {
 	return Array.from(character).map((c) => '\\u{' + (c.codePointAt(0) as number).toString(16) + '}').join('');
@@ -25,6 +26,11 @@ export function clean(name: unknown, max = MAX_NAME): string {
 	// Marks that stack up on a character: at most three.
 	text = text.replace(/(\p{M}{3})\p{M}+/gu, '$1\u2026');
 	return cut && max >= 1000 ? text + '\u2026 (' + cut + ' more characters)' : cut ? text + '\u2026' : text;
+}
+
+/* A word of an answer, such as "off_cpu", for people. */
+export function spelled(word: string): string {
+	return word.replace(/_/g, ' ').replace(/\bcpu\b/g, 'CPU');
 }
 
 /* The text without what stands in balanced pairs of `open` and `close`. */
@@ -70,6 +76,41 @@ export function shorten(name: string): string {
 /* A name for a place with little room: the part that tells kernels apart, cleaned, at most `max` characters. */
 export function brief(name: unknown, max: number): string {
 	return elide(clean(shorten(typeof name === 'string' ? name : String(name)), max + 1), max);
+}
+
+/* The words of names that differ, up to four of them: the first places at which the names have different words. */
+function differences(names: ReadonlyArray<string>): string[] {
+	const words = names.map((name) => name.slice(0, MAX_NAME).match(/\w+/g) || []);
+	const most = Math.max(...words.map((list) => list.length));
+	const parts: string[][] = names.map(() => []);
+	for (let i = 0, n = 0; i < most && n < 4; i++) {
+		if (words.every((list) => list[i] === words[0][i]))
+			continue;
+		words.forEach((list, k) => parts[k].push(list[i] || ''));
+		n++;
+		if (new Set(parts.map((part) => part.join(' '))).size === names.length)
+			break;
+	}
+	return parts.map((part) => part.filter(Boolean).join('\u2026'));
+}
+
+/*
+ * brief() of each name of a list, which names that are short alike follow with the words in which they differ:
+ * "elementwise_kernel \u2026AddFunctor\u2026".
+ */
+export function briefs(names: ReadonlyArray<string>, max: number): Map<string, string> {
+	const alike = new Map<string, string[]>();
+	for (const name of new Set(names)) {
+		const short = brief(name, max);
+		alike.set(short, [...(alike.get(short) || []), name]);
+	}
+	const result = new Map<string, string>();
+	for (const [text, list] of alike) {
+		const short = text || NO_NAME;
+		const parts = list.length > 1 ? differences(list) : [''];
+		list.forEach((name, i) => result.set(name, parts[i] ? short + ' \u2026' + brief(parts[i], 60) + '\u2026' : short));
+	}
+	return result;
 }
 
 /* At most `max` characters, with an ellipsis in the end. */

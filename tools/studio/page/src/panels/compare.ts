@@ -2,7 +2,7 @@
 // Two traces side by side: what changed, and the alignment of the second one's lanes: by the selected rows, by the n-th time of a range,
 // or by the n-th launch of a kernel, which is a step of the program. Asks "diff", and for the names in both traces "stats".
 import { button, el, nameText, number, table } from '../core/dom';
-import { brief, clean, filterOf, shorten } from '../core/names';
+import { brief, briefs, clean, filterOf, shorten } from '../core/names';
 import { formatDuration } from '../core/time';
 import { isAbort, Row } from '../data/api';
 import { Selection } from '../model';
@@ -199,7 +199,7 @@ export class ComparePanel extends Panel {
 	private setOffset(offset: number): void {
 		this.model.offset = offset;
 		this.model.emit('cursor');
-		this.aligned.textContent = offset ? 'The second trace is drawn ' + formatDuration(Math.abs(offset)) +
+		this.aligned.textContent = offset ? 'Trace B is drawn ' + formatDuration(Math.abs(offset)) +
 			(offset > 0 ? ' later.' : ' earlier.') : '';
 		this.model.emit('view');
 	}
@@ -217,6 +217,8 @@ export class ComparePanel extends Panel {
 	private show(answer: DiffAnswer): Array<HTMLElement | undefined> {
 		const total = (title: string, key: 'operations' | 'operations_ns' | 'span_ns' | 'busy_ns'): readonly [string, unknown, unknown] =>
 			[title, answer.before[key], answer.after[key]];
+		const names = (answer.names || []).slice(0, 60);
+		const shown = briefs(names.map((name) => name.name), 120);
 		return [damageNote(answer.before, answer.after), el('div', { class: 'columns' },
 			el('section', { class: 'narrow' }, table('Totals', [
 				{ head: '', cell: (row: readonly [string, unknown, unknown]) => row[0] },
@@ -230,20 +232,20 @@ export class ComparePanel extends Panel {
 				{ head: 'Verdict', class: 'short', cell: (name: Name) => el('span', { class: name.verdict === 'slower' ? 'bad' :
 					name.verdict === 'faster' ? 'good' : '', data: { verdict: name.verdict } },
 				VERDICTS[name.verdict] || clean(name.verdict, 20)) },
-				{ head: 'Name', cell: (name) => nameText(shorten(name.name), 120) },
-				{ head: 'Before', class: 'number', cell: (name) => number('ns', name.before && name.before.total_ns) },
-				{ head: 'After', class: 'number', cell: (name) => number('ns', name.after && name.after.total_ns) },
+				{ head: 'Name', cell: (name) => nameText(shown.get(name.name)) },
+				{ head: 'A', class: 'number', cell: (name) => number('ns', name.before && name.before.total_ns) },
+				{ head: 'B', class: 'number', cell: (name) => number('ns', name.after && name.after.total_ns) },
 				{ head: 'Change', class: 'number', cell: (name) => this.changeOf(name) },
 				{ head: 'Launches', class: 'number', cell: (name) => ((name.before && name.before.count) || 0) + ' \u2192 ' +
 					((name.after && name.after.count) || 0) },
-			], (answer.names || []).slice(0, 60), (name) => ({ title: name.name }))),
+			], names, (name) => ({ title: name.name }))),
 			el('section', {}, this.difference(answer), table('Operations that took longer, with the wait before them', [
 				{ head: 'Operation', cell: (o: Operation) => button(brief(o.name, 100), () => void this.both(o), { class: 'link',
 					title: 'Show both, aligned' }) },
-				{ head: 'Before', class: 'number', cell: (o) => number('ns', o.duration_before_ns) },
-				{ head: 'After', class: 'number', cell: (o) => number('ns', o.duration_after_ns) },
-				{ head: 'Wait before', class: 'number', cell: (o) => number('ns', o.wait_before_ns) },
-				{ head: 'After', class: 'number', cell: (o) => number('ns', o.wait_after_ns) },
+				{ head: 'A', class: 'number', cell: (o) => number('ns', o.duration_before_ns) },
+				{ head: 'B', class: 'number', cell: (o) => number('ns', o.duration_after_ns) },
+				{ head: 'Wait in A', class: 'number', cell: (o) => number('ns', o.wait_before_ns) },
+				{ head: 'Wait in B', class: 'number', cell: (o) => number('ns', o.wait_after_ns) },
 			], answer.slower || [])))];
 	}
 
@@ -252,8 +254,8 @@ export class ComparePanel extends Panel {
 		if (!first)
 			return undefined;
 		return el('p', {}, 'The first difference: ', button(brief(first.name, 100), () => void this.both(first),
-			{ class: 'link', title: 'Show it' }), first.op_id_before === undefined ? ', only in the second trace.' :
-			first.op_id_after === undefined ? ', only in the first trace.' : '.');
+			{ class: 'link', title: 'Show it' }), first.op_id_before === undefined ? ', only in B.' :
+			first.op_id_after === undefined ? ', only in A.' : '.');
 	}
 
 	/* Selects the operation in both traces and aligns their starts. */

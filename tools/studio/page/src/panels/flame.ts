@@ -8,9 +8,21 @@ import { clean, shorten } from '../core/names';
 const ROW = 18;
 const LEAST = 0.0015; // frames narrower than this part of the width are not drawn
 const COLOURS: { readonly [kind: string]: string } = {
-	python: css(oklch(0.74, 0.10, 75)), native: css(oklch(0.72, 0.08, 245)), operation: css(oklch(0.74, 0.10, 150)),
+	python: css(oklch(0.72, 0.08, 245)), native: css(oklch(0.74, 0.10, 75)), operation: css(oklch(0.74, 0.10, 150)),
 	other: css(oklch(0.72, 0.01, 250)),
 };
+
+const KINDS: ReadonlyArray<readonly [string, string]> = [['python', 'Python'], ['native', 'native code'], ['operation', 'kernels, copies and sets'],
+	['other', 'other']];
+
+/* The colours are those of the pictures that tsctl draws. */
+function legend(): HTMLElement {
+	return el('p', { class: 'dim legend' }, ...KINDS.map(([kind, text]) => {
+		const swatch = el('span', { class: 'swatch' });
+		swatch.style.backgroundColor = COLOURS[kind];
+		return el('span', {}, swatch, text);
+	}));
+}
 
 export function flameGraph(answer: FlameAnswer): HTMLElement {
 	if (!answer.frames.length)
@@ -52,5 +64,5 @@ export function flameGraph(answer: FlameAnswer): HTMLElement {
 	};
 	draw();
 	box.append(inner);
-	return el('div', {}, note, box);
+	return el('div', {}, legend(), note, box);
 }

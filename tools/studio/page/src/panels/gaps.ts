@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gaps: the times in which a stream had no operation, with causes. Each is a link that moves the view. Asks "gaps".
-import { el, link, number, table } from '../core/dom';
+import { el, link, nameText, number, table } from '../core/dom';
 import { Stack } from '../core/frames';
 import { Integer } from '../core/json';
 import { brief, clean } from '../core/names';
@@ -133,14 +133,14 @@ export class GapsPanel extends Panel {
 			answer.not_looked_at ? el('p', { id: 'not-explained' }, number('count', answer.not_looked_at), ' gaps, ',
 				number('ns', answer.not_looked_at_ns), ', were too many to explain: the causes are those of the longer ones.') : undefined,
 			el('div', { class: 'columns' },
-				el('section', {}, table('The longest gaps', [
+				el('section', { class: 'broad' }, table('The longest gaps', [
 					{ head: 'Length', class: 'number', cell: (gap: Gap) => number('ns', this.model.relative(gap.end_ns, this.trace) -
 						this.model.relative(gap.start_ns, this.trace)) },
 					{ head: 'Begins', class: 'number', cell: (gap) => formatInstant(this.model.relative(gap.start_ns, this.trace)) },
 					{ head: 'Stream', class: this.streamClass, cell: (gap) => String(gap.stream ?? '') + this.process(gap.session) },
 					{ head: 'Mostly because', cell: (gap) => link(gap.parts[0] ? clean(causeText(gap.parts[0]), 160) : 'unknown',
 						'Explain this gap', () => this.shell.explainGap(gap.op_id, this.trace, gap.session)) },
-					{ head: 'Ends with', cell: (gap) => brief(gap.name || gap.type, 60) },
+					{ head: 'Ends with', cell: (gap) => nameText(brief(gap.name || gap.type, 60)) },
 				], longest.slice(0, 40), (gap) => ({ data: { op: gap.op_id, session: gap.session ?? '' } }))),
 				el('section', {}, el('h3', {}, 'By cause, all gaps'), shares('Gaps by cause', parts, answer.gaps_ns, CAUSES),
 					el('h3', {}, 'By thread and call'),

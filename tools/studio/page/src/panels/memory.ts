@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory over time, with the code that holds the bytes at the peak or at the cursor. Asks "memory", and "state" for the cursor.
 import { area, curveStepAfter } from 'd3-shape';
-import { el, facts, link, number, table } from '../core/dom';
+import { breakable, el, facts, link, number, table } from '../core/dom';
 import { siteOf, Stack } from '../core/frames';
 import { clean } from '../core/names';
 import { formatBytes, formatInstant, formatShare, roundStep, ticks } from '../core/time';
@@ -118,9 +118,10 @@ export class MemoryPanel extends Panel {
 			return [damageNote(answer), el('p', { class: 'dim' }, 'The trace has no allocations of device memory.')];
 		const peak = this.model.relative(answer.peak_ns, this.trace);
 		const result: Array<HTMLElement | undefined> = [damageNote(answer), el('p', { class: 'lead' }, 'Peak: ', el('span', { id: 'memory-peak' },
-			number('bytes', answer.peak_bytes)), ' at ', link(formatInstant(peak), 'Show the peak', () => this.showPeak(peak)),
-			answer.capacity_bytes ? ' of ' + formatBytes(answer.capacity_bytes) : '', '.')];
-		for (const curve of (answer.curves && answer.curves.devices) || [])
+			number('bytes', answer.peak_bytes)), answer.capacity_bytes ? ' of ' + formatBytes(answer.capacity_bytes) : '', ', at ',
+		link(formatInstant(peak), 'Show the peak', () => this.showPeak(peak)), '.')];
+		const curves = ((answer.curves && answer.curves.devices) || []).slice().sort((a, b) => (a.device ?? 0) - (b.device ?? 0));
+		for (const curve of curves)
 			result.push(this.curve(curve, answer));
 		const sites = answer.peak_sites || [];
 		const columns = el('div', { class: 'columns' },
@@ -155,8 +156,8 @@ export class MemoryPanel extends Panel {
 		const box = el('div', {}, el('h3', {}, title));
 		for (const holder of holders.slice(0, 12)) {
 			const start = this.model.relative(holder.start_ns, this.trace);
-			box.append(el('details', {}, el('summary', {}, number('bytes', holder.bytes), ' since ' + formatInstant(start) + ' ',
-				clean(siteOf(holder.stack) || 'unknown code', 140) + this.process(holder.session)),
+			box.append(el('details', {}, el('summary', {}, number('bytes', holder.bytes), ' since ' + formatInstant(start) + ', by ',
+				...breakable(clean(siteOf(holder.stack) || 'unknown code', 140) + this.process(holder.session))),
 			facts([['Address', '0x' + BigInt(holder.address).toString(16)],
 				['Kind', clean(holder.kind || '', 30)],
 				['Call', holder.op_id ? link('operation ' + holder.op_id, '', () =>
@@ -245,7 +246,8 @@ export class MemoryPanel extends Panel {
 		context.fillRect(Math.round(peak), 10, 1, bottom - 10);
 		const text = 'peak ' + formatBytes(curve.peak_bytes);
 		const size = context.measureText(text).width;
-		context.fillText(text, Math.max(2, Math.min(width - size - 2, peak + 4)), 10);
+		// Left of the line if there is no room right of it.
+		context.fillText(text, peak + 4 + size + 2 <= width ? peak + 4 : Math.max(2, peak - size - 4), 10);
 		if (this.cursor !== undefined) {
 			context.fillStyle = colour('--selected');
 			context.fillRect(Math.round(x(this.cursor)), 0, 1, bottom);
@@ -289,12 +291,12 @@ export class MemoryPanel extends Panel {
 			}
 			return [el('h3', {}, 'At the cursor, ' + formatInstant(at)),
 				el('p', {}, number('bytes', state.allocated_bytes || 0), ' in ', number('count', list.length), ' allocations'),
-				table('Largest allocations at the cursor', [
+				el('div', { class: 'columns' }, el('section', { class: 'broad' }, table('Largest allocations at the cursor', [
 					{ head: 'Bytes', class: 'number', cell: (a: Allocation) => number('bytes', a.bytes) },
 					{ head: 'Kind', class: 'short', cell: (a) => clean(a.kind || '', 20) },
 					{ head: 'Since', class: 'number', cell: (a) => formatInstant(this.model.relative(a.since_ns, this.trace)) },
 					{ head: 'Allocated by', cell: (a) => this.holder(a, stacks.get(callOf(a))) },
-				], largest),
+				], largest))),
 				list.length > largest.length ? el('p', {}, 'and ', number('count', list.length - largest.length), ' smaller allocations, ',
 					number('bytes', list.slice(largest.length).reduce((sum, one) => sum + one.bytes, 0)), '. ', link('Show more', '', () => {
 						this.heldMost *= 4;

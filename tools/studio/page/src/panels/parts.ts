@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts that several panels show: stacks, bars of shares, launch sites, causes of gaps.
 import { css, fixedColour } from '../core/colours';
-import { button, el, link, number } from '../core/dom';
+import { breakable, button, el, link, number } from '../core/dom';
 import { Frame, framesOf, Stack } from '../core/frames';
-import { brief, clean } from '../core/names';
+import { brief, clean, spelled } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { LaunchSite } from '../data/info';
 
@@ -35,8 +35,8 @@ export interface GapPart {
 
 function frameItem(frame: Frame): HTMLElement {
 	const short = frame.text.length > LONG_FRAME ? brief(frame.text, LONG_FRAME) : clean(frame.text, 400);
-	return el('li', { class: frame.kind }, el('span', { class: 'name', title: frame.text.length > LONG_FRAME ? frame.text : '' }, short),
-		frame.place ? el('span', { class: 'place' }, '  ' + clean(frame.place, 400)) : undefined);
+	return el('li', { class: frame.kind }, el('span', { class: 'name', title: frame.text.length > LONG_FRAME ? frame.text : '' }, ...breakable(short)),
+		frame.place ? el('span', { class: 'place' }, '  ', ...breakable(clean(frame.place, 400))) : undefined);
 }
 
 /* Frames of the program; those of the tracer, the vendor and the interpreter on request. */
@@ -73,8 +73,8 @@ function siteName(frame: string): string {
 export function siteText(site: LaunchSite): HTMLElement {
 	const callers = site.callers || [];
 	return el('span', { class: 'name', title: [site.frame, ...callers].filter(Boolean).join('\ncalled by ') },
-		siteName(site.frame || 'unknown code'),
-		callers.length ? el('span', { class: 'dim' }, callers.slice(0, CALLERS).map((caller) => ' < ' + siteName(caller)).join('')) : undefined);
+		...breakable(siteName(site.frame || 'unknown code')), callers.length ? el('span', { class: 'dim' },
+			...breakable(callers.slice(0, CALLERS).map((caller) => ' < ' + siteName(caller)).join(''))) : undefined);
 }
 
 /* Kinds of a device's time: at work, and idle by cause. */
@@ -106,7 +106,7 @@ export function deviceShares(label: string, parts: ReadonlyArray<readonly [strin
 /* Shares of a whole as one bar, with a legend; `words` has the texts of parts. */
 export function shares(label: string, parts: ReadonlyArray<readonly [string, number]>, whole: number,
 	words: { readonly [name: string]: string } = {}): HTMLElement {
-	const text = (name: string): string => words[name] || name.replace(/_/g, ' ');
+	const text = (name: string): string => words[name] || spelled(name);
 	const bar = el('div', { class: 'bars', role: 'img', label: label + ': ' + parts.map(([name, ns]) =>
 		text(name) + ' ' + formatDuration(ns)).join(', ') });
 	const rows = el('tbody');
@@ -117,7 +117,7 @@ export function shares(label: string, parts: ReadonlyArray<readonly [string, num
 		bar.append(piece);
 		const swatch = el('span', { class: 'swatch' });
 		swatch.style.backgroundColor = css(fixedColour(name));
-		rows.append(el('tr', { data: { part: name } }, el('td', {}, swatch, clean(text(name), 80)),
+		rows.append(el('tr', { data: { part: name } }, el('td', { class: 'swatched' }, swatch, clean(text(name), 80)),
 			el('td', { class: 'number' }, number('ns', ns)),
 			el('td', { class: 'number' }, formatShare(ns / Math.max(1, whole)))));
 	}
@@ -155,7 +155,7 @@ export function causeText(part: GapPart): string {
 	case 'block_io':
 		return 'waited for the disk ' + (part.disk || '');
 	default:
-		return part.cause.replace(/_/g, ' ');
+		return spelled(part.cause);
 	}
 }
 
@@ -170,7 +170,7 @@ export function causeList(parts: ReadonlyArray<GapPart>, whole: number, goTo: (o
 		body.append(el('tr', { data: { cause: part.cause } },
 			el('td', { class: 'number' }, number('ns', part.ns)),
 			el('td', { class: 'number' }, formatShare(part.ns / Math.max(1, whole))),
-			el('td', {}, swatch, op !== undefined ? link(text, 'Show operation ' + op, () => goTo(op)) : text,
+			el('td', { class: 'swatched' }, swatch, op !== undefined ? link(text, 'Show operation ' + op, () => goTo(op)) : text,
 				part.count && part.count > 1 ? el('span', { class: 'dim' }, ' (' + part.count + ' times)') : undefined,
 				...(part.waker_did || []).slice(0, 3).map((did) =>
 					el('div', { class: 'dim' }, 'meanwhile: ' + clean(causeText(did), 200))))));

@@ -98,7 +98,7 @@ interface Answer {
 	failed?: boolean;
 }
 
-const VERDICTS: { readonly [verdict: string]: string } = { same: 'same results', differs: 'different results' };
+const VERDICTS: { readonly [verdict: string]: string } = { same: 'same results', differs: 'different results', nondeterministic: 'nondeterministic results' };
 
 const KINDS: { readonly [kind: string]: string } = {
 	race: 'Race', unwritten: 'Read of unwritten memory', 'out-of-bounds': 'Access out of bounds', stray: 'Access outside of allocations',
@@ -110,27 +110,32 @@ export class ReplayPanel extends Panel {
 	readonly title = 'Replay';
 	private readonly result = el('div', { id: 'replay-result' });
 	private built = false;
+	private runs = 0;
+	private readonly stop = button('Stop', () => {
+		this.cancel();
+		this.result.replaceChildren(el('p', { class: 'dim' }, 'Stopped.'));
+	});
 	private session: number | undefined; // whose findings are made into elements
 
 	update(): void {
 		if (this.built)
 			return;
 		this.built = true;
-		const run = (title: string, options: object): HTMLButtonElement => button(title, () => this.run(title, options));
+		this.stop.disabled = true;
+		const run = (title: string, options: object): HTMLButtonElement => button(title, () => void this.run(title, options));
 		this.root.replaceChildren(el('p', {}, 'Runs the captured operations again on the virtual GPU. The trace must have been recorded with ',
 			el('kbd', {}, '--capture replay'), '.'),
 		el('div', { class: 'toolbar' },
 			run('Check for races, bounds and order', { executor: 'vgpu', check: ['all'] }),
 			run('Compare repeated runs', { executor: 'vgpu', repeat: 2, compare_every: 1 }),
 			run('Try 20 other orders', { executor: 'vgpu', schedules: 20 }),
-			button('Stop', () => {
-				this.cancel();
-				this.result.replaceChildren(el('p', { class: 'dim' }, 'Stopped.'));
-			})), this.result);
+			this.stop), this.result);
 	}
 
-	private run(title: string, options: object): void {
-		void this.ask(this.result, title + '\u2026', async (signal) => {
+	private async run(title: string, options: object): Promise<void> {
+		const run = ++this.runs;
+		this.stop.disabled = false;
+		await this.ask(this.result, title + '\u2026', async (signal) => {
 			const answers = await this.model.api.askLines<Answer>('replay', { limit: 50, ...options }, this.trace, signal);
 			const nodes: HTMLElement[] = [];
 			for (const answer of answers) {
@@ -141,6 +146,8 @@ export class ReplayPanel extends Panel {
 			}
 			return nodes.length ? nodes : [el('p', { class: 'dim' }, 'The replay has no result.')];
 		});
+		if (run === this.runs)
+			this.stop.disabled = true;
 	}
 
 	private show(result: Result): HTMLElement[] {
@@ -203,7 +210,7 @@ export class ReplayPanel extends Panel {
 			['Thread', side.thread && side.thread.length ? side.thread.join(', ') : undefined],
 			['Stream', side.stream !== undefined ? String(side.stream) : undefined],
 			['Called by', clean([side.call, side.site].filter(Boolean).join(' in '), 200)],
-		]), el('details', {}, el('summary', {}, 'Stack'), stackList(side.stack)));
+		]), side.stack ? el('details', {}, el('summary', {}, 'Stack'), stackList(side.stack)) : undefined);
 	}
 
 	private decision(decision: Decision): HTMLElement {

@@ -13,13 +13,24 @@ import { stackList } from './parts';
 /* Fields that have a place of their own, or that say nothing to a person. */
 const SKIPPED = new Set(['type', 'start_ns', 'end_ns', 'stack', 'name', 'op_id', 'session', 'tid', 'thread_name',
 	'grid_x', 'grid_y', 'grid_z', 'block_x', 'block_y', 'block_z', 'cluster_x', 'cluster_y', 'cluster_z', 'cbid', 'channel',
-	'channel_type', 'launch_type', 'copy_kind', 'nested_op_id']);
+	'channel_type', 'launch_type', 'copy_kind', 'nested_op_id', 'value_type', 'payload_type']);
+// Rows that have a time and no duration.
+const INSTANTS = new Set(['counter', 'mark', 'sample', 'event', 'alloc', 'free']);
 const ADDRESSES = /(^|_)(address|dst|src|handle|event|object|graph_exec|instruction|pool)$/;
 const BYTES = /(^|_)bytes(_|$)/;
 
 /* Rows with arguments and memory of a call, and their titles. */
 const CAPTURED: { readonly [type: string]: string } = { arguments: 'Arguments', access: 'Memory touched', alloc: 'Allocated',
 	free: 'Freed', operation: 'Captured operation' };
+
+interface Neighbour {
+	start: number;
+	end: number;
+	key: number;
+	depth: number;
+	op: number | string;
+	index: number;
+}
 
 const WAITS = 12; // that are listed
 
@@ -36,7 +47,10 @@ function dimensions(row: Row, what: string): string | undefined {
 }
 
 function fieldName(key: string): string {
-	return key.charAt(0).toUpperCase() + key.slice(1).replace(/_/g, ' ');
+	if (key === 'cpu')
+		return 'CPU';
+	// The value has its unit.
+	return key.charAt(0).toUpperCase() + key.slice(1).replace(/_ns$/, '').replace(/_/g, ' ');
 }
 
 function fieldValue(name: string, value: unknown): Node | string {
@@ -79,17 +93,17 @@ export class SelectionPanel extends Panel {
 		const start = this.model.relative(row.start_ns, trace);
 		const end = this.model.relative(row.end_ns, trace);
 		const name = typeof row.name === 'string' ? row.name :
-			[row.type, row.kind || row.syscall || row.fault || row.reason || ''].join(' ');
+			[row.type.replace(/_/g, ' '), row.kind || row.syscall || row.fault || row.reason || ''].join(' ');
 		const lane = this.model.lane(selection.lane);
-		const main = el('section');
+		const main = el('section', { class: 'narrow' });
 		main.append(el('h2', { id: 'selected-name' }, brief(name, 200)));
 		if (brief(name, 200) !== name)
 			main.append(name.length < 160 ? nameText(name) : el('details', {}, el('summary', { class: 'dim' }, clean(name, 100)), nameText(name, 4000)));
 		main.append(facts([
-			['Type', clean(row.type, 40)],
-			['Duration', number('ns', end - start)],
-			['Start', number('at', start, row.start_ns)],
-			['End', number('at', end, row.end_ns)],
+			['Type', clean(row.type.replace(/_/g, ' '), 40)],
+			['Duration', INSTANTS.has(row.type) ? undefined : number('ns', end - start)],
+			[INSTANTS.has(row.type) ? 'Time' : 'Start', number('at', start, row.start_ns)],
+			['End', INSTANTS.has(row.type) ? undefined : number('at', end, row.end_ns)],
 			['Lane', lane ? clean(lane.name, 120) : undefined],
 			['Thread', row.thread_name || row.tid ? clean([row.thread_name, row.tid].filter(Boolean).join('/'), 80) : undefined],
 			['Operation', row.op_id !== undefined ? el('span', { class: 'num', data: { value: String(row.op_id) } },
@@ -110,7 +124,7 @@ export class SelectionPanel extends Panel {
 			lane && lane.kind === 'stream' && row.op_id !== undefined ?
 				button('Why the gap before?', () => this.shell.explainGap(row.op_id as number, trace, row.session as number | undefined)) : undefined));
 		const stack = el('section', {}, el('h3', {}, 'Host stack'), stackList(row.stack as Stack | undefined));
-		const related = el('section', { class: 'narrow' });
+		const related = el('section');
 		const around = el('div');
 		const call = el('div');
 		related.append(call, around);
@@ -249,7 +263,7 @@ export class SelectionPanel extends Panel {
 				break;
 		}
 		const after = await near(selection.start, this.model.view.duration + 1);
-		const items: Array<{ start: number; end: number; key: number; depth: number; op: number | string; index: number }> = [];
+		const items: Neighbour[] = [];
 		const collect = (rows: RowColumns, wanted: (start: number, depth: number) => boolean): void =>
 			rows.start.forEach((start, index) => {
 				if (wanted(start, rows.depth[index]))
@@ -268,13 +282,14 @@ export class SelectionPanel extends Panel {
 		for (let i = 0; i < 20 && items.some((item) => name(item.key) === ''); i++)
 			await new Promise((resolve) => setTimeout(resolve, 50));
 		return [table('Rows around it', [
-			{ head: 'Row', cell: (item) => item.start === selection.start && item.depth === selection.depth ?
+			{ head: 'Row', cell: (item: Neighbour) => item.start === selection.start && item.depth === selection.depth ?
 				el('strong', {}, name(item.key) || '?') : link(name(item.key) || '?', '', () => this.pick(selection.lane, item)) },
 			{ head: 'After', class: 'number', cell: (item) => {
 				const apart = item.start - selection.start;
 				return (apart < 0 ? '\u2212' : '+') + formatDuration(Math.abs(apart));
 			} },
-			{ head: 'Duration', class: 'number', cell: (item) => number('ns', item.end - item.start) },
+			...(items.some((item) => item.end > item.start) ?
+				[{ head: 'Duration', class: 'number', cell: (item: Neighbour) => number('ns', item.end - item.start) }] : []),
 		], items)];
 	}
 

@@ -2,7 +2,7 @@
 // The selected span of time, or else the view: busy and idle time by cause, the kernels with the most time, copies, and the flame
 // graph by launching stack. Asks "timeline", "stats" and "flame".
 import { el, link, nameText, number, table } from '../core/dom';
-import { clean, shorten } from '../core/names';
+import { briefs, clean } from '../core/names';
 import { formatDuration, formatInstant, formatShare } from '../core/time';
 import { LaunchSite } from '../data/info';
 import { flameGraph } from './flame';
@@ -40,12 +40,13 @@ interface TimelineAnswer {
 	devices?: Array<{
 		device: number; name?: string; operations: number; busy_ns: number; compute_ns: number; copy_ns: number;
 		overlap_ns: number; idle_ns: number; idle?: Array<{ cause: string; ns: number }>;
-		streams?: Array<{ stream: number; name?: string; operations: number; busy_ns: number }>;
+		streams?: Array<{ session?: number; stream: number; name?: string; operations: number; busy_ns: number }>;
 	}>;
 }
 
 const TOP = 12;
-const WEIGHTS = ['gpu-time', 'launches', 'bytes', 'cpu', 'off-cpu', 'host'];
+const WEIGHTS: ReadonlyArray<readonly [string, string]> = [['gpu-time', 'GPU time'], ['launches', 'launches'], ['bytes', 'bytes copied'],
+	['cpu', 'time on a CPU'], ['off-cpu', 'time off the CPU'], ['host', 'time on and off a CPU']];
 
 export class SpanPanel extends Panel {
 	readonly id = 'span';
@@ -74,7 +75,9 @@ export class SpanPanel extends Panel {
 				api.ask<Stats>('stats', { ...this.moments(from + 1, Math.max(from + 1, to - 1)), limit: 100 }, this.trace, signal),
 			]);
 			const flame = el('section', { class: 'wide' });
-			const result = el('div', { class: 'columns' }, this.busy(timeline, to - from), this.kernels(stats), this.others(stats), flame);
+			const main = this.kernels(stats);
+			main.append(el('div', { class: 'columns below' }, ...this.others(stats)));
+			const result = el('div', { class: 'columns' }, this.busy(timeline, to - from), main, flame);
 			this.flame(flame, from, to, signal);
 			return [damageNote(timeline, stats), result];
 		});
@@ -94,7 +97,7 @@ export class SpanPanel extends Panel {
 			const streams = (device.streams || []).filter((stream) => stream.operations);
 			if (streams.length > 1) {
 				section.append(table('Streams', [
-					{ head: 'Stream', cell: (stream) => clean(stream.name || 'Stream ' + stream.stream, 60) },
+					{ head: 'Stream', cell: (stream) => clean(stream.name || 'stream ' + stream.stream, 60) + this.process(stream.session) },
 					{ head: 'Operations', class: 'number', cell: (stream) => number('count', stream.operations) },
 					{ head: 'Busy', class: 'number', cell: (stream) => number('ns', stream.busy_ns) },
 				], streams.slice(0, 40)));
@@ -108,14 +111,16 @@ export class SpanPanel extends Panel {
 	private kernels(stats: Stats): HTMLElement {
 		const list = stats.kernels || [];
 		const section = el('section', { class: 'broad' });
+		const shown = list.slice(0, TOP);
+		const names = briefs(shown.map((k) => k.name), 120);
 		section.append(table('Kernels', [
-			{ head: 'Kernel', class: 'wide', cell: (k: Aggregate) => nameText(shorten(k.name), 120) },
+			{ head: 'Kernel', class: 'wide', cell: (k: Aggregate) => nameText(names.get(k.name)) },
 			{ head: 'Total', class: 'number', cell: (k) => number('ns', k.total_ns) },
 			{ head: 'Launches', class: 'number', cell: (k) => number('count', k.count) },
 			{ head: 'Median', class: 'number', cell: (k) => number('ns', k.median_ns) },
 			{ head: 'Longest', class: 'number', cell: (k) => number('ns', k.max_ns) },
 			{ head: 'Launched by', cell: (k) => (k.launched_by && k.launched_by[0] ? siteText(k.launched_by[0]) : '') },
-		], list.slice(0, TOP), (k) => ({ title: k.name, data: { kernel: k.name.slice(0, 500) } })));
+		], shown, (k) => ({ title: k.name, data: { kernel: k.name.slice(0, 500) } })));
 		if (list.length > TOP)
 			section.append(el('p', { class: 'dim' }, 'and ' + (list.length - TOP) + ' more kernels'));
 		if (list.length)
@@ -123,17 +128,17 @@ export class SpanPanel extends Panel {
 		return section;
 	}
 
-	private others(stats: Stats): HTMLElement {
-		const section = el('section');
+	private others(stats: Stats): HTMLElement[] {
+		const sections: HTMLElement[] = [];
 		const add = (title: string, list: Aggregate[] | undefined, bytes: boolean): void => {
 			if (!list || !list.length)
 				return;
-			section.append(table(title, [
+			sections.push(el('section', { class: 'sums' }, table(title, [
 				{ head: 'Name', cell: (item: Aggregate) => nameText(item.name, 120) },
 				{ head: 'Total', class: 'number', cell: (item) => number('ns', item.total_ns) },
 				{ head: 'Count', class: 'number', cell: (item) => number('count', item.count) },
 				...(bytes ? [{ head: 'Bytes', class: 'number', cell: (item: Aggregate) => number('bytes', item.bytes) }] : []),
-			], list.slice(0, 8)));
+			], list.slice(0, 8))));
 		};
 		add('Copies', stats.copies, true);
 		add('Memory sets', stats.memsets, true);
@@ -141,13 +146,13 @@ export class SpanPanel extends Panel {
 		add('Waits of the host', stats.syncs, false);
 		add('Ranges', stats.ranges, false);
 		add('Off CPU', stats.off_cpu, false);
-		return section;
+		return sections;
 	}
 
 	private flame(section: HTMLElement, from: number, to: number, signal: AbortSignal): void {
 		const select = el('select', { label: 'Weight of the flame graph' });
-		for (const weight of WEIGHTS) {
-			const option = el('option', {}, weight);
+		for (const [weight, text] of WEIGHTS) {
+			const option = el('option', {}, text);
 			option.value = weight;
 			option.selected = weight === this.weight;
 			select.append(option);

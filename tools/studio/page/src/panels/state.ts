@@ -136,14 +136,15 @@ export class StatePanel extends Panel {
 			{ head: 'Allocated', class: 'number', cell: (device) => number('bytes', device.allocated_bytes) },
 		], answer.devices || []));
 		left.append(this.idle(answer, at, signal), this.streams(answer, at));
-		const middle = el('section');
+		const right = el('section', { class: 'broad' });
 		if (answer.before || answer.after)
-			middle.append(this.near(answer, at, signal));
+			right.append(this.near(answer, at, signal));
 		else
-			middle.append(this.operations(answer, at));
+			right.append(this.operations(answer, at));
 		const ranges = el('div');
 		void this.fill(ranges, '', async (s) => [await rangesAt(this.shell, this.trace, at, 'Ranges', (session) => this.process(session), s)], signal);
-		columns.append(left, middle, el('section', {}, this.threads(answer, at, ranges)));
+		left.append(this.threads(answer, at, ranges));
+		columns.append(left, right);
 		return [damageNote(answer), heading, columns];
 	}
 
@@ -248,7 +249,7 @@ export class StatePanel extends Panel {
 		if (!list.length)
 			return el('p', { class: 'dim' }, 'No operation was queued or running.');
 		return table('Operations, ' + list.length, [
-			{ head: 'Operation', cell: (o) => link(brief(o.name || o.type, 100), o.name || '', () =>
+			{ head: 'Operation', class: 'wide', cell: (o) => link(brief(o.name || o.type, 100), o.name || '', () =>
 				void this.shell.goToOperation(o.op_id, this.trace, o.session)) },
 			{ head: 'State', class: 'words', cell: (o) => el('span', {}, STATES[o.state] || o.state, o.waits_for ? ' for ' : '',
 				o.waits_for ? WAITS[o.waits_for] || clean(o.waits_for, 40) : '', o.waits_for_op_id === undefined ? '' : ': ', this.op(o.waits_for_op_id, o.session)) },

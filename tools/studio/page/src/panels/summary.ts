@@ -2,7 +2,7 @@
 // The first panel: where the time went, the slowest kernels and who launches them, findings with advice. Asks "analyze".
 import { button, el, facts, link, nameText, number, table } from '../core/dom';
 import { Stack, siteOf } from '../core/frames';
-import { brief, clean, filterOf } from '../core/names';
+import { briefs, clean, filterOf } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
 import { deaths, Info, InfoKernel, LaunchSite, warnings } from '../data/info';
@@ -102,11 +102,12 @@ export class SummaryPanel extends Panel {
 		this.started = true;
 		void this.ask(this.root, 'Reading the sums of the trace\u2026', async () => {
 			const info = await this.model.sums(this.trace);
+			const shown = briefs((info.kernels || []).map((kernel) => kernel.name), 120);
 			const whole = (info.kernels || []).reduce((sum, kernel) => sum + kernel.total_ns, 0);
 			return [...this.ends(info), el('div', { class: 'toolbar' }, el('span', {}, 'This trace is large: these are the sums that its index has.'),
 				button('Analyse all rows', () => this.start(), { class: 'primary' })),
 			table('Kernels with the most time', [
-				{ head: 'Kernel', class: 'wide', cell: (k: InfoKernel) => link(brief(k.name, 120), k.name, () => void this.showSlowest(k.name)) },
+				{ head: 'Kernel', class: 'wide', cell: (k: InfoKernel) => link(shown.get(k.name) || '', k.name, () => void this.showSlowest(k.name)) },
 				{ head: 'Total', class: 'number', cell: (k) => number('ns', k.total_ns) },
 				{ head: 'Share of these', class: 'number', cell: (k) => formatShare(k.total_ns / Math.max(1, whole)) },
 				{ head: 'Launches', class: 'number', cell: (k) => number('count', k.count) },
@@ -132,27 +133,26 @@ export class SummaryPanel extends Panel {
 
 	private show(answer: Analysis): Array<HTMLElement | undefined> {
 		const columns = el('div', { class: 'columns' });
-		columns.append(el('section', { class: 'broad' }, this.kernels(answer)));
+		const main = el('section', { class: 'broad' }, this.kernels(answer));
 		const side = el('section', { class: 'narrow' });
 		for (const device of answer.devices || [])
 			side.append(this.device(device));
-		columns.append(side);
-		const findings = el('section');
-		findings.append(el('h3', {}, 'Findings'));
+		columns.append(main, side);
+		main.append(el('h3', {}, 'Findings'));
 		if (!answer.findings || !answer.findings.length)
-			findings.append(el('p', { class: 'dim' }, 'None: no copy, wait or stream stands out.'));
+			main.append(el('p', { class: 'dim' }, 'None: no copy, wait or stream stands out.'));
 		for (const finding of answer.findings || [])
-			findings.append(this.finding(finding));
+			main.append(this.finding(finding));
 		if (answer.host_code && answer.host_code.length)
-			findings.append(this.hostCode(answer));
-		columns.append(findings);
+			main.append(this.hostCode(answer));
 		return [damageNote(answer), el('p', { class: 'lead', id: 'verdict', data: { value: answer.verdict } },
 			VERDICTS[answer.verdict] || clean(answer.verdict)), columns];
 	}
 
 	private kernels(answer: Analysis): HTMLElement {
+		const shown = briefs((answer.kernels || []).map((kernel) => kernel.name), 120);
 		return table('Kernels with the most time', [
-			{ head: 'Kernel', class: 'wide', cell: (k: Kernel) => link(brief(k.name, 120), k.name,
+			{ head: 'Kernel', class: 'wide', cell: (k: Kernel) => link(shown.get(k.name) || '', k.name,
 				() => void this.showSlowest(k.name)) },
 			{ head: 'Total', class: 'number', cell: (k) => number('ns', k.ns) },
 			{ head: 'Share', class: 'number', cell: (k) => formatShare(k.ns / Math.max(1, answer.kernels_ns)) },

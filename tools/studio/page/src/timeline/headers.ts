@@ -113,7 +113,7 @@ export class Headers {
 		const group = info.kind === 'process' || info.kind === 'device' || info.kind === 'group';
 		const title = name + '\n' + (info.rows ? kindLabel(lane) + ', ' + formatCount(info.rows) + ' rows' :
 			kindLabel(lane) + (lane.children.length ? ', ' + lane.children.length + ' lanes' : '')) + (info.trace ? ', second trace' : '');
-		const element = el('div', { class: 'header kind-' + info.kind + (group ? ' group' : '') + (info.trace ? ' second' : '') +
+		const element = el('div', { class: 'header kind-' + info.kind + (group ? ' group' : '') + (info.trace ? ' second' : this.model.trace.traces > 1 ? ' first' : '') +
 			(lane.layer ? ' layer' : ''), title, data: { lane: info.id } });
 		element.style.height = lane.height + 'px';
 		element.style.paddingLeft = 4 + Math.min(lane.level, 4) * 12 + 'px';

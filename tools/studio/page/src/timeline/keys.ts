@@ -30,7 +30,7 @@ export const KEYS: ReadonlyArray<KeyBinding> = [
 	{ keys: [']'], action: 'mark-next', help: 'next bookmark' },
 	{ keys: ['/', 'Ctrl+f'], action: 'search', help: 'search, or go to a time such as 1.2s' },
 	{ keys: ['n'], action: 'search-next', help: 'next match' },
-	{ keys: ['N', 'Shift+N'], action: 'search-previous', help: 'previous match' },
+	{ keys: ['N'], action: 'search-previous', help: 'previous match' },
 	{ keys: ['c', 'C'], action: 'colour', help: 'colour by the next property' },
 	{ keys: ['x', 'X'], action: 'arrows', help: 'arrows of all operations in view' },
 	{ keys: ['t', 'T'], action: 'theme', help: 'dark or light' },

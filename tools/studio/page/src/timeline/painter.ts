@@ -2,7 +2,7 @@
 // Draws the visible lanes on the canvas: tiles or rows, names, and what lies over them: the selection, the span, the cursor, arrows,
 // gaps, and the critical path. Asks the caches for what it lacks; the caches ask the server.
 import { colourOf, css, fixedColour, GREY, hashText, muted, pixel, Rgb } from '../core/colours';
-import { elide } from '../core/names';
+import { elide, spelled } from '../core/names';
 import { Scale } from '../core/scale';
 import { firstFrom, Steps } from '../core/steps';
 import { formatDuration, formatInstant, roundStep, ticks } from '../core/time';
@@ -60,6 +60,7 @@ export class Painter {
 	private readonly pixelOf = new Map<number, number>(); // of one lane in a frame
 	private readonly widths = new Map<string, number>();
 	private theme: Theme;
+	private readonly scales = new Map<Lane, Scale>(); // of the counters in the picture
 	private font = '';
 	private level = 0;
 	private scroll = 0;
@@ -148,6 +149,7 @@ export class Painter {
 	/* Backgrounds, then what comes from tiles as one picture, then rows and names. */
 	private lanes(lanes: Lane[], width: number, height: number, ratio: number): void {
 		const rows = new Map<Lane, RowChunk[]>();
+		this.scales.clear();
 		this.strips.begin(width, height, ratio);
 		for (const lane of lanes) {
 			this.background(lane, width);
@@ -171,6 +173,23 @@ export class Painter {
 				this.laneNames(lane, y, width);
 			this.laneGaps(lane, y, width);
 			this.laneSlack(lane, width);
+			const scale = this.scales.get(lane);
+			if (scale)
+				this.ends(scale, y, lane.height - 8);
+		}
+	}
+
+	/* The largest value of a counter's scale at its upper end, and the least one at the lower end unless that is 0. */
+	private ends(scale: Scale, y: number, height: number): void {
+		const { context, theme } = this;
+		const [low, high] = scale.ends;
+		for (const [text, top] of [[high, y], [low, y + height - 12]] as const) {
+			if (text === '0')
+				continue;
+			context.fillStyle = theme.background;
+			context.fillRect(0, top, this.measure(text) + 6, 12);
+			context.fillStyle = theme.text;
+			context.fillText(text, 3, top + 6.5);
 		}
 	}
 
@@ -216,7 +235,7 @@ export class Painter {
 				continue;
 			this.context.fillStyle = css(fixedColour(gap.cause));
 			this.context.fillRect(x0, y + BAR - 6, x1 - x0, 6);
-			this.label(gap.cause.replace(/_/g, ' '), x0, y - 4, x1 - x0, this.theme.text);
+			this.label(spelled(gap.cause), x0, y - 4, x1 - x0, this.theme.text);
 		}
 	}
 
@@ -379,6 +398,7 @@ export class Painter {
 		const scale = new Scale();
 		for (const { value } of chunks)
 			(value as Float64Array).forEach((one) => scale.add(one));
+		this.scales.set(lane, scale);
 		const height = lane.height - 8;
 		let last: [number, number] | undefined;
 		const draw = (end: number): void => {
@@ -410,7 +430,7 @@ export class Painter {
 			end: Math.min(view.to - offset, view.duration) };
 		if (lane.info.kind === 'counter') {
 			const colour = colourOf(hashText(lane.info.name));
-			this.strips.counter(place, (index) => this.find(lane, index), pixel(colour), pixel(colour, SOFT));
+			this.scales.set(lane, this.strips.counter(place, (index) => this.find(lane, index), pixel(colour), pixel(colour, SOFT)));
 			return;
 		}
 		this.pixelOf.clear();

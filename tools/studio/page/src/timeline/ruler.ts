@@ -34,7 +34,7 @@ export class Ruler {
 				context.fillText(text, x + 4, RULER_HEIGHT - 7);
 		}
 		if (model.span)
-			this.span(model.span, width, colour('--accent'), colour('--on-accent'));
+			this.span(model.span, colour('--accent'));
 		for (const mark of model.marks) {
 			const x = Math.round(view.x(mark.ns));
 			if (x < -100 || x > width)
@@ -45,9 +45,15 @@ export class Ruler {
 			context.lineTo(x + 4, 0);
 			context.lineTo(x, 7);
 			context.fill();
+			// The line of the span passes behind the label.
+			const label = elide(mark.label, 24);
+			context.fillStyle = colour('--panel');
+			context.fillRect(x + 5, 0, context.measureText(label).width + 3, 14);
 			context.fillStyle = colour('--text');
-			context.fillText(elide(mark.label, 24), x + 6, 7);
+			context.fillText(label, x + 6, 7);
 		}
+		if (model.span)
+			this.length(model.span, width, colour('--accent'), colour('--on-accent'));
 		if (model.cursor !== undefined) {
 			const x = Math.round(view.x(model.cursor));
 			context.fillStyle = colour('--selected');
@@ -62,14 +68,20 @@ export class Ruler {
 		context.fillRect(0, RULER_HEIGHT - 1, width, 1);
 	}
 
-	private span(span: [number, number], width: number, accent: string, text: string): void {
+	private span(span: [number, number], accent: string): void {
+		const { context, model } = this;
+		const x0 = model.view.x(span[0]);
+		context.fillStyle = accent;
+		context.fillRect(x0, 7, Math.max(1, model.view.x(span[1]) - x0), 3);
+	}
+
+	private length(span: [number, number], width: number, accent: string, text: string): void {
 		const { context, model } = this;
 		const x0 = model.view.x(span[0]);
 		const x1 = model.view.x(span[1]);
 		const label = formatDuration(span[1] - span[0]);
 		const size = context.measureText(label).width + 10;
 		context.fillStyle = accent;
-		context.fillRect(x0, 7, Math.max(1, x1 - x0), 3);
 		const middle = Math.max(size / 2, Math.min(width - size / 2, (Math.max(0, x0) + Math.min(width, x1)) / 2));
 		if (x1 < 0 || x0 > width)
 			return;

@@ -101,9 +101,10 @@ export class Strips {
 
 	/*
 	 * A counter: each column is full up to the least value of the cells under it, and soft from there to the largest one. Where no cell
-	 * has a value, the last one holds. The scale is that of the values in view.
+	 * has a value, the last one holds. The scale is that of the values in view;
+	 * it is returned.
 	 */
-	counter(place: Place, find: (index: number) => Found | undefined, full: number, soft: number): void {
+	counter(place: Place, find: (index: number) => Found | undefined, full: number, soft: number): Scale {
 		const { image, pixels, ratio } = this;
 		const top = Math.round(place.y * ratio);
 		const height = Math.round(place.height * ratio);
@@ -120,6 +121,7 @@ export class Strips {
 				pixels[y * image.width + x] = y < lower ? soft : full;
 			this.used = true;
 		});
+		return scale;
 	}
 
 	/* The least and the largest value under each column. */
