@@ -99,8 +99,9 @@ char *ts_sbt_part_path(const char *path, uint32_t number);
 const struct ts_sbt_error *ts_sbt_reader_error(const struct ts_sbt_reader *reader);
 
 /*
- * Returns the error of the first definition that was requested and could not be read, or NULL.
- * Unreadable definitions look as if they did not exist. Sessions, threads, devices, modules, names
+ * Returns the error of the first definition that was requested and could not be read, or of a block
+ * that is too damaged to know what it had; or NULL. Unreadable definitions look as if they did not
+ * exist. Sessions, threads, devices, modules, names
  * and metadata are read on opening; strings and stacks when they are requested.
  */
 const struct ts_sbt_error *ts_sbt_reader_lost_definitions(const struct ts_sbt_reader *reader);
@@ -396,7 +397,8 @@ TS_DEFINE_CLEANUP(struct ts_sbt_cursor *, ts_sbt_cursor_freep, ts_sbt_cursor_fre
 /*
  * Returns the next row; it is valid until the next call. TS_SBT_E_END: there are no more rows.
  * TS_SBT_E_CORRUPT: a block is damaged (see ts_sbt_reader_error()); its remaining rows are left
- * out, and the next call continues with other blocks. TS_SBT_E_LIMIT: more than 16,384 blocks
+ * out, and the next call continues with other blocks. A block that is too damaged to know what it
+ * had may have had rows for any cursor: the first call reports it. TS_SBT_E_LIMIT: more than 16,384 blocks
  * overlap at this time; each further call returns the same.
  */
 int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row);

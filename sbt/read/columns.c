@@ -315,6 +315,8 @@ static int gather_all(struct gathering *g)
 
 	if (r)
 		return r;
+	if (ts_sbt_reader_note_lost_block(g->reader))
+		return TS_SBT_E_CORRUPT;
 	if (allocate(g))
 		return ts_sbt_reader_fail(g->reader, -ENOMEM, 0, "no memory for columns");
 	for (size_t i = 0; !r && i < g->reader->n_blocks; i++)

@@ -93,6 +93,7 @@ struct ts_sbt_cursor {
 	unsigned n_prefetch_threads; /* to start with the next block; 0: none, or started */
 	ts_sbt_tap_fn tap;	     /* NULL: none */
 	void *tap_data;
+	bool has_lost_block;   /* and next() has not reported it */
 	uint64_t ahead_blocks; /* number of decoded blocks to start the thread at */
 	struct ts_sbt_cursor_options options;
 	struct waiting *waiting; /* in order of earliest_ns */
@@ -533,6 +534,7 @@ int ts_sbt_cursor_new_among(struct ts_sbt_reader *reader,
 		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for a cursor");
 	cursor->reader = cursor->caller = reader;
 	cursor->max_open_bytes = MAX_OPEN_BYTES;
+	cursor->has_lost_block = reader->lost_block.code != 0;
 	cursor->ahead_blocks = AHEAD_BLOCKS;
 	if (options)
 		cursor->options = *options;
@@ -773,6 +775,11 @@ static int next_tapped(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 
 int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row)
 {
+	if (cursor->has_lost_block) {
+		cursor->has_lost_block = false;
+		ts_sbt_reader_note_lost_block(cursor->caller);
+		return TS_SBT_E_CORRUPT;
+	}
 	if (cursor->ahead)
 		return ts_row_ahead_next(cursor->ahead, ret_row);
 	if (cursor->tap)

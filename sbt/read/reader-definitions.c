@@ -157,7 +157,9 @@ static int note_lost(struct ts_sbt_reader *reader, int r)
 
 const struct ts_sbt_error *ts_sbt_reader_lost_definitions(const struct ts_sbt_reader *reader)
 {
-	return reader->lost.code ? &reader->lost : NULL;
+	if (reader->lost.code)
+		return &reader->lost;
+	return reader->lost_block.code ? &reader->lost_block : NULL;
 }
 
 static int take_rows(struct ts_sbt_reader *reader, size_t i)

@@ -59,6 +59,11 @@ struct ts_sbt_reader {
 	 * read.
 	 */
 	struct ts_sbt_error lost;
+	/*
+	 * The first block of a short index whose header is damaged, so that nothing else is known
+	 * of it; code 0: there is none.
+	 */
+	struct ts_sbt_error lost_block;
 	enum ts_sbt_file_state state;
 	bool has_index;	 /* the list of blocks comes from the index */
 	bool is_newer;	 /* the file has a later minor version */
@@ -178,6 +183,14 @@ bool ts_sbt_check_end_marker(const struct ts_sbt_end_marker *marker, uint64_t fi
 
 /* Returns true if a writer holds the file. */
 bool ts_sbt_is_locked(int fd);
+
+/* Returns true, with the reader's error, if a block is so damaged that its type is unknown. */
+static inline bool ts_sbt_reader_note_lost_block(struct ts_sbt_reader *reader)
+{
+	if (reader->lost_block.code)
+		reader->error = reader->lost_block;
+	return reader->lost_block.code != 0;
+}
 
 /*
  * Reads and checks the header of the block at `off`, which must end before `end`. Returns 0, a

@@ -120,6 +120,8 @@ static void take_over(struct ts_sbt_reader *reader, struct ts_sbt_reader **befor
 {
 	for (size_t i = 0; i < n_before; i++) {
 		fds[i] = ts_take_fd(&before[i]->fd);
+		if (!reader->lost_block.code)
+			reader->lost_block = before[i]->lost_block;
 		reader->file_bytes += before[i]->file_bytes;
 		reader->whole_bytes += before[i]->file_bytes;
 	}

@@ -190,15 +190,21 @@ static int complete_entry(struct ts_sbt_reader *reader, uint64_t off, struct ts_
 {
 	struct ts_sbt_block damaged = {.off = off, .bytes = entry->bytes};
 	struct ts_sbt_block_header header;
-	const char *why;
+	const char *why = NULL;
 	int r = ts_sbt_read_header(reader->fd, off, reader->file_bytes, &header, &why);
 
 	if (r < 0)
 		return r;
 	if (!r)
 		ts_block_describe(&header, off, entry);
-	if (r || entry->bytes != damaged.bytes || header.sequence != reader->n_blocks)
-		*entry = damaged;
+	if (!r && entry->bytes == damaged.bytes && header.sequence == reader->n_blocks)
+		return 0;
+	*entry = damaged;
+	if (!reader->lost_block.code) {
+		ts_sbt_reader_fail(reader, TS_SBT_E_CORRUPT, off, "%s",
+				   why ? why : "a block differs from its entry in the index");
+		reader->lost_block = reader->error;
+	}
 	return 0;
 }
 
@@ -310,6 +316,7 @@ static int read_index(struct ts_sbt_reader *reader)
 		return 0;
 	}
 	reader->n_blocks = 0;
+	reader->lost_block = (struct ts_sbt_error){0};
 	return r < 0 || r == TS_SBT_E_LIMIT ? r : TS_SBT_E_NOT_FOUND;
 }
 

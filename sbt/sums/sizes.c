@@ -175,6 +175,8 @@ int ts_sbt_sizes_new(struct ts_sbt_reader *reader, uint32_t session,
 	ts_cleanup(ts_sbt_sizes_freep) struct ts_sbt_sizes *sizes = calloc(1, sizeof(*sizes));
 	int r = sizes ? 0 : -ENOMEM;
 
+	if (sizes)
+		sizes->n_damaged = ts_sbt_reader_note_lost_block(reader);
 	for (size_t i = 0; !r && i < reader->n_blocks; i++)
 		if (!session || reader->blocks[i].session == session)
 			r = add_block(reader, i, sizes);

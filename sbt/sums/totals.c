@@ -185,6 +185,7 @@ int ts_sbt_totals_new(struct ts_sbt_reader *reader, const struct ts_sbt_cursor_o
 
 	if (!totals)
 		return ts_sbt_reader_fail(reader, -ENOMEM, 0, "no memory for totals");
+	totals->n_damaged = ts_sbt_reader_note_lost_block(reader);
 	if (options)
 		asked = *options;
 	asked.types = (asked.types ? asked.types : TS_ROW_EVENTS) & TS_SBT_TOTAL_TYPES;

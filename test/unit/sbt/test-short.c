@@ -257,7 +257,34 @@ TS_TEST(files)
 	close(plain);
 }
 
-/* With a valid index, a damaged header costs its own block. */
+/*
+ * Reads all rows of a file with a block of unknown type. The cursor says first that rows may be
+ * missing, and so do the sums.
+ */
+static uint64_t read_after_loss(struct ts_sbt_reader *reader, uint64_t off)
+{
+	ts_cleanup(ts_sbt_cursor_freep) struct ts_sbt_cursor *cursor = NULL;
+	ts_cleanup(ts_sbt_totals_freep) struct ts_sbt_totals *totals = NULL;
+	ts_cleanup(ts_sbt_sizes_freep) struct ts_sbt_sizes *sizes = NULL;
+	const struct ts_sbt_error *lost = ts_sbt_reader_lost_definitions(reader);
+	struct ts_sbt_row row;
+	uint64_t n = 0;
+
+	ts_check(lost && lost->code == TS_SBT_E_CORRUPT && lost->off == off);
+	ts_check_int(ts_sbt_cursor_new(reader, NULL, &cursor), 0);
+	ts_check_int(ts_sbt_cursor_next(cursor, &row), TS_SBT_E_CORRUPT);
+	ts_check_int(ts_sbt_reader_error(reader)->off, off);
+	while (!ts_sbt_cursor_next(cursor, &row))
+		n++;
+	ts_check_int(ts_sbt_cursor_next(cursor, &row), TS_SBT_E_END);
+	ts_check_int(ts_sbt_totals_new(reader, NULL, &totals), 0);
+	ts_check_int(ts_sbt_totals_damaged(totals), 1);
+	ts_check_int(ts_sbt_sizes_new(reader, 0, &sizes), 0);
+	ts_check_int(ts_sbt_sizes_damaged(sizes), 1);
+	return n;
+}
+
+/* With a valid index, a damaged header costs its own block, and a reader says so. */
 TS_TEST(a_damaged_header)
 {
 	int fd = test_small_trace(1, 5, true);
@@ -282,7 +309,7 @@ TS_TEST(a_damaged_header)
 		ts_check_int(ts_sbt_reader_open(hurt, &other, NULL), 0);
 		ts_check_int(ts_sbt_reader_state(other), TS_SBT_FINISHED);
 		ts_check_int(ts_sbt_reader_n_blocks(other), n_blocks);
-		ts_check_int(test_read_all(other), n_rows - lost);
+		ts_check_int(read_after_loss(other, block.off), n_rows - lost);
 		ts_check_int(ts_sbt_verify(hurt, NULL, &report), 0);
 		ts_check(report.n_findings);
 		ts_check_int(report.first.off, block.off);
