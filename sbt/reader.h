@@ -398,8 +398,8 @@ TS_DEFINE_CLEANUP(struct ts_sbt_cursor *, ts_sbt_cursor_freep, ts_sbt_cursor_fre
  * Returns the next row; it is valid until the next call. TS_SBT_E_END: there are no more rows.
  * TS_SBT_E_CORRUPT: a block is damaged (see ts_sbt_reader_error()); its remaining rows are left
  * out, and the next call continues with other blocks. A block that is too damaged to know what it
- * had may have had rows for any cursor: the first call reports it. TS_SBT_E_LIMIT: more than 16,384 blocks
- * overlap at this time; each further call returns the same.
+ * had may have had rows for any cursor: the first call reports it. TS_SBT_E_LIMIT: more than 16,384
+ * blocks overlap at this time; each further call returns the same.
  */
 int ts_sbt_cursor_next(struct ts_sbt_cursor *cursor, struct ts_sbt_row *ret_row);
 
