@@ -128,6 +128,50 @@ class Looks(pages.Case):
         tops = [top for _, top, _ in page.run(HEADINGS)]
         self.assertLessEqual(max(tops) - min(tops), 4, page.run(HEADINGS))
 
+    def test_the_overview_has_both_traces(self):
+        """The second trace is 20 times as long as the first one."""
+        page, _ = self.open('failing', 'delays')
+        self.settled(page)
+        x, y, width, height = page.box('#overview')
+        places = [[at, y + height - 3] for at in range(int(x + width / 2), int(x + width) - 4)]
+        colours = [tuple(colour) for colour in page.run(COLOURS % (json.dumps(self.picture(page)), json.dumps(places)))]
+        self.assertGreater(len(set(colours)), 1)
+
+    def test_the_row_of_a_link_is_in_sight(self):
+        """In a window that is too low for all lanes, and when it becomes lower."""
+        server = self.server('train')
+        lane = self.lane(server, 'thread')
+        rows = server.get('rows?lane=%d&from=0&to=%d' % (lane['id'], 1 << 60))
+        page, _ = self.open('train', size=(800, 600), fragment='&lane=%d&row=%d&op=%s&tab=selection' % (
+            lane['id'], rows['start'][1], rows['op'][1]))
+        header = '.header[data-lane="%d"]' % lane['id']
+        for height in (600, 420):
+            page.resize(800, height)
+            page.wait('(([h, l]) => h && h.bottom <= l.bottom + 1 && h.top >= l.top - 1)([%s, "#lanes"].map(s => document.querySelector(s)?.getBoundingClientRect()))'
+                      % json.dumps(header), 20)
+
+    def test_a_refused_page_is_its_message(self):
+        server = self.server('train')
+        page = self.browser.page(1280, 800, dark=True)
+        page.goto(server.address[:server.address.index('#')])
+        page.wait_text('#notice', 'token')
+        self.assertEqual((page.box('#main'), page.attribute('html', 'data-theme')), (None, 'dark'))
+        page.close()
+
+    def test_a_bookmark_elsewhere_has_no_name_of_the_selection(self):
+        page, _ = self.open('train')
+        self.settled(page)
+        page.run('document.querySelector("#canvas").focus()')
+        for key in ('ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowRight'):
+            page.key(key)
+        page.wait('document.querySelector("#selected-name")')
+        page.click('#search')
+        page.type('1ns')
+        page.key('Enter')
+        page.click('#mark')
+        marks = page.wait('(m => m.length && m)(new URLSearchParams(location.hash.slice(1)).getAll("mark").map(m => m.split(":").pop()))')
+        self.assertEqual(marks, ['1'])
+
     @THOROUGH
     def test_a_bookmark_in_a_span_is_read(self):
         """The line of the span does not cross the bookmark's label."""

@@ -141,6 +141,8 @@ static int add_stream(struct ts_tiles *tiles, uint32_t session, uint32_t type,
 		      const struct ts_sbt_place *place, unsigned directions, uint64_t n_rows)
 {
 	struct ts_lane lane = {.session = session, .device = place->device};
+	/* At least 1: a lane without rows is not drawn. */
+	const uint64_t share = (n_rows + TS_LANE_DIRECTIONS - 1) / TS_LANE_DIRECTIONS;
 	int r;
 
 	lane.kind = TS_LANE_DEVICE;
@@ -152,7 +154,7 @@ static int add_stream(struct ts_tiles *tiles, uint32_t session, uint32_t type,
 	for (unsigned i = 0; !r && type == TS_ROW_MEMCPY && i < TS_LANE_DIRECTIONS; i++) {
 		lane.direction = i;
 		if (directions & 1u << i)
-			r = add_lane(tiles, &lane, n_rows / TS_LANE_DIRECTIONS);
+			r = add_lane(tiles, &lane, share);
 	}
 	lane.direction = 0;
 	lane.kind = TS_LANE_STREAM;

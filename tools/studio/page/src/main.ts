@@ -41,4 +41,9 @@ async function start(): Promise<void> {
 	studio.start(state);
 }
 
-start().catch(fail);
+start().catch((error) => {
+	// There is nothing to look at.
+	document.documentElement.dataset.theme = window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+	document.body.classList.add('refused');
+	fail(error);
+});

@@ -714,7 +714,10 @@ export class Studio implements Shell {
 			model.marks.splice(near, 1);
 			this.announce('bookmark removed');
 		} else if (model.marks.length < 100) {
-			const name = model.selection ? clean(model.nameOf(model.selection.lane, model.selection.key).short, 40) : '';
+			const { selection } = model;
+			const offset = selection ? model.offsetOf(selection.lane) : 0;
+			const isInside = selection && at >= selection.start + offset && at <= selection.end + offset;
+			const name = selection && isInside ? clean(model.nameOf(selection.lane, selection.key).short, 40) : '';
 			model.marks.push({ ns: Math.round(at), label: name || String(model.marks.length + 1) });
 			model.marks.sort((a, b) => a.ns - b.ns);
 			this.announce('bookmark set at ' + formatInstant(at));
@@ -842,6 +845,9 @@ export class Studio implements Shell {
 				index = rows.start.indexOf(start);
 			if (index >= 0)
 				this.model.select({ lane, start, end: rows.end[index], key: rows.key[index], op: rows.op[index], depth: rows.depth[index] });
+			const shown = this.model.tree.shown(lane);
+			if (shown)
+				this.timeline.scrollTo(shown);
 			this.describe();
 		} catch (_) {
 			// The link is of another trace, or older: the view alone is restored.

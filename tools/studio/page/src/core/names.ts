@@ -30,7 +30,7 @@ export function clean(name: unknown, max = MAX_NAME): string {
 
 /* A word of an answer, such as "off_cpu", for people. */
 export function spelled(word: string): string {
-	return word.replace(/_/g, ' ').replace(/\bcpu\b/g, 'CPU');
+	return word.replace(/_/g, ' ').replace(/\b(cpu|gpu)\b/g, (short) => short.toUpperCase()).replace(/\bio\b/g, 'I/O');
 }
 
 /* The text without what stands in balanced pairs of `open` and `close`. */

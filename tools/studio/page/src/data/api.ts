@@ -111,7 +111,7 @@ export interface LiveState {
 /* An answer other than 200: `status`, and the server's line as the message. */
 export class ApiError extends Error {
 	constructor(readonly status: number, message: string) {
-		super(message);
+		super(message.replace(/`([^`]*)`/g, '\u201c$1\u201d'));
 	}
 }
 

@@ -103,6 +103,6 @@ export class Touched {
 			{ head: 'Memory', cell: (word) => this.place(word.value) },
 		], words, (word) => ({ data: { word: String(word.value) } })),
 		el('p', { class: 'dim' }, (words.length * 8 < bytes ? 'The first ' + words.length * 8 + ' of ' + bytes + ' bytes. ' : '') +
-			'The kernel\u2019s name has no types of arguments. Memory is named if a value is an address in it.')];
+			'The types are unknown: the kernel\u2019s name has none, or others than these bytes fit. Memory is named if a value is an address in it.')];
 	}
 }

@@ -2,7 +2,7 @@
 // Errors and losses: failed calls with suspects and the memory that was held, what the recorder lost, and what the trace is. Asks
 // "info".
 import { el, facts, link, nameText, number, table } from '../core/dom';
-import { brief, clean } from '../core/names';
+import { brief, clean, spelled } from '../core/names';
 import { formatInstant } from '../core/time';
 import { CallError, Info, warnings } from '../data/info';
 import { Panel } from './panel';
@@ -32,7 +32,7 @@ export class ErrorsPanel extends Panel {
 		left.append(el('h3', {}, 'Losses'));
 		if (lost.length)
 			left.append(table('Lost', [
-				{ head: 'Reason', cell: ([reason]: [string, number]) => clean(reason.replace(/_/g, ' '), 60) },
+				{ head: 'Reason', cell: ([reason]: [string, number]) => clean(spelled(reason), 60) },
 				{ head: 'Count', class: 'number', cell: ([, count]) => number('count', count) },
 			], lost, ([reason]) => ({ data: { lost: reason } })));
 		else
@@ -59,7 +59,7 @@ export class ErrorsPanel extends Panel {
 		], info.sessions || []));
 		const counts = Object.entries(info.counts || {}).filter(([, count]) => count > 0);
 		const rows = el('section', { class: 'narrow' }, table('Rows by type', [
-			{ head: 'Type', cell: ([type]: [string, number]) => clean(type.replace(/_/g, ' '), 40) },
+			{ head: 'Type', cell: ([type]: [string, number]) => clean(spelled(type), 40) },
 			{ head: 'Rows', class: 'number', cell: ([, count]) => number('count', count) },
 		], counts));
 		return [el('div', { class: 'columns' }, left, right, rows)];

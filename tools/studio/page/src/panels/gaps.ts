@@ -142,7 +142,7 @@ export class GapsPanel extends Panel {
 						'Explain this gap', () => this.shell.explainGap(gap.op_id, this.trace, gap.session)) },
 					{ head: 'Ends with', cell: (gap) => nameText(brief(gap.name || gap.type, 60)) },
 				], longest.slice(0, 40), (gap) => ({ data: { op: gap.op_id, session: gap.session ?? '' } }))),
-				el('section', {}, el('h3', {}, 'By cause, all gaps'), shares('Gaps by cause', parts, answer.gaps_ns, CAUSES),
+				!parts.length ? undefined : el('section', {}, el('h3', {}, 'By cause, all gaps'), shares('Gaps by cause', parts, answer.gaps_ns, CAUSES),
 					el('h3', {}, 'By thread and call'),
 					causeList(answer.parts || [], answer.gaps_ns, (op) => void this.shell.goToOperation(op, this.trace, undefined)))),
 		];

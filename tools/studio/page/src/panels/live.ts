@@ -95,6 +95,8 @@ export class LivePanel extends Panel {
 		for (const control of this.buttons)
 			control.disabled = isOver;
 		this.follow.disabled = isOver;
+		if (isOver)
+			this.answer.textContent = '';
 		this.state.replaceChildren(facts([['State', isOver || !this.isStopped ? clean(live.state, 40) : 'stopped by this page'], ['Duration', number('ns', live.duration_ns)],
 			['Rows', number('count', live.rows)]]));
 	}

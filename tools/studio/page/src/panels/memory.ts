@@ -3,7 +3,7 @@
 import { area, curveStepAfter } from 'd3-shape';
 import { breakable, el, facts, link, number, table } from '../core/dom';
 import { siteOf, Stack } from '../core/frames';
-import { clean } from '../core/names';
+import { clean, spelled } from '../core/names';
 import { formatBytes, formatInstant, formatShare, roundStep, ticks } from '../core/time';
 import { Row } from '../data/api';
 import { Panel } from './panel';
@@ -170,7 +170,7 @@ export class MemoryPanel extends Panel {
 	private misuses(answer: MemoryAnswer): HTMLElement {
 		return el('section', {}, el('h3', { class: 'bad' }, 'Uses of freed memory: ' + answer.misuse_count),
 			...(answer.misuses || []).slice(0, 10).map((misuse) => el('details', {},
-				el('summary', {}, clean(misuse.kind.replace(/_/g, ' '), 40) + ' at 0x' + BigInt(misuse.address).toString(16) + ' by ' +
+				el('summary', {}, clean(spelled(misuse.kind), 40) + ' at 0x' + BigInt(misuse.address).toString(16) + ' by ' +
 					clean(misuse.use && misuse.use.name || 'a call', 80)),
 				el('h3', {}, 'Used by'), stackList(misuse.use && misuse.use.stack),
 				el('h3', {}, 'Freed by'), stackList(misuse.freed && misuse.freed.stack))));

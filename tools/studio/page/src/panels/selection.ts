@@ -2,7 +2,7 @@
 // The selected row: its facts, the call that queued it with arguments and memory, the host stack, its neighbours.
 import { button, el, facts, link, nameText, number, table } from '../core/dom';
 import { Stack } from '../core/frames';
-import { brief, clean } from '../core/names';
+import { brief, clean, spelled } from '../core/names';
 import { formatDuration, formatInstant } from '../core/time';
 import { ApiError, Arrow, Row, RowColumns } from '../data/api';
 import { Selection } from '../model';
@@ -54,6 +54,10 @@ function fieldName(key: string): string {
 }
 
 function fieldValue(name: string, value: unknown): Node | string {
+	if (typeof value === 'boolean')
+		return value ? 'yes' : 'no';
+	if (name === 'result' && value === 0)
+		return 'success';
 	if (typeof value === 'number' && BYTES.test(name))
 		return number('bytes', value);
 	if (typeof value === 'number' && name.endsWith('_ns'))
@@ -93,14 +97,14 @@ export class SelectionPanel extends Panel {
 		const start = this.model.relative(row.start_ns, trace);
 		const end = this.model.relative(row.end_ns, trace);
 		const name = typeof row.name === 'string' ? row.name :
-			[row.type.replace(/_/g, ' '), row.kind || row.syscall || row.fault || row.reason || ''].join(' ');
+			[spelled(row.type), row.kind || row.syscall || row.fault || row.reason || ''].join(' ');
 		const lane = this.model.lane(selection.lane);
 		const main = el('section', { class: 'narrow' });
 		main.append(el('h2', { id: 'selected-name' }, brief(name, 200)));
 		if (brief(name, 200) !== name)
 			main.append(name.length < 160 ? nameText(name) : el('details', {}, el('summary', { class: 'dim' }, clean(name, 100)), nameText(name, 4000)));
 		main.append(facts([
-			['Type', clean(row.type.replace(/_/g, ' '), 40)],
+			['Type', clean(spelled(row.type), 40)],
 			['Duration', INSTANTS.has(row.type) ? undefined : number('ns', end - start)],
 			[INSTANTS.has(row.type) ? 'Time' : 'Start', number('at', start, row.start_ns)],
 			['End', INSTANTS.has(row.type) ? undefined : number('at', end, row.end_ns)],
@@ -214,7 +218,7 @@ export class SelectionPanel extends Panel {
 			{ head: '', class: 'words', cell: (wait) => (wait.isCause ? 'waited for' : 'waited for it') },
 			{ head: 'Operation', cell: (wait) => link(brief(wait.name, 80), wait.name, () => void this.shell.goToOperation(wait.op, trace, session)) },
 			{ head: 'Lane', class: 'words', cell: (wait) => clean(this.model.lane(wait.isCause ? wait.arrow.from_lane : wait.arrow.to_lane)?.name || '', 60) },
-			{ head: 'By', class: 'words', cell: (wait) => EDGES[wait.arrow.edge] || clean(wait.arrow.edge.replace(/_/g, ' '), 40) },
+			{ head: 'By', class: 'words', cell: (wait) => EDGES[wait.arrow.edge] || clean(spelled(wait.arrow.edge), 40) },
 			{ head: 'Began after', class: 'number', cell: (wait) => number('ns', Math.max(0, wait.arrow.to_ns - wait.arrow.from_ns)) },
 		], list, (wait) => ({ data: { op: String(wait.op), edge: wait.arrow.edge } }))];
 	}

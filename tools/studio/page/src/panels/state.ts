@@ -3,7 +3,7 @@
 import { el, facts, link, number, table } from '../core/dom';
 import { siteOf, Stack } from '../core/frames';
 import { Integer } from '../core/json';
-import { brief, clean } from '../core/names';
+import { brief, clean, spelled } from '../core/names';
 import { formatInstant } from '../core/time';
 import { LaneInfo, isAbort } from '../data/api';
 import { Panel } from './panel';
@@ -170,7 +170,7 @@ export class StatePanel extends Panel {
 			if (!found.length)
 				return [];
 			return [table('Idle streams', [
-				{ head: 'Stream', class: 'words', cell: (one: Idle) => clean(one.lane.name, 60) + this.process(one.lane.session) },
+				{ head: 'Stream', class: this.streamClass ? 'short' : 'words', cell: (one: Idle) => clean(one.lane.name, 60) + this.process(one.lane.session) },
 				{ head: 'For', class: 'number', cell: (one) => number('ns', at - this.model.relative(one.start_ns, this.trace)) },
 				{ head: 'Mostly because', class: 'words', cell: (one) => link(one.parts[0] ? clean(causeText(one.parts[0]), 160) : 'unknown', 'Explain this gap',
 					() => this.shell.explainGap(one.op, this.trace, one.lane.session)) },
@@ -262,7 +262,7 @@ export class StatePanel extends Panel {
 	private blocked(kind: string, stream: number | undefined): string {
 		if (kind === 'stream_synchronize' && stream !== undefined)
 			return 'stream ' + stream;
-		return BLOCKED[kind] || clean(kind.replace(/_/g, ' '), 60);
+		return BLOCKED[kind] || clean(spelled(kind), 60);
 	}
 
 	private threads(answer: StateAnswer, at: number, ranges: HTMLElement): HTMLElement {

@@ -2,7 +2,7 @@
 // The first panel: where the time went, the slowest kernels and who launches them, findings with advice. Asks "analyze".
 import { button, el, facts, link, nameText, number, table } from '../core/dom';
 import { Stack, siteOf } from '../core/frames';
-import { briefs, clean, filterOf } from '../core/names';
+import { briefs, clean, filterOf, spelled } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { Row } from '../data/api';
 import { deaths, Info, InfoKernel, LaunchSite, warnings } from '../data/info';
@@ -207,14 +207,14 @@ export class SummaryPanel extends Panel {
 
 	private finding(finding: Finding): HTMLElement {
 		const box = el('div', { class: 'card', data: { finding: finding.finding } });
-		box.append(el('strong', {}, clean(finding.finding.replace(/_/g, ' '), 60)),
-			' ', number('count', finding.count), ' times, ', number('ns', finding.ns),
+		box.append(el('strong', {}, clean(spelled(finding.finding), 60)),
+			' ', number('count', finding.count), finding.count === 1 ? ' time, ' : ' times, ', number('ns', finding.ns),
 			finding.bytes ? el('span', {}, ', ', number('bytes', finding.bytes)) : '',
 			el('p', { class: 'advice' }, clean(finding.advice, 600)));
 		if (finding.gain_ns)
 			box.append(el('p', { class: 'dim' }, 'At most ' + formatDuration(finding.gain_ns) + ' can be saved.'));
 		for (const example of (finding.examples || []).slice(0, 3)) {
-			const details = el('details', {}, el('summary', {}, number('count', example.count), ' times, ',
+			const details = el('details', {}, el('summary', {}, number('count', example.count), example.count === 1 ? ' time, ' : ' times, ',
 				number('ns', example.ns), ' by ', clean(siteOf(example.stack) || 'unknown code', 160)), stackList(example.stack));
 			box.append(details);
 		}

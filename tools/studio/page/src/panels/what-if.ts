@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What if: edits of the program's work, emulated; the new timeline appears under the old one. Asks "what-if".
 import { append, button, el, number } from '../core/dom';
-import { clean } from '../core/names';
+import { clean, spelled } from '../core/names';
 import { formatDuration, formatShare } from '../core/time';
 import { ApiError, WhatIf } from '../data/api';
 import { Panel } from './panel';
@@ -219,7 +219,7 @@ export class WhatIfPanel extends Panel {
 			return undefined;
 		return el('div', { id: 'what-if-doubts' }, el('h3', {}, 'Uncertain'), el('ul', {}, ...doubts.map(([kind, n]) => el('li', {
 			data: { doubt: kind } }, kind === 'damaged' ? 'Damaged blocks of the file were left out.' : el('span', {}, number('count', n), ' ' +
-			(DOUBTS[kind] || clean(kind.replace(/_/g, ' '), 60)))))));
+			(DOUBTS[kind] || clean(spelled(kind), 60)))))));
 	}
 
 	private show(answer: WhatIf): Array<HTMLElement | undefined> {

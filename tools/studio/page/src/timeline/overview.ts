@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The minimap: how busy the streams are over the whole trace, and where the view is. Click or drag moves the view.
+// The minimap: how busy the streams are over the whole of both traces, and where the view is. Click or drag moves the view.
 import { CELLS, levelOf } from '../core/tile';
 import { TileCache } from '../data/tile-cache';
 import { Model } from '../model';
 
 export const OVERVIEW_HEIGHT = 34;
 const MAX_LANES = 24;
+const MAX_DEVICES = 64;
 
 export class Overview {
 	private readonly context: CanvasRenderingContext2D;
 	private lanes: number[] = [];
-	private kept: { busy: Float32Array; version: number; width: number; duration: number } | undefined;
+	private kept: { busy: Float32Array; version: number; width: number; duration: number; offset: number } | undefined;
 
 	constructor(private readonly canvas: HTMLCanvasElement, private readonly model: Model, private readonly tiles: TileCache) {
 		this.context = canvas.getContext('2d', { alpha: false }) as CanvasRenderingContext2D;
@@ -27,12 +28,14 @@ export class Overview {
 	}
 
 	private chooseLanes(): void {
-		const all = [...this.model.tree.byId.values()].map((lane) => lane.info).filter((info) => info.rows > 0 && !info.trace);
+		const all = [...this.model.tree.byId.values()].map((lane) => lane.info).filter((info) => info.rows > 0);
 		const streams = all.filter((info) => info.kind === 'stream');
+		// Those of many devices are too many: one of the device has all of its operations.
+		const devices = streams.length > MAX_LANES ? all.filter((info) => info.kind === 'device') : [];
 		const threads = all.filter((info) => info.kind === 'thread');
 		// A trace without a device's work may have ranges alone.
-		const chosen = streams.length ? streams : threads.length ? threads : all.filter((info) => info.kind === 'ranges');
-		this.lanes = chosen.sort((a, b) => b.rows - a.rows).slice(0, MAX_LANES).map((info) => info.id);
+		const chosen = devices.length ? devices : streams.length ? streams : threads.length ? threads : all.filter((info) => info.kind === 'ranges');
+		this.lanes = chosen.sort((a, b) => b.rows - a.rows).slice(0, devices.length ? MAX_DEVICES : MAX_LANES).map((info) => info.id);
 	}
 
 	private move(event: PointerEvent): void {
@@ -44,13 +47,15 @@ export class Overview {
 
 	/* The busiest stream's share at each pixel. The sum is kept until tiles arrive. */
 	private shares(width: number): { busy: Float32Array } {
-		const { view } = this.model;
+		const { view, offset } = this.model;
 		const level = levelOf(view.duration / width);
 		const cell = Math.pow(2, level);
 		const { kept } = this;
-		const fresh = kept && kept.version === this.tiles.version && kept.width === width && kept.duration === view.duration;
+		const fresh = kept && kept.version === this.tiles.version && kept.width === width && kept.duration === view.duration &&
+			kept.offset === offset;
 		const busy = fresh ? kept.busy : new Float32Array(Math.ceil(width) + 1);
 		for (const lane of this.lanes) {
+			const shift = this.model.offsetOf(lane);
 			for (let i = 0; i * CELLS * cell < view.duration; i++) {
 				const tile = this.tiles.want(0, level, lane, i);
 				if (fresh || !tile || !tile.busy)
@@ -60,15 +65,15 @@ export class Overview {
 					if (!share && !tile.words[4 * j])
 						continue;
 					// A cell may be a little wider than a pixel.
-					const at = (i * CELLS + j) * cell / view.duration * width;
+					const at = ((i * CELLS + j) * cell + shift) / view.duration * width;
 					const end = Math.min(busy.length, Math.max(Math.floor(at) + 1, Math.floor(at + cell / view.duration * width)));
-					for (let x = Math.floor(at); x < end; x++)
+					for (let x = Math.max(0, Math.floor(at)); x < end; x++)
 						busy[x] = Math.max(busy[x], share / 1e6, 0.04);
 				}
 			}
 		}
 		if (!fresh)
-			this.kept = { busy, version: this.tiles.version, width, duration: view.duration };
+			this.kept = { busy, version: this.tiles.version, width, duration: view.duration, offset };
 		return { busy };
 	}
 

@@ -41,6 +41,7 @@ export class Timeline {
 	private drawn = 0;          // time of the last frame
 	private readonly held = new Map<string, number>();
 	private drag: Drag | undefined;
+	private shown: number | undefined; // the lane that was scrolled to
 	private readonly touches = new Map<number, { x: number; y: number }>();
 	private pinch = 0;
 	private readonly canvases: HTMLCanvasElement[];
@@ -64,7 +65,13 @@ export class Timeline {
 			model.on(change, changed);
 		model.on('lanes', () => this.layout());
 		model.on('trace', () => this.layout());
-		new ResizeObserver(() => this.layout()).observe(this.area);
+		new ResizeObserver(() => {
+			this.layout();
+			const lane = this.shown === undefined ? undefined : this.model.tree.shown(this.shown);
+			if (lane)
+				this.scrollTo(lane);
+		}).observe(this.area);
+		this.scrollbar.addEventListener('pointerdown', () => this.shown = undefined);
 		this.scrollbar.addEventListener('scroll', changed);
 		this.listen(rulerCanvas);
 		this.layout();
@@ -185,7 +192,9 @@ export class Timeline {
 			this.headers.fold(lane);
 	}
 
+	/* Scrolls to a lane. It stays in sight, also in a lower window, until the user scrolls. */
 	scrollTo(lane: Lane): void {
+		this.shown = lane.info.id;
 		const height = this.area.clientHeight;
 		const top = this.scrollbar.scrollTop;
 		if (lane.y < top + 4)
@@ -212,6 +221,7 @@ export class Timeline {
 		area.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
 		byId('headers').addEventListener('wheel', (event) => {
 			event.preventDefault();
+			this.shown = undefined;
 			this.scrollbar.scrollTop += event.deltaY;
 		}, { passive: false });
 		area.addEventListener('pointerdown', (event) => this.down(event, event.shiftKey ? 'span' : 'pan'));
@@ -242,6 +252,7 @@ export class Timeline {
 		const dx = event.deltaX * unit;
 		const dy = event.deltaY * unit;
 		if (event.altKey) {
+			this.shown = undefined;
 			this.scrollbar.scrollTop += dy;
 		} else if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) {
 			view.pan(Math.abs(dx) > Math.abs(dy) ? dx : dy);
