@@ -240,6 +240,12 @@ static int feed_free(struct pass *pass, uint32_t session, const struct ts_row_me
 
 	if (r || !row->start_ns)
 		return r;
+	/*
+	 * A call that began before the block's allocation freed the block before: another thread
+	 * got its address before the call returned.
+	 */
+	if (span && !span->freed.ns && row->op_id && span->allocated.op_id > row->op_id)
+		return 0;
 	if (span && !span->freed.ns && span->block == row->address) {
 		span->freed = unknown.freed;
 		return 0;

@@ -9,6 +9,7 @@
 
 #include "proto/abi/vendor/cupti_cbid.h"
 #include "replay/state/memory/misuse.h"
+#include "replay/state/memory/state-memory.h"
 #include "sbt/writer.h"
 
 #define PAGEABLE 1
@@ -94,15 +95,20 @@ static void copied(uint64_t op_id, uint64_t at_ns, unsigned int dst_kind, unsign
 						   .src_kind = (uint8_t)src_kind});
 }
 
+static void finish(void)
+{
+	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
+	ts_sbt_session_writer_free(session);
+	ts_check_int(ts_sbt_writer_finish(writer), 0);
+	ts_sbt_writer_free(writer);
+}
+
 static struct ts_misuses *end(size_t max_listed)
 {
 	struct ts_sbt_reader *reader;
 	struct ts_misuses *misuses;
 
-	ts_check_int(ts_sbt_session_writer_seal(session, NULL, 0), 0);
-	ts_sbt_session_writer_free(session);
-	ts_check_int(ts_sbt_writer_finish(writer), 0);
-	ts_sbt_writer_free(writer);
+	finish();
 	ts_check_int(ts_sbt_reader_open(trace_fd, &reader, NULL), 0);
 	ts_check_int(ts_misuses_read(reader, 0, max_listed, &misuses), 0);
 	ts_sbt_reader_free(reader);
@@ -151,6 +157,50 @@ TS_TEST(named_after_it_was_freed)
 }
 
 /* None of these accesses is proven to be wrong, so none is reported. */
+/* Another thread gets the block's address before the call that frees it returns. */
+static void reuse_while_freed(void)
+{
+	begin();
+	alloc(1, 1100, 0x1000, 0x1000, DEVICE);
+	call(2, 1200, 1, 0);
+	alloc(3, 1210, 0x1000, 0x1000, DEVICE);
+	memory(TS_ROW_FREE, 2, 1250, 0x1000, 0, DEVICE);
+}
+
+TS_TEST(the_memory_of_an_address_that_is_reused_while_it_is_freed)
+{
+	struct ts_sbt_reader *reader;
+	struct ts_memory *memory;
+
+	reuse_while_freed();
+	finish();
+	ts_check_int(ts_sbt_reader_open(trace_fd, &reader, NULL), 0);
+	ts_check_int(ts_memory_read(reader, 0, 10, &memory), 0);
+	ts_check_int(memory->n_lost_frees, 0);
+	ts_check_int(memory->n_unknown_frees, 0);
+	ts_check_int(memory->never_freed.bytes, 0x1000);
+	ts_memory_free(memory);
+	ts_sbt_reader_free(reader);
+	close(trace_fd);
+}
+
+TS_TEST(an_address_that_is_reused_while_it_is_freed)
+{
+	struct ts_misuses *misuses;
+
+	reuse_while_freed();
+	name(4, 1300, TS_ACCESS_SET, 0x1000, 0, 0x1000, 0);
+	release(5, 1400, 1, 0x1000, DEVICE);
+	name(6, 1500, TS_ACCESS_SET, 0x1000, 0, 16, 1);
+	misuses = end(10);
+	/* The second block was used after its own free. */
+	ts_check_int(misuses->n, 1);
+	ts_check_int(misuses->list[0].use.op_id, 6);
+	ts_check_int(misuses->list[0].freed.op_id, 5);
+	ts_check_int(misuses->list[0].allocated.op_id, 3);
+	ts_misuses_free(misuses);
+}
+
 TS_TEST(what_is_not_proven_is_not_told)
 {
 	struct ts_misuses *misuses;
