@@ -261,7 +261,7 @@ static int feed_free(struct pass *pass, uint32_t session, const struct ts_row_me
 {
 	uint32_t at = ts_state_map_find(&pass->by_address, session, row->address);
 
-	/* The free of the allocation before, which another call got again before this one returned. */
+	/* The block before: another call got its address before this one returned. */
 	if (at != NONE && row->op_id && pass->live[at].holder.row.op_id > row->op_id) {
 		pass->memory->n_lost_frees -= pass->memory->n_lost_frees && !pass->until_ns;
 		return 0;
