@@ -86,10 +86,17 @@ class Case(harness.Case):
             self.servers[names] = studio.Server(*(name if '/' in name else studio.golden(name) for name in names))
         return self.servers[names]
 
-    def open(self, *names, size=(1280, 800), dark=False, fragment=''):
-        server = self.server(*names)
+    def page(self, server, script='', size=(1280, 800), dark=False):
+        """A page of a server, before it is loaded. The script runs before those of the page."""
         page = self.browser.page(*size, dark=dark)
         self.pages.append((page, server))
+        if script:
+            page.ask('Page.addScriptToEvaluateOnNewDocument', source=script)
+        return page
+
+    def open(self, *names, size=(1280, 800), dark=False, fragment='', script=''):
+        server = self.server(*names)
+        page = self.page(server, script, size, dark)
         page.goto(server.address + fragment)
         page.wait(IDLE)
         page.wait('document.querySelector("[role=tab][aria-selected=true]")')

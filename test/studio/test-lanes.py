@@ -230,9 +230,7 @@ with tracesmith.SBTWriter(sys.argv[1]) as writer:
         """Eight levels of ranges are drawn, each in its place; the others on demand, by mouse, by key, by a search and by a link."""
         server = self.server(self.trace)
         lane = self.lane(server, 'ranges')
-        page = self.browser.page(1280, 1200)
-        self.pages.append((page, server))
-        page.ask('Page.addScriptToEvaluateOnNewDocument', source=TEXTS)
+        page = self.page(server, TEXTS, size=(1280, 1200))
         page.goto(server.address)
         self.settled(page)
         button = '.header[data-lane="%d"] .levels' % lane['id']

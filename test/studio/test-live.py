@@ -69,9 +69,7 @@ class Live(pages.Case):
     def open_session(self, script=''):
         server = studio.Server(options=('--session', str(self.session()['pid'])), XDG_RUNTIME_DIR=self.folder)
         self.addCleanup(server.close)
-        page = self.browser.page(1280, 800)
-        self.pages.append((page, server))
-        page.ask('Page.addScriptToEvaluateOnNewDocument', source=script)
+        page = self.page(server, script)
         page.goto(server.address)
         page.wait(IDLE)
         page.wait('document.querySelector("#tab-live")')

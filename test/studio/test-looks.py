@@ -82,13 +82,7 @@ class Looks(pages.Case):
 
     @THOROUGH
     def test_the_label_of_the_peak_is_beside_its_line(self):
-        server = self.server('train')
-        page = self.browser.page(800, 600)
-        self.pages.append((page, server))
-        page.ask('Page.addScriptToEvaluateOnNewDocument', source=CURVES)
-        page.goto(server.address)
-        page.wait(IDLE)
-        page.wait('document.querySelector("#tab-memory")')
+        page, server = self.open('train', size=(800, 600), script=CURVES)
         self.tab(page, 'memory')
         page.wait('window.__texts.some(t => t[0].startsWith("peak"))')
         answer = self.json('memory', 'train', '--stacks')
@@ -108,12 +102,7 @@ class Looks(pages.Case):
 
     @THOROUGH
     def test_a_counter_has_its_scale(self):
-        server = self.server(self.own())
-        page = self.browser.page(1280, 800)
-        self.pages.append((page, server))
-        page.ask('Page.addScriptToEvaluateOnNewDocument', source=TEXTS)
-        page.goto(server.address)
-        page.wait(IDLE)
+        page, server = self.open(self.own(), script=TEXTS)
         texts = {text[0] for text in page.run('window.__texts')}
         self.assertLessEqual({'20k', '-2'}, texts)
         # A row of it has a time and a value, and no duration.
@@ -268,11 +257,7 @@ class Looks(pages.Case):
 
     @THOROUGH
     def test_causes_are_spelled(self):
-        server = self.server('delays')
-        page = self.browser.page(1280, 800)
-        self.pages.append((page, server))
-        page.ask('Page.addScriptToEvaluateOnNewDocument', source=TEXTS)
-        page.goto(server.address + '&colour=cause')
+        page, _ = self.open('delays', fragment='&colour=cause', script=TEXTS)
         page.wait_text('#corner', 'gap')
         page.wait('window.__texts.some(text => text[0] === "off CPU")')
 

@@ -402,9 +402,7 @@ class Panels(pages.Case):
     def test_gaps_that_were_not_explained(self):
         """Their number and sum are beside the causes; an answer of a trace with millions of gaps has them."""
         server = self.server('pipeline')
-        page = self.browser.page(1280, 800)
-        self.pages.append((page, server))
-        page.ask('Page.addScriptToEvaluateOnNewDocument', source='''
+        page = self.page(server, '''
             const own = window.fetch;
             window.fetch = async (path, options) => {
                 const answer = await own(path, options);
@@ -651,7 +649,7 @@ os.kill(os.getpid(), 9)
         page.wait('document.querySelector("#verdict")')
         self.assertEqual(page.texts('#panel-body .bad'), [])
         damaged = set()
-        # Of the damaged blocks, one has rows that `tsctl info` reads, and one has rows that it does not need.
+        # `tsctl info` reads the rows of one damaged block, and does not need those of the other.
         for name, part, words in (('cut', 0.75, 'cut off'), ('damaged', 0.23, 'could not be read'), ('calls', 0.41, 'could not be read')):
             at = int(len(whole) * part)
             path = self.path(name + '.sbt')

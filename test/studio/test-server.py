@@ -22,6 +22,17 @@ WRITER = os.path.join(harness.BUILD, 'test', 'bench', 'bench-large')
 THREAD_KINDS = ('thread', 'ranges', 'kernel_events', 'host_samples')
 
 
+def written(case, body):
+    """A trace that the Python writer `writer` makes."""
+    if harness.SANITIZER:
+        case.skipTest('Python does not load libraries of a sanitizer')
+    path = case.path('written.sbt')
+    program = 'import sys, tracesmith\nwith tracesmith.SBTWriter(sys.argv[1]) as writer:' + body
+    result = harness.run([sys.executable, '-c', program, path], env=hostile_names.python_environment())
+    case.assertEqual(result.status, 0, result)
+    return path
+
+
 class Lanes(harness.Case):
     def test_threads_have_the_number_of_the_kernel(self):
         for name in ('pipeline', 'delays'):
@@ -115,17 +126,11 @@ class Info(harness.Case):
 class State(harness.Case):
     def test_end_of_time(self):
         """A trace without an operation before an instant: the search for one ends, however far the origin is."""
-        path = self.path('wide.sbt')
-        if harness.SANITIZER:
-            self.skipTest('Python does not load libraries of a sanitizer')
-        program = """
-import sys, tracesmith
-with tracesmith.SBTWriter(sys.argv[1]) as writer:
+        path = written(self, """
     session = writer.session(pid=1, program='wide', start_ns=1)
     for start in (1, 2 ** 64 - 10):
         session.emit('api', start_ns=start, end_ns=start + 5, op_id=start % 7 + 1, thread=1, domain=1, cbid=5)
-"""
-        harness.run([sys.executable, '-c', program, path], env=hostile_names.python_environment())
+""")
         with studio.Server(path) as server:
             answer = server.ask('/api/ask', 'POST', {'question': 'state', 'options': {'at': {'ns': 2 ** 64 - 8}}}, limit_s=20)
             self.assertEqual((answer.status, 'before' in answer.json()), (200, False))
@@ -355,17 +360,11 @@ class Rows(harness.Case):
                 self.assertEqual(server.ask('/api/content?' + path).status, status, path)
 
     def test_operation_at_the_end_of_time(self):
-        path = self.path('late.sbt')
-        if harness.SANITIZER:
-            self.skipTest('Python does not load libraries of a sanitizer')
-        program = """
-import sys, tracesmith
-with tracesmith.SBTWriter(sys.argv[1]) as writer:
+        path = written(self, """
     session, end = writer.session(pid=1, program='late'), 2 ** 64 - 1
     session.emit('api', start_ns=end - 5000, end_ns=end - 4000, op_id=1, thread=1, domain=1, cbid=5)
     session.emit('kernel', start_ns=end - 3000, end_ns=end, op_id=1, device=0, context=1, stream=7, name='last')
-"""
-        harness.run([sys.executable, '-c', program, path], env=hostile_names.python_environment())
+""")
         with studio.Server(path) as server:
             self.assertEqual(server.get('row?op=1')['name'], 'last')
             self.assertEqual([arrow['kind'] for arrow in server.get('arrows?op=1')['arrows']], ['critical'])

@@ -183,9 +183,7 @@ class Timeline(pages.Case):
         rows = server.get('rows?lane=%d&from=0&to=%d' % (lane['id'], server.get('trace')['duration_ns']))
         start, end, key = rows['start'][3], rows['end'][3], rows['key'][3]
         name = server.get('names?keys=%d' % key)[str(key)]['name']
-        page = self.browser.page()
-        self.pages.append((page, server))
-        page.ask('Page.addScriptToEvaluateOnNewDocument', source=TEXTS)
+        page = self.page(server, TEXTS)
         length = end - start
         # As wide as the third of the window, and as a pixel.
         for begin, stop, has_room in ((start - length, end + length, True), (start - 2000 * length, end + 2000 * length, False)):
@@ -368,9 +366,7 @@ class Timeline(pages.Case):
         server = self.server('pipeline')
         # The address asks for colours by cause as well, which need a question.
         for tab, fragment in (('summary', ''), ('summary', '&colour=cause'), ('gaps', '')):
-            page = self.browser.page(1280, 800)
-            self.pages.append((page, server))
-            page.ask('Page.addScriptToEvaluateOnNewDocument', source=SLOW_TILES)
+            page = self.page(server, SLOW_TILES)
             page.goto(server.address + fragment)
             page.wait('document.querySelector("#tab-gaps")')
             if tab == 'gaps':

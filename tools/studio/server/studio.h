@@ -61,7 +61,7 @@ struct ts_studio_trace {
 	struct ts_studio_reader *free_readers;
 	const struct ts_studio_reader *first; /* its source has the open file */
 	/*
-	 * What identifies the trace: the number of blocks that the first reader had, and a hash of
+	 * The identity of the trace: the number of blocks that the first reader had, and a hash of
 	 * them. Constant after the trace was opened.
 	 */
 	size_t n_blocks;

@@ -376,7 +376,7 @@ export class Studio implements Shell {
 	/* The length of the view, and what was found in it. */
 	private showFound(): void {
 		const corner = byId('corner');
-		// Of the trace: the view may have room before and after it.
+		// The view may have room before and after the trace.
 		const seen = Math.min(this.model.view.to, this.model.view.duration) - Math.max(0, this.model.view.from);
 		corner.textContent = [formatDuration(Math.max(0, seen)) + ' in view', this.found.gaps, this.found.arrows].filter(Boolean).join(', ');
 		corner.title = corner.textContent;

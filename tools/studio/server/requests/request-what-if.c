@@ -153,7 +153,7 @@ static void put_uint(struct ts_json *json, const char *text, uint64_t value)
 	ts_json_uint(json, value);
 }
 
-/* What makes the result uncertain: the numbers other than 0, with the names of ReplayDoubts. */
+/* The numbers that make the result uncertain, unless they are 0, with the names of ReplayDoubts. */
 static void put_doubts(struct ts_json *json, const struct making *making)
 {
 	const struct ts_emulate_doubts *doubts = &making->doubts;

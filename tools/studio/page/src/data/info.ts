@@ -58,7 +58,7 @@ export interface Info {
 
 const MOST_DIED = 4; // processes that are listed
 
-/* What a reader of any number of the trace must know: it is empty, or rows are missing. */
+/* A reader of any number of the trace must know that it is empty, or that rows are missing. */
 export function warnings(info: Info, isLive: boolean): string[] {
 	const result: string[] = [];
 	if (info.empty_reason)

@@ -21,7 +21,7 @@ const EXAMPLES: ReadonlyArray<readonly [string, string]> = [
 	['multiprocessors=66', 'multiprocessors of the device'],
 ];
 
-/* What makes a result uncertain, in the words of `tsctl replay`. */
+/* The doubts about a result, in the words of `tsctl replay`. */
 const DOUBTS: { readonly [kind: string]: string } = {
 	without_call: 'operations without their calls: they run after the earlier operations of their streams',
 	without_device: 'calls without a recorded operation: none runs',
